@@ -1,0 +1,72 @@
+"""c-optimal designs: estimate one direction of the parameter at the least cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.designs.design import FREE_EXCESS, Certificate, Design
+from evenhand.designs.elfving import ElfvingProgram, ElfvingSolution
+from evenhand.errors import InputError
+from evenhand.linalg import Floats, as_points, as_vector
+
+_NEGLIGIBLE = 1e-13  # a weight below this share is rounding error
+
+
+def c_optimal_design(
+    points: ArrayLike, direction: ArrayLike, costs: ArrayLike | None = None
+) -> Design:
+    """Return the cheapest way to estimate ``direction · parameter`` with unit variance.
+
+    Parameters
+    ----------
+    points
+        (k, m) matrix, one row per option.
+    direction
+        (m,) vector c.
+    costs
+        (k,) costs ≥ 0 of one evaluation of each option; 1 each if not given.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> design = eh.c_optimal_design([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [0.0, 1.0])
+    >>> design.support, round(design.value, 12)   # a slope is best read off the two ends
+    (array([0, 2]), 1.0)
+    """
+    A = as_points(points)
+    k, m = A.shape
+    c = as_vector(direction, m, "direction")
+    if not c.any():
+        raise InputError("direction is the zero vector; there is nothing to estimate.")
+    if costs is None:
+        return _design(ElfvingProgram(A).solve(c), k, c, None, None)
+    cost = as_vector(costs, k, "costs")
+    if cost.min() < 0:
+        x = int(np.argmin(cost))
+        raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
+    s = np.sqrt(cost)
+    return _design(ElfvingProgram(A, s).solve(c), k, c, cost, s)
+
+
+def _design(
+    lp: ElfvingSolution, k: int, c: Floats, cost: Floats | None, s: Floats | None
+) -> Design:
+    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (Lemma calcul:kappa).
+
+    Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
+    so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
+    """
+    w = np.abs(lp.weights)
+    w[w <= _NEGLIGIBLE * w.max()] = 0.0
+    root_cost = np.ones(len(w)) if s is None else s[lp.rows].copy()
+    free = root_cost == 0.0
+    free_weight = float(w[free].sum())
+    if free_weight > 0.0:
+        root_cost[free] = FREE_EXCESS * lp.root / free_weight if lp.root > 0.0 else 1.0
+    mu = w * float(root_cost @ w) / root_cost
+    mass = float(mu.sum())
+    weights = np.zeros(k)
+    weights[lp.rows] = mu / mass
+    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
+    return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost)

@@ -1,0 +1,142 @@
+"""What every design solver returns: weights, value, and a certificate that a stranger can check.
+
+Notation
+--------
+A   (k, m)  points a_x        π  (k,)  weights, summing to one      μ = mass · π   pulls
+V(μ) = Σ μ_x a_x a_xᵀ         c  (m,)  direction                    s_x = √cost_x
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.errors import InputError
+
+Floats = NDArray[np.float64]
+Criterion = Literal["G", "c", "minimax"]
+
+FREE_EXCESS = 0.01
+"""How much more than κ a design may cost where options of cost zero would need infinite pulls."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of how good a design is.
+
+    Parameters
+    ----------
+    value
+        What the design attains.
+    bound
+        What no design can beat, proven by ``dual``.
+    dual
+        c-optimal: a vector u with \\|a_x·u\\| ≤ √cost_x for all x; then every design of variance
+        at most one costs at least (c·u)². G-optimal: a matrix M with aᵀMa ≤ 1 for all points,
+        the ellipsoid around them; the bound is the rank, since leverages average to it.
+    """
+
+    value: float
+    bound: float
+    dual: Floats
+
+    @property
+    def gap(self) -> float:
+        """Return how far above the bound the value may be, relative to the bound."""
+        if self.value <= self.bound:
+            return 0.0
+        return self.value / self.bound - 1.0 if self.bound > 0 else np.inf
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What an independent recomputation of a design found; true if the design is as it says."""
+
+    ok: bool
+    value: float
+    bound: float
+    reasons: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How to divide evaluations among options, with its price and a certificate.
+
+    Parameters
+    ----------
+    criterion
+        "G" (all evaluations equally well), "c" (one direction at least cost) or "minimax".
+    weights
+        (k,) shares of the evaluations, summing to one.
+    value
+        The optimum: largest leverage (G), least cost for unit variance (c; κ_* or κ(Δ)), κ̃.
+    mass
+        Evaluations for unit variance: ``mass * weights`` is the paper's μ.
+    certificate
+        Proof of near-optimality.
+    direction, costs
+        What was asked for (c and minimax).
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> design = eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], direction=[0.0, 1.0])
+    >>> design.weights.round(3)
+    array([0.667, 0.333])
+    >>> round(design.value, 6), bool(design.verify([[1.0, 1.0], [2.0, -1.0]]))
+    (1.0, True)
+    >>> design.counts(pulls=100), design.counts(precision=25)
+    (array([67, 34]), array([17,  9]))
+    """
+
+    criterion: Criterion
+    weights: Floats
+    value: float
+    mass: float
+    certificate: Certificate
+    direction: Floats | None = None
+    costs: Floats | None = None
+
+    def __post_init__(self) -> None:
+        self.weights.flags.writeable = False
+
+    @property
+    def support(self) -> NDArray[np.intp]:
+        """Return the indices of the options with positive weight."""
+        return np.flatnonzero(self.weights)
+
+    def counts(
+        self, pulls: float | None = None, *, precision: float | None = None
+    ) -> NDArray[np.int64]:
+        """Return whole numbers of evaluations, rounded up as in Lemmas c-opt and G-opt.
+
+        Parameters
+        ----------
+        pulls
+            ⌈pulls · π_x⌉: about this many evaluations in all; variance at most value / pulls
+            (for unit costs).
+        precision
+            ⌈precision · μ_x⌉: variance at most 1 / precision.
+        """
+        if (pulls is None) == (precision is None):
+            raise InputError("give either pulls= (how many) or precision= (1 / variance), not both")
+        amount = pulls if pulls is not None else precision
+        if amount is None or not np.isfinite(amount) or amount < 0:
+            raise InputError(f"the amount must be a finite number ≥ 0; got {amount}")
+        scale = amount if pulls is not None else amount * self.mass
+        return np.ceil(scale * self.weights).astype(np.int64)
+
+    def verify(self, points: ArrayLike, tol: float = 1e-6) -> Verification:
+        """Recompute from the points alone whether the design is valid and as good as it says.
+
+        Shares no code with the solvers: singular values and dense least squares only.
+        """
+        from evenhand.designs.verification import verify  # noqa: PLC0415 (keeps it apart)
+
+        return verify(self, points, tol)

@@ -1,0 +1,187 @@
+"""Elfving's linear program, exactly, over as many rows as there are.
+
+    √κ_c = min { Σ s_x |w_x| : Σ w_x a_x = c } = max { c·u : |a_x·u| ≤ s_x }       (s_x = √cost_x)
+
+Solved by the compiled simplex on a pool of rows; a pass over all rows finds those that the dual
+vector u violates, which join the pool, until there are none. Rows of cost zero are free columns:
+u vanishes on them, so the program is solved in the directions orthogonal to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.designs._simplex import elfving_basis
+from evenhand.errors import AccuracyError, NotIdentifiableError
+from evenhand.linalg import (
+    Floats,
+    Indices,
+    RowSpace,
+    column_scales,
+    orthogonal_frame,
+    products,
+    refuse_non_finite,
+    row_space,
+    sample_rows,
+    solve_refined,
+)
+
+TOLERANCE = 1e-9
+"""How far |a·u| may exceed √cost, relatively, before its row has to enter the basis."""
+
+_IN_SPAN = 1e-8  # relative distance from the span below which a direction lies in it
+_POOL_PER_COLUMN = 48  # rows in the first pool, per column
+_MIDDLE = 32768  # rows of the level between the pool and everything
+_NEWCOMERS = 4096  # violators that join the pool at once
+
+
+@dataclass(frozen=True)
+class ElfvingSolution:
+    """Primal and dual solution of the program for one direction.
+
+    Parameters
+    ----------
+    rows, weights
+        Indices x and signed weights w_x with Σ w_x a_x = c; at most m of them.
+    root
+        Σ s_x |w_x| = √κ.
+    dual
+        u with |a_x·u| ≤ s_x for all x.
+    root_bound
+        c·u ≤ √κ.
+    """
+
+    rows: Indices
+    weights: Floats
+    root: float
+    dual: Floats
+    root_bound: float
+
+
+class ElfvingProgram:
+    """The programs of all directions over the same rows and costs.
+
+    Parameters
+    ----------
+    A
+        (k, m) points.
+    s
+        (k,) square roots of the costs, or None for unit costs.
+    """
+
+    def __init__(self, A: Floats, s: Floats | None = None) -> None:
+        self.A, self.s = A, s
+        k, m = A.shape
+        sample = sample_rows(k, _POOL_PER_COLUMN * m)
+        frame = np.diag(1.0 / column_scales(A, sample))
+        if not np.isfinite(frame).all():
+            refuse_non_finite(A)
+        self.free: RowSpace | None = None
+        if s is not None and not s.all():
+            (free,) = np.nonzero(s == 0.0)
+            self.free = row_space(A[free], np.arange(len(free)), frame)
+            self.free_rows = free[self.free.basis]
+            frame = orthogonal_frame(self.free)
+            sample = sample[s[sample] > 0.0]
+        self.space = row_space(A, sample, frame)
+        basis = self.space.basis
+        self.pool = np.concatenate([basis, np.setdiff1d(sample, basis)])
+        self.start = np.arange(len(basis))
+        self.P = self._coordinates(self.pool)
+        if not np.isfinite(self.P).all():
+            refuse_non_finite(A)
+
+    def solve(self, c: Floats) -> ElfvingSolution:
+        """Return the solution for direction c, or raise `NotIdentifiableError`."""
+        if self.free is not None:
+            reach = float(np.linalg.norm(c @ self.space.frame))
+            if reach <= _IN_SPAN * float(np.linalg.norm(c @ self.free.frame)):
+                return self._solution(c, np.empty(0, dtype=np.intp), np.empty(0))
+        distance = self.space.distance(c)
+        if distance > _IN_SPAN:
+            raise NotIdentifiableError(
+                "no combination of the options' points gives this direction "
+                f"(relative distance {distance:.2g} from their span, of dimension "
+                f"{self.space.rank}): it cannot be estimated, however many evaluations are made."
+            )
+        g = c @ self.space.transform
+        pool, P, basis = self.pool, self.P, self.start.copy()
+        v = np.empty(self.space.rank)
+        for level in self._levels():
+            while True:
+                status = elfving_basis(P, g, basis, v, TOLERANCE, 50_000)
+                if status < 0:
+                    raise AccuracyError(
+                        "the linear program became singular to working precision"
+                        if status == -2
+                        else "the linear program did not finish in 50,000 steps"
+                    )
+                new = self._violators(level, self.space.transform @ v)
+                new = np.setdiff1d(new, pool)
+                if len(new) == 0:
+                    break
+                pool = np.concatenate([pool, new])
+                P = np.concatenate([P, self._coordinates(new)])
+        signs = np.sign(P[basis] @ v)
+        return self._solution(c, pool[basis], signs)
+
+    def _levels(self) -> Iterator[Indices | None]:
+        """Yield the sets of rows to satisfy, one after the other; None is all of them."""
+        k = len(self.A)
+        if k > 8 * _MIDDLE:
+            yield sample_rows(k, _MIDDLE)
+        if len(self.pool) < k:
+            yield None
+        else:
+            yield np.empty(0, dtype=np.intp)
+
+    def _coordinates(self, rows: Indices) -> Floats:
+        """Return the rows on the basis of the row space, divided by the root of their cost."""
+        P = self.A[rows] @ self.space.transform
+        if self.s is not None:
+            P /= self.s[rows, None]
+        return np.ascontiguousarray(P)
+
+    def _violators(self, level: Indices | None, u: Floats) -> Indices:
+        """Return the rows of a level on which u is too large, the worst ones if they are many."""
+        excess = self._ratios(level, u)
+        (found,) = np.nonzero(excess > 1.0 + TOLERANCE)
+        if len(found) > _NEWCOMERS:
+            found = found[np.argpartition(-excess[found], _NEWCOMERS)[:_NEWCOMERS]]
+        return found if level is None else level[found]
+
+    def _ratios(self, level: Indices | None, u: Floats) -> Floats:
+        """Return |a·u| / s for the rows of a level; 0 for free rows."""
+        A = self.A if level is None else self.A[level]
+        y = products(A, u)
+        np.abs(y, out=y)
+        if self.s is not None:
+            s = self.s if level is None else self.s[level]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                y /= s
+            if self.free is not None:
+                y[s == 0.0] = 0.0
+        if not np.isfinite(y.max(initial=0.0)):
+            refuse_non_finite(self.A)
+        return y
+
+    def _solution(self, c: Floats, rows: Indices, signs: Floats) -> ElfvingSolution:
+        """Solve the last basis afresh and accurately, and scale the dual to be feasible."""
+        s = np.ones(len(rows)) if self.s is None else self.s[rows]
+        w, u = np.empty(0), np.zeros(self.A.shape[1])
+        if len(rows):
+            F = self.space.frame if self.space.full else self.space.transform
+            M = self.A[rows] @ F
+            w = solve_refined(M.T, c @ F)
+            u = F @ solve_refined(M, s * signs)
+        root = float(s @ np.abs(w))
+        ratio = float(self._ratios(None, u).max()) if len(rows) else 1.0
+        u = u / max(ratio, 1.0)
+        if self.free is not None:
+            rest = c - w @ self.A[rows]
+            rows = np.concatenate([rows, self.free_rows])
+            w = np.concatenate([w, rest @ self.free.transform])
+        return ElfvingSolution(rows, w, root, u, float(c @ u))

@@ -1,0 +1,1023 @@
+"""Named hard instances, with the answer where a closed form gives it.
+
+`DIRECTIONS` are c-optimal problems (points, direction, costs), `BIASES` are action sets whose bias
+is to be estimated (with gaps or without), `SPREADS` are G-optimal problems, and `HOPELESS` and
+`HOPELESS_DIRECTIONS` are those that no amount of evaluations solves. Coordinates are chosen so that
+a closed form holds for the floats themselves where it can: small integers and powers of two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from reference import Floats, chebyshev_value, d_optimal_nodes
+
+
+def frozen(values: ArrayLike) -> Floats:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Estimate `direction · θ` from evaluations at `points`; `value` is the closed form of κ."""
+
+    name: str
+    points: Floats
+    direction: Floats
+    why: str
+    costs: Floats | None = None
+    value: float | None = None
+    tolerance: float = 1e-7
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Estimate the bias between two groups; `value` is the closed form of κ_* or κ(gaps)."""
+
+    name: str
+    features: Floats
+    groups: tuple[int, ...]
+    why: str
+    gaps: Floats | None = None
+    value: float | None = None
+    tolerance: float = 1e-7
+
+    @property
+    def points(self) -> Floats:
+        return frozen(np.column_stack([self.features, np.array(self.groups, dtype=np.float64)]))
+
+    @property
+    def direction(self) -> Floats:
+        return frozen(np.append(np.zeros(self.features.shape[1]), 1.0))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Estimate all points evenly; the value is the `rank`, `weights` are one known optimum."""
+
+    name: str
+    points: Floats
+    rank: int
+    why: str
+    weights: Floats | None = None
+    exact_rank: bool = True
+    """False when the rank holds up to rounding only, so that exact arithmetic sees a larger one."""
+
+
+def signs(groups: ArrayLike) -> tuple[int, ...]:
+    return tuple(int(z) for z in np.asarray(groups))
+
+
+# ---------------------------------------------------------------- the paper's families
+
+
+def worst_case(d: int, kappa: float) -> Bias:
+    """Lemma kappa: e_1 (+), e_2..e_d (−) and −(1−α)e_1 (−) with α = 2/(√κ+1): κ_* = κ."""
+    x = np.vstack([np.eye(d), np.zeros(d)])
+    x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
+    z = [1] + [-1] * d
+    return Bias(f"worst case d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma kappa", value=kappa)
+
+
+def gap_family(d: int, kappa: float) -> Bias:
+    """Lemma kappa_2, with the sum from i = 1: e_1..e_⌊d/2⌋ (+), the others and −(1−α)e_1 (−)."""
+    x = np.vstack([np.eye(d), np.zeros(d)])
+    x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
+    z = [1] * (d // 2) + [-1] * (d + 1 - d // 2)
+    return Bias(f"gap family d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma kappa_2", value=kappa)
+
+
+def gap_parameter(d: int, delta_min: float, delta_neq: float, problem: int) -> Floats:
+    """γ of Problem i (1-based) of the gap-dependent lower bound."""
+    half = d // 2
+    sign = -1.0 if problem == half + 1 else 1.0
+    gamma = np.full(d, (1.0 - sign * delta_neq - delta_min) / 2.0)
+    gamma[:half] = (1.0 + sign * delta_neq - delta_min) / 2.0
+    gamma[0] += delta_min
+    gamma[half] += delta_min
+    if 2 <= problem <= half:
+        gamma[problem - 1] += 2.0 * delta_min
+        gamma[half + problem - 1] += 2.0 * delta_min
+    return gamma
+
+
+def gap_problem(
+    d: int, kappa: float, problem: int, delta_min: float = 1 / 16, delta_neq: float = 1 / 8
+) -> Bias:
+    """κ(Δ) of Problem i: the d+1 rows are a basis, so w is unique and κ(Δ) = (Σ√Δ|w|)².
+
+    w = −1/α on x_{d+1} and −(1−α)/α on x_1, so κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α². In Problem 1
+    Δ_1 = 0 and this is Lemma borne_inf_kappa; in the other problems Δ_1 > 0 and the lemma as
+    printed is too small.
+    """
+    family = gap_family(d, kappa)
+    values = family.features @ gap_parameter(d, delta_min, delta_neq, problem)
+    gaps = values.max() - values
+    alpha = 2.0 / (math.sqrt(kappa) + 1.0)
+    value = (math.sqrt(gaps[d]) + (1.0 - alpha) * math.sqrt(gaps[0])) ** 2 / alpha**2
+    return Bias(
+        f"gap family d={d} κ={kappa:g} problem {problem}",
+        family.features,
+        family.groups,
+        "Lemma borne_inf_kappa" + ("" if problem == 1 else ", with the term that Δ_1 > 0 adds"),
+        gaps=frozen(gaps),
+        value=value,
+    )
+
+
+# ---------------------------------------------------------------- bias instances
+
+
+def slab(d: int, margin: float, radius: float, spread: float = 1.0) -> tuple[Floats, list[int]]:
+    """Both groups between two hyperplanes at `margin` and `radius` from zero, mirrored sideways.
+
+    The z_x·x are (margin or radius, ±spread·e_j): symmetric in every coordinate but the first,
+    so the best u lies along the first: √κ = (radius+margin)/(radius−margin). Full of ties.
+    """
+    rows, groups = [], []
+    sides = (
+        [np.zeros(d)]
+        if d == 1
+        else [s * spread * np.eye(d)[j] for j in range(1, d) for s in (1, -1)]
+    )
+    for side, distance, z in product(sides, (margin, radius), (1, -1)):
+        row = side.copy()
+        row[0] = z * distance
+        rows.append(row)
+        groups.append(z)
+    return np.array(rows), groups
+
+
+def slab_instance(name: str, d: int, margin: float, radius: float, spread: float = 1.0) -> Bias:
+    x, z = slab(d, margin, radius, spread)
+    value = ((radius + margin) / (radius - margin)) ** 2
+    return Bias(name, frozen(x), signs(z), "a slab, mirrored sideways", value=value)
+
+
+def cube_slab(d: int) -> tuple[Floats, list[int]]:
+    """(1, ±1, …) in + and (−3, ±1, …) in −: margin 1, radius 3, κ_* = 4, 2^(d−1) ties a side."""
+    sides = list(product((1.0, -1.0), repeat=d - 1))
+    rows = [(1.0, *side) for side in sides] + [(-3.0, *side) for side in sides]
+    return np.array(rows), [1] * len(sides) + [-1] * len(sides)
+
+
+def separated(k: int, d: int, margin: float, seed: int) -> tuple[Floats, list[int]]:
+    """Gaussian points, pushed away from a hyperplane through zero by `margin`."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((k, d))
+    normal = rng.standard_normal(d)
+    normal /= np.linalg.norm(normal)
+    z = np.where(x @ normal > 0, 1, -1)
+    z[:2] = (1, -1)
+    x[:2] = np.abs(x[:2] @ normal)[:, None] * np.outer(z[:2], normal) + (
+        x[:2] - np.outer(x[:2] @ normal, normal)
+    )
+    return x + margin * np.outer(z, normal), [int(value) for value in z]
+
+
+def equicorrelated(k: int, m: int, rho: float, seed: int) -> Floats:
+    """Gaussian columns that correlate by ρ."""
+    rng = np.random.default_rng(seed)
+    return math.sqrt(1 - rho) * rng.standard_normal((k, m)) + math.sqrt(rho) * rng.standard_normal(
+        (k, 1)
+    )
+
+
+def decades(n: int, low: float, high: float) -> Floats:
+    """n scales, evenly spaced in the logarithm, ends included."""
+    return np.logspace(low, high, n)
+
+
+def bias_instances() -> list[Bias]:
+    out: list[Bias] = []
+    out += [worst_case(d, kappa) for d in (1, 2, 5) for kappa in (1.0, 1.0201, 4.0, 1e3, 1e6, 1e9)]
+    out += [worst_case(20, 16.0)]
+    out += [gap_family(d, kappa) for d in (4, 7) for kappa in (1.0, 4.0, 1e9)]
+    out += [
+        gap_problem(d, kappa, i)
+        for d in (4, 7)
+        for kappa in (1.0, 16.0, 1e6)
+        for i in (1, 2, d // 2 + 1)
+    ]
+    out += [slab_instance(f"slab d={d} κ=4", d, 1.0, 3.0) for d in (1, 2, 6)]
+    out += [
+        slab_instance("slab, thin", 3, 1.0, 1.0 + 2.0**-14),
+        slab_instance("slab, very thin", 3, 1.0, 1.0 + 2.0**-16),
+        slab_instance("slab, touching zero", 3, 2.0**-30, 1.0),
+        slab_instance("slab, wide sideways", 4, 1.0, 3.0, spread=2.0**20),
+        slab_instance("slab, narrow sideways", 4, 1.0, 3.0, spread=2.0**-20),
+    ]
+    x, z = cube_slab(6)
+    out.append(Bias("cube slab d=6", frozen(x), signs(z), "hypercube sides, all tied", value=4.0))
+    small, sides = cube_slab(3)
+    for name, scales in {
+        "columns 1e-6 to 1e6": decades(6, -6, 6),
+        "columns 1e6 to 1e-6": decades(6, 6, -6),
+        "columns all 1e-6": np.full(6, 1e-6),
+        "columns all 1e6": np.full(6, 1e6),
+    }.items():
+        out.append(
+            Bias(
+                f"cube slab, {name}",
+                frozen(x * scales),
+                signs(z),
+                "κ_* does not feel the units of a feature",
+                value=4.0,
+            )
+        )
+
+    # Neither group's side: zero is inside the hull of the z_x·x.
+    square = np.array(list(product((1.0, -1.0), repeat=2)))
+    out += [
+        Bias(
+            "exclusive or", frozen(square), signs(square.prod(axis=1)), "not separable", value=1.0
+        ),
+        Bias(
+            "twins across groups",
+            frozen([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]]),
+            (1, -1, 1, -1),
+            "e is half the difference of the twins",
+            value=1.0,
+        ),
+        Bias(
+            "an option without features",
+            frozen([[0.0, 0.0], [5.0, 1.0], [5.0, -1.0], [-5.0, 0.25]]),
+            (1, 1, 1, -1),
+            "its row is e itself",
+            value=1.0,
+        ),
+        Bias(
+            "touching groups",
+            frozen([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.0, 1.0], [0.0, 1.0]]),
+            (1, 1, -1, -1, 1, -1),
+            "separated weakly, never strictly",
+            value=1.0,
+        ),
+        Bias(
+            "many, not separable",
+            frozen(np.random.default_rng(1).standard_normal((400, 5))),
+            signs(np.random.default_rng(2).integers(0, 2, 400) * 2 - 1),
+            "random groups; zero is deep inside",
+            value=1.0,
+        ),
+    ]
+
+    # Repetition and emptiness.
+    out += [
+        Bias(
+            "cube slab, each three times",
+            frozen(np.repeat(small, 3, axis=0)),
+            signs(np.repeat(sides, 3)),
+            "duplicates change nothing",
+            value=4.0,
+        ),
+        Bias(
+            "two points in five dimensions",
+            frozen([[1.0, 2.0, 3.0, 4.0, 5.0], [-0.5, -1.0, -1.5, -2.0, -2.5]]),
+            (1, -1),
+            "k < m: e is in the span of x and −x/2",
+            value=9.0,
+        ),
+        Bias(
+            "three points in a plane of R^4",
+            frozen([[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+            (1, -1, 1),
+            "k < m and a point that does not help",
+            value=9.0,
+        ),
+        Bias(
+            "unused columns",
+            frozen(np.column_stack([small[:, :1], np.zeros((8, 2)), small[:, 1:]])),
+            signs(sides),
+            "two features that are always zero",
+            value=4.0,
+        ),
+        Bias(
+            "repeated columns",
+            frozen(np.column_stack([small, small, small @ [1.0, 2.0, -4.0]])),
+            signs(sides),
+            "rank 3 in seven columns",
+            value=4.0,
+        ),
+        Bias(
+            "a group in a subspace",
+            frozen(
+                [
+                    [1.0, 0.0, 0.0],
+                    [2.0, 1.0, 0.0],
+                    [1.0, 0.0, 3.0],
+                    [1.5, -2.0, 1.0],
+                    [-1.0, 0.0, 0.0],
+                    [-0.25, 0.0, 0.0],
+                ]
+            ),
+            (1, 1, 1, 1, -1, -1),
+            "one group lies on a line",
+        ),
+        Bias(
+            "single option in a group",
+            frozen([[-2.0, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()]),
+            (-1, *([1] * 17)),
+            "one against many",
+        ),
+    ]
+
+    # Collinear features: an invertible change of features leaves κ_* alone, and here it is exact.
+    for power in (20, 27):
+        bent = small.copy()
+        bent[:, 1] = small[:, 0] + 2.0**-power * small[:, 1]
+        bent[:, 2] = small[:, 0] - 2.0**-power * small[:, 2]
+        out.append(
+            Bias(
+                f"collinear to 2^-{power}",
+                frozen(bent),
+                signs(sides),
+                "an exact change of features",
+                value=4.0,
+            )
+        )
+    for epsilon in (1e-6, 1e-8):
+        x, z = separated(40, 3, 0.3, 7)
+        x[:, 2] = x[:, 1] + epsilon * x[:, 2]
+        out.append(
+            Bias(f"collinear to {epsilon:g}", frozen(x), signs(z), "two features nearly one")
+        )
+        x = np.column_stack(
+            [x[:, :2], epsilon * np.random.default_rng(3).standard_normal(40) + np.array(z)]
+        )
+        out.append(
+            Bias(
+                f"the group almost a feature, {epsilon:g}",
+                frozen(x),
+                signs(z),
+                "κ_* is about 1/ε² unless others help",
+                tolerance=1e-6 if epsilon < 1e-7 else 1e-7,
+            )
+        )
+
+    # Reference only.
+    for k, d, margin in ((30, 2, 1.0), (60, 5, 0.1), (60, 7, 3.0), (500, 5, 0.01), (6, 5, 0.5)):
+        x, z = separated(k, d, margin, k + d)
+        out.append(
+            Bias(f"separated {k}×{d} by {margin:g}", frozen(x), signs(z), "Gaussian, separated")
+        )
+        gaps = np.random.default_rng(k).exponential(size=k)
+        out.append(
+            Bias(
+                f"separated {k}×{d} by {margin:g}, gaps",
+                frozen(x),
+                signs(z),
+                "exponential gaps",
+                gaps=frozen(gaps),
+            )
+        )
+        gaps[int(np.argmin(gaps))] = 0.0
+        out.append(
+            Bias(
+                f"separated {k}×{d} by {margin:g}, best known",
+                frozen(x),
+                signs(z),
+                "one gap of zero",
+                gaps=frozen(gaps),
+            )
+        )
+        wild = 10.0 ** np.random.default_rng(k + 1).uniform(-9, 3, k)
+        out.append(
+            Bias(
+                f"separated {k}×{d} by {margin:g}, wild gaps",
+                frozen(x),
+                signs(z),
+                "gaps over twelve decades",
+                gaps=frozen(wild),
+            )
+        )
+    x, z = separated(60, 5, 0.5, 11)
+    out.append(
+        Bias(
+            "separated, columns 1e-6 to 1e6",
+            frozen(x * decades(5, -6, 6)),
+            signs(z),
+            "units differ",
+        )
+    )
+    x = equicorrelated(80, 4, 0.99, 13)
+    z_array = np.where(x[:, 0] - x[:, 1] > 0, 1, -1)
+    out.append(Bias("equicorrelated 0.99", frozen(x), signs(z_array), "nearly parallel columns"))
+    grid = np.array(list(product(range(-4, 5), repeat=2)), dtype=np.float64)
+    out.append(
+        Bias(
+            "grid, shifted by one half",
+            frozen(grid + np.array([0.5, 0.0])),
+            signs(np.where(grid[:, 0] >= 0, 1, -1)),
+            "a regular grid: ties on every side",
+            value=(5.0 / 4.0) ** 2,
+        )
+    )
+
+    # Gaps of zero.
+    ones = np.ones(len(small))
+    some = ones.copy()
+    some[:4] = 0.0  # all of group +
+    out += [
+        Bias(
+            "cube slab, gaps of one",
+            frozen(small),
+            signs(sides),
+            "κ(1) = κ_*",
+            gaps=frozen(ones),
+            value=4.0,
+        ),
+        Bias(
+            "cube slab, gaps of four",
+            frozen(small),
+            signs(sides),
+            "κ(cΔ) = cκ(Δ)",
+            gaps=frozen(4 * ones),
+            value=16.0,
+        ),
+        Bias(
+            "cube slab, tiny gaps",
+            frozen(small),
+            signs(sides),
+            "κ(cΔ) = cκ(Δ)",
+            gaps=frozen(2.0**-40 * ones),
+            value=2.0**-38,
+        ),
+        Bias(
+            "cube slab, one group free",
+            frozen(small),
+            signs(sides),
+            "u = t(−1, 0, 0, 1) vanishes on +, and 2t ≤ 1 on −",
+            gaps=frozen(some),
+            value=0.25,
+        ),
+        Bias(
+            "cube slab, all free",
+            frozen(small),
+            signs(sides),
+            "nothing costs anything",
+            gaps=frozen(0 * ones),
+            value=0.0,
+        ),
+        Bias(
+            "twins free",
+            frozen([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]]),
+            (1, -1, 1, -1),
+            "the whole support is free",
+            gaps=frozen([0.0, 0.0, 1.0, 2.0]),
+            value=0.0,
+        ),
+        Bias(
+            "twins, one free",
+            frozen([[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]]),
+            (1, -1, 1, -1),
+            "w = ±½ on the twins, or dearer",
+            gaps=frozen([0.0, 1.0, 400.0, 900.0]),
+            value=0.25,
+        ),
+        Bias(
+            "twins, two prices",
+            frozen([[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]]),
+            (1, -1, 1, -1),
+            "(½√4 + ½√9)²",
+            gaps=frozen([4.0, 9.0, 4000.0, 9000.0]),
+            value=6.25,
+        ),
+    ]
+    return out
+
+
+# ---------------------------------------------------------------- c-optimal instances
+
+
+def monomials(x: ArrayLike, degree: int) -> Floats:
+    return np.vander(np.asarray(x, dtype=np.float64), degree + 1, increasing=True)
+
+
+def direction_instances() -> list[Direction]:
+    out: list[Direction] = []
+    point = np.array([3.0, -2.0, 0.5, 0.0])
+    out += [
+        Direction("one point, itself", frozen([point]), frozen(point), "w = 1", value=1.0),
+        Direction("one point, doubled", frozen([point]), frozen(-2 * point), "w = −2", value=4.0),
+        Direction(
+            "one point, with a cost",
+            frozen([point]),
+            frozen(2 * point),
+            "4·cost",
+            costs=frozen([0.25]),
+            value=1.0,
+        ),
+        Direction("one number", frozen([[5.0]]), frozen([10.0]), "m = 1", value=4.0),
+        Direction(
+            "zero rows",
+            frozen([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]),
+            frozen([2.0, 4.0]),
+            "rows of zeros carry nothing; w = (1, 1)",
+            value=4.0,
+        ),
+        Direction(
+            "along a long row",
+            frozen([[1.0, 0.0], [0.0, 1.0], [8.0, 8.0]]),
+            frozen([1.0, 1.0]),
+            "w = 1/8",
+            value=1 / 64,
+        ),
+        Direction(
+            "no direction but a shadow",
+            frozen([[1.0, 1.0], [1.0, -1.0]]),
+            frozen([1.0, 0.0]),
+            "k = m, w = ½, ½",
+            value=1.0,
+        ),
+    ]
+    for m in (2, 5, 8):
+        c = np.arange(1.0, m + 1) * (-1.0) ** np.arange(m)
+        cross = np.vstack([np.eye(m), -np.eye(m)])
+        out.append(
+            Direction(
+                f"cross-polytope m={m}",
+                frozen(cross),
+                frozen(c),
+                "Elfving's set is the l1 ball",
+                value=float(np.abs(c).sum()) ** 2,
+            )
+        )
+        costs = np.tile(4.0 ** np.arange(m), 2)
+        out.append(
+            Direction(
+                f"cross-polytope m={m}, costs",
+                frozen(cross),
+                frozen(c),
+                "(Σ√cost|c|)²",
+                costs=frozen(costs),
+                value=float((2.0 ** np.arange(m) * np.abs(c)).sum()) ** 2,
+            )
+        )
+        scales = decades(m, -6, 6)
+        out.append(
+            Direction(
+                f"cross-polytope m={m}, columns 1e-6 to 1e6",
+                frozen(cross * scales),
+                frozen(c * scales),
+                "κ_v follows the units of the columns",
+                value=float(np.abs(c).sum()) ** 2,
+            )
+        )
+    for m in (3, 6):
+        cube = np.array(list(product((1.0, -1.0), repeat=m)))
+        c = np.linspace(-1.0, 2.0, m)
+        out.append(
+            Direction(
+                f"hypercube m={m}", frozen(cube), frozen(c), "Elfving's set is the cube", value=4.0
+            )
+        )
+        c = np.eye(m)[0]
+        out.append(
+            Direction(
+                f"hypercube m={m}, a facet's centre",
+                frozen(cube),
+                frozen(c),
+                "all vertices of a facet tie",
+                value=1.0,
+            )
+        )
+    for n in (8, 100):
+        angle = 2 * np.pi * np.arange(n) / n
+        circle = np.column_stack([np.cos(angle), np.sin(angle)])
+        out.append(
+            Direction(
+                f"{n}-gon, at a corner",
+                frozen(circle),
+                frozen(3 * circle[1]),
+                "w = 3 at the corner",
+                value=9.0,
+            )
+        )
+        middle = np.array([math.cos(math.pi / n), math.sin(math.pi / n)])
+        out.append(
+            Direction(
+                f"{n}-gon, between corners",
+                frozen(circle),
+                frozen(middle),
+                "the edge is at cos(π/n)",
+                value=1 / math.cos(math.pi / n) ** 2,
+            )
+        )
+
+    # Polynomials: Chebyshev points are the support (Hoel and Levine), T_n the dual polynomial.
+    for degree, x0 in ((2, 1.5), (4, 2.0), (7, 1.25), (7, 3.0)):
+        grid = np.cos(np.pi * np.arange(8 * degree + 1) / (8 * degree))
+        grid[4 * degree] = 0.0
+        c = monomials([x0], degree)[0]
+        out.append(
+            Direction(
+                f"extrapolation of degree {degree} to {x0:g}",
+                frozen(monomials(grid, degree)),
+                frozen(c),
+                "T_n(x₀)²",
+                value=chebyshev_value(degree, x0) ** 2,
+            )
+        )
+        top = np.eye(degree + 1)[degree]
+        out.append(
+            Direction(
+                f"leading coefficient of degree {degree} ({x0:g})",
+                frozen(monomials(grid, degree)),
+                frozen(top),
+                "the leading coefficient of T_n, squared",
+                value=4.0 ** (degree - 1),
+            )
+        )
+    uniform = monomials(np.linspace(-1, 1, 401), 5)
+    out.append(
+        Direction(
+            "slope at zero, degree 5, fine grid",
+            frozen(uniform),
+            frozen(np.eye(6)[1]),
+            "neighbours on the grid nearly tie",
+        )
+    )
+
+    # A set of low rank, as integers so that the rank is exact.
+    plane = np.array([[1.0, 2.0, 3.0, 4.0], [0.0, 1.0, -1.0, 2.0]])
+    flat = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]], dtype=np.float64)
+    out.append(
+        Direction(
+            "plane in R^4",
+            frozen(flat @ plane),
+            frozen(np.array([1.0, 0.5]) @ plane),
+            "in the plane (1, ½) = ⅝(1, 1) − ⅛(−3, 1)",
+            value=0.5625,
+        )
+    )
+    out.append(
+        Direction(
+            "plane, a free row",
+            frozen(flat @ plane),
+            frozen(np.array([1.0, 0.5]) @ plane),
+            "(1, 0) is free, ½(0, 1) is not",
+            costs=frozen([0.0, 1.0, 1.0, 4.0, 1.0]),
+            value=0.25,
+        )
+    )
+    out.append(
+        Direction(
+            "basis of R^5",
+            frozen(np.eye(5) + np.eye(5, k=1)),
+            frozen(np.eye(5)[0]),
+            "k = m, bidiagonal: w = (1, −1, 1, −1, 1)",
+            value=25.0,
+        )
+    )
+    out.append(
+        Direction(
+            "basis of R^5, costs",
+            frozen(np.eye(5) + np.eye(5, k=1)),
+            frozen(np.eye(5)[0]),
+            "(1 + 2 + 0 + 3 + 1)²",
+            costs=frozen([1.0, 4.0, 0.0, 9.0, 1.0]),
+            value=49.0,
+        )
+    )
+    nearly = np.array([[1.0, 0.0], [1.0, 2.0**-27]])
+    out.append(
+        Direction(
+            "nearly parallel basis", frozen(nearly), frozen([0.0, 1.0]), "w = ±2^27", value=2.0**56
+        )
+    )
+
+    rng = np.random.default_rng(20)
+    for k, m in ((10, 10), (60, 6), (300, 6), (1000, 4)):
+        A = rng.standard_normal((k, m))
+        c = rng.standard_normal(m)
+        costs = rng.exponential(size=k)
+        free = np.where(rng.uniform(size=k) < 2 / k, 0.0, costs)
+        out += [
+            Direction(f"Gaussian {k}×{m}", frozen(A), frozen(c), "reference"),
+            Direction(
+                f"Gaussian {k}×{m}, costs", frozen(A), frozen(c), "reference", costs=frozen(costs)
+            ),
+            Direction(
+                f"Gaussian {k}×{m}, some free",
+                frozen(A),
+                frozen(c),
+                "reference",
+                costs=frozen(free),
+            ),
+            Direction(
+                f"Gaussian {k}×{m}, row lengths 1e-6 to 1e6",
+                frozen(A * 10.0 ** rng.uniform(-6, 6, (k, 1))),
+                frozen(c),
+                "only long rows matter",
+            ),
+            Direction(
+                f"Gaussian {k}×{m}, column scales 1e-6 to 1e6",
+                frozen(A * decades(m, -6, 6)),
+                frozen(c * decades(m, -6, 6)),
+                "units differ",
+            ),
+        ]
+    out.append(
+        Direction(
+            "Gaussian 60×6, tiny and far",
+            frozen(1e-6 * rng.standard_normal((60, 6))),
+            frozen(1e6 * np.ones(6)),
+            "κ of order 1e24",
+        )
+    )
+    out.append(
+        Direction(
+            "equicorrelated 0.99",
+            frozen(equicorrelated(200, 6, 0.99, 3)),
+            frozen(np.eye(6)[5]),
+            "reference",
+        )
+    )
+    return out
+
+
+# ---------------------------------------------------------------- G-optimal instances
+
+
+def spread_instances() -> list[Spread]:
+    out: list[Spread] = []
+
+    def uniform(k: int) -> Floats:
+        return frozen(np.full(k, 1 / k))
+
+    for m in (1, 3, 8):
+        out.append(
+            Spread(
+                f"orthonormal frame m={m}", frozen(np.eye(m)), m, "k = m: equal weights", uniform(m)
+            )
+        )
+        cross = np.vstack([np.eye(m), -np.eye(m)])
+        out.append(
+            Spread(f"cross-polytope m={m}", frozen(cross), m, "a symmetric orbit", uniform(2 * m))
+        )
+    out += [
+        Spread(
+            "a basis, skew",
+            frozen(np.eye(5) + np.eye(5, k=1)),
+            5,
+            "k = m: equal weights whatever the basis",
+            uniform(5),
+        ),
+        Spread("one point", frozen([[3.0, -2.0, 0.5]]), 1, "its own leverage is one", uniform(1)),
+        Spread("one point, repeated", frozen([[3.0, -2.0, 0.5]] * 7), 1, "rank one", uniform(7)),
+        Spread(
+            "one line",
+            frozen(np.outer([1.0, -2.0, 4.0, 0.0], [1.0, 3.0])),
+            1,
+            "the longest point alone",
+            frozen([0.0, 0.0, 1.0, 0.0]),
+        ),
+        Spread(
+            "zero rows",
+            frozen([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]),
+            2,
+            "zeros have no leverage",
+            frozen([0.0, 0.5, 0.0, 0.5]),
+        ),
+        Spread(
+            "three points in five dimensions",
+            frozen([[1, 2, 3, 4, 5], [0, 1, 0, 1, 0], [2, 0, 0, 0, 1]]),
+            3,
+            "k < m: independent rows share equally",
+            uniform(3),
+        ),
+        Spread(
+            "interior points",
+            frozen(np.vstack([np.eye(4), 0.25 * np.eye(4), 0.25 * np.ones((1, 4))])),
+            4,
+            "the frame, and points inside its ellipsoid",
+            frozen(np.r_[np.full(4, 0.25), np.zeros(5)]),
+        ),
+    ]
+    for m in (2, 4, 7):
+        # Vertices of a regular simplex, centred: rank m in R^(m+1), a symmetric orbit.
+        simplex = (m + 1) * np.eye(m + 1) - 1.0
+        out.append(
+            Spread(
+                f"regular simplex in R^{m}",
+                frozen(simplex),
+                m,
+                "rank one less than the columns",
+                uniform(m + 1),
+            )
+        )
+    for m in (3, 6):
+        cube = np.array(list(product((1.0, -1.0), repeat=m)))
+        out.append(
+            Spread(
+                f"hypercube m={m}", frozen(cube), m, "many optimal designs; all tied", uniform(2**m)
+            )
+        )
+    for n in (3, 5, 64):
+        angle = 2 * np.pi * np.arange(n) / n
+        out.append(
+            Spread(
+                f"{n}-gon",
+                frozen(np.column_stack([np.cos(angle), np.sin(angle)])),
+                2,
+                "a symmetric orbit",
+                uniform(n),
+            )
+        )
+    for degree in (1, 2, 4, 6):
+        nodes = d_optimal_nodes(degree)
+        grid = np.unique(np.concatenate([np.linspace(-1, 1, 61), nodes]))
+        weights = np.where(np.isin(grid, nodes), 1 / (degree + 1), 0.0)
+        out.append(
+            Spread(
+                f"polynomial of degree {degree} on a grid",
+                frozen(monomials(grid, degree)),
+                degree + 1,
+                "zeros of (1−x²)P_n', equal weights",
+                frozen(weights),
+            )
+        )
+    out.append(
+        Spread(
+            "polynomial of degree 6, fine uniform grid",
+            frozen(monomials(np.linspace(-1, 1, 801), 6)),
+            7,
+            "neighbours nearly tie",
+        )
+    )
+    x, z = cube_slab(4)
+    A = np.column_stack([x, z])
+    rng = np.random.default_rng(30)
+    gaussian = rng.standard_normal((300, 6))
+    sphere = gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
+    out += [
+        Spread("cube slab", frozen(A), 5, "a grid with groups"),
+        Spread("cube slab, each three times", frozen(np.repeat(A, 3, axis=0)), 5, "duplicates"),
+        Spread("Gaussian 300×6", frozen(gaussian), 6, "reference"),
+        Spread(
+            "Gaussian 300×6, columns 1e-6 to 1e6",
+            frozen(gaussian * decades(6, -6, 6)),
+            6,
+            "leverage ignores units",
+        ),
+        Spread(
+            "Gaussian 300×6, rows 1e-6 to 1e6",
+            frozen(gaussian * 10.0 ** rng.uniform(-6, 6, (300, 1))),
+            6,
+            "few rows dominate",
+        ),
+        Spread("sphere 300×6", frozen(sphere), 6, "every point is on the boundary"),
+        Spread(
+            "equicorrelated 0.99",
+            frozen(equicorrelated(300, 6, 0.99, 31)),
+            6,
+            "nearly parallel columns",
+        ),
+        Spread("Gaussian 7×6", frozen(gaussian[:7]), 6, "k = m + 1"),
+        Spread(
+            "plane in R^4",
+            frozen(
+                np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]])
+                @ [[1.0, 2, 3, 4], [0, 1, -1, 2]]
+            ),
+            2,
+            "rank two as integers",
+        ),
+        Spread(
+            "a group in a subspace",
+            frozen(
+                [
+                    [1, 0, 0, 1],
+                    [2, 1, 0, 1],
+                    [1, 0, 3, 1],
+                    [1.5, -2, 1, 1],
+                    [-1, 0, 0, -1],
+                    [-0.25, 0, 0, -1],
+                ]
+            ),
+            4,
+            "one group on a line",
+        ),
+        Spread(
+            "rank three up to rounding",
+            frozen(gaussian[:80, :3] @ rng.standard_normal((3, 6))),
+            3,
+            "a product of factors, rounded",
+            exact_rank=False,
+        ),
+    ]
+    for epsilon in (1e-6, 1e-8):
+        bent = gaussian[:, :4].copy()
+        bent[:, 3] = bent[:, 2] + epsilon * bent[:, 3]
+        out.append(Spread(f"collinear to {epsilon:g}", frozen(bent), 4, "two columns nearly one"))
+    return out
+
+
+# ---------------------------------------------------------------- what cannot be estimated
+
+
+def hopeless_instances() -> list[Bias]:
+    """Action sets with e outside the range: some combination of features equals the group."""
+    rng = np.random.default_rng(40)
+    x, z = cube_slab(3)
+    z_array = np.array(z, dtype=np.float64)
+    gaussian = rng.standard_normal((50, 3))
+    group = np.where(rng.uniform(size=50) < 0.5, 1.0, -1.0)
+    reveal = gaussian.copy()
+    reveal[:, 1] = (group - 0.3 * gaussian[:, 0] - 0.7 * gaussian[:, 2]) / 0.9
+    one_hot = np.column_stack([group > 0, group < 0]).astype(np.float64)
+    return [
+        Bias(
+            "the group is a feature",
+            frozen(np.column_stack([x, z_array])),
+            signs(z),
+            "column 4 is z",
+        ),
+        Bias(
+            "the group, rescaled",
+            frozen(np.column_stack([x, -1e-6 * z_array])),
+            signs(z),
+            "column 4 is −1e-6·z",
+        ),
+        Bias(
+            "the group is a sum of features",
+            frozen(np.column_stack([x[:, 1], z_array - x[:, 1]])),
+            signs(z),
+            "x₁ + x₂ = z",
+        ),
+        Bias(
+            "the group up to rounding",
+            frozen(reveal),
+            signs(group),
+            "a combination of three features, rounded",
+        ),
+        Bias(
+            "one-hot groups and noise",
+            frozen(np.column_stack([gaussian, one_hot])),
+            signs(group),
+            "z = difference of dummies",
+        ),
+        Bias(
+            "intercept and a dummy",
+            frozen(np.column_stack([gaussian, np.ones(50), one_hot[:, :1]])),
+            signs(group),
+            "z = 2·dummy − 1",
+        ),
+        Bias(
+            "independent features",
+            frozen(np.eye(4)),
+            (1, -1, 1, -1),
+            "k = d: any evaluations fit without a bias",
+        ),
+        Bias(
+            "fewer options than features", frozen(rng.standard_normal((3, 6))), (1, -1, 1), "k < d"
+        ),
+        Bias("one dimension, mirrored", frozen([[2.0], [-2.0]]), (1, -1), "x = 2z"),
+    ]
+
+
+def hopeless_directions() -> list[Direction]:
+    plane = np.array([[1, 0], [0, 1], [1, 1]]) @ np.array([[1.0, 2, 3], [0, 1, -1]])
+    return [
+        Direction(
+            "off the line",
+            frozen([[1.0, 2.0], [2.0, 4.0]]),
+            frozen([2.0, 1.0]),
+            "points on one line",
+        ),
+        Direction("off the plane", frozen(plane), frozen([0.0, 0.0, 1.0]), "points in one plane"),
+        Direction(
+            "off the plane, free",
+            frozen(plane),
+            frozen([0.0, 0.0, 1.0]),
+            "free evaluations do not help",
+            costs=frozen([0.0, 0.0, 0.0]),
+        ),
+        Direction(
+            "only zeros",
+            frozen(np.zeros((3, 2))),
+            frozen([1.0, 0.0]),
+            "nothing can be learnt from zeros",
+        ),
+        Direction(
+            "a column never seen",
+            frozen([[1.0, 0.0], [-2.0, 0.0]]),
+            frozen([1.0, 1e-3]),
+            "second column is zero",
+        ),
+    ]
+
+
+BIASES = tuple(bias_instances())
+DIRECTIONS = tuple(direction_instances())
+SPREADS = tuple(spread_instances())
+HOPELESS = tuple(hopeless_instances())
+HOPELESS_DIRECTIONS = tuple(hopeless_directions())
