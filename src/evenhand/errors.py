@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.geometry import Confounding
+
 
 class EvenhandError(Exception):
     """Something evenhand cannot do, with the reason and what to do about it."""
@@ -15,8 +20,11 @@ class NotIdentifiableError(EvenhandError):
     """No amount of evaluations tells the quantity asked for (κ = ∞).
 
     The evaluations of all options stay the same when the parameters move along some direction
-    that the asked quantity feels.
+    that the asked quantity feels. For a bias, ``confounding`` says which combination of features
+    equals the group, and which new option would help.
     """
+
+    confounding: Confounding | None = None
 
 
 class AccuracyError(EvenhandError):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
 from evenhand._passes import products_into, squared_norms_into
-from evenhand.errors import InputError
+from evenhand.errors import AccuracyError, InputError
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -178,6 +178,9 @@ def orthogonal_frame(space: RowSpace) -> Floats:
 
 def _row_space_of(points: Floats, sample: Indices, frame: Floats) -> RowSpace:
     """Pivoted QR of the transposed sample: its first r pivots are independent rows."""
+    if len(sample) == 0 or frame.shape[1] == 0:
+        m = frame.shape[0]
+        return RowSpace(np.empty(0, np.intp), np.empty((0, m)), frame, np.empty((m, 0)))
     unit = points[sample] @ frame
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
     if frame.shape[1] < frame.shape[0]:
@@ -212,14 +215,23 @@ def _rows_outside(points: Floats, space: RowSpace) -> Indices:
 
 
 def solve_refined(matrix: Floats, rhs: Floats) -> Floats:
-    """Solve a square system and refine the answer with residuals in extended precision."""
-    lu, pivots, info = lapack.dgetrf(matrix)
+    """Solve a square system, rows and columns equilibrated, and refine in extended precision."""
+    rows = _power_of_two(np.abs(matrix).max(axis=1))
+    scaled = matrix / rows[:, None]
+    columns = _power_of_two(np.abs(scaled).max(axis=0))
+    scaled /= columns
+    lu, pivots, info = lapack.dgetrf(scaled)
     if info != 0:
-        raise np.linalg.LinAlgError("singular matrix")
-    x, _ = lapack.dgetrs(lu, pivots, rhs)
-    wide = matrix.astype(np.longdouble)
+        raise AccuracyError("a basis of the linear program is singular to working precision.")
+    b = rhs / rows
+    x, _ = lapack.dgetrs(lu, pivots, b)
+    wide = scaled.astype(np.longdouble)
     for _ in range(2):
-        residual = (rhs - wide @ x).astype(np.float64)
-        correction, _ = lapack.dgetrs(lu, pivots, residual)
+        correction, _ = lapack.dgetrs(lu, pivots, (b - wide @ x).astype(np.float64))
         x = x + correction
-    return np.asarray(x, dtype=np.float64)
+    return np.asarray(x / columns, dtype=np.float64)
+
+
+def _power_of_two(scales: Floats) -> Floats:
+    """Return powers of two near the scales: dividing by them rounds nothing."""
+    return np.ldexp(1.0, np.frexp(scales)[1])

@@ -441,9 +441,8 @@ class CsvFile:
         try:
             return pa.input_stream(str(self._path), compression="detect")
         except FileNotFoundError:
-            raise InputError(
-                f"there is no file {self.name} (looked in {Path.cwd()}); check the path"
-            ) from None
+            where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
+            raise InputError(f"there is no file {self.name}{where}; check the path") from None
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {error}") from None
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.designs.design import FREE_EXCESS, Certificate, Design
+from evenhand.designs.design import Certificate, Design
 from evenhand.designs.elfving import ElfvingProgram, ElfvingSolution
 from evenhand.errors import InputError
 from evenhand.linalg import Floats, as_points, as_vector
 
-_NEGLIGIBLE = 1e-13  # a weight below this share is rounding error
+FREE_EXCESS = 0.01
+"""How much more than κ the pulls may cost where options of cost zero would need infinitely many."""
+
+_NEGLIGIBLE = 1e-13  # a row whose share of the direction is smaller is rounding error
 
 
 def c_optimal_design(
@@ -58,8 +61,10 @@ def _design(
     so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
     """
     w = np.abs(lp.weights)
-    w[w <= _NEGLIGIBLE * w.max()] = 0.0
-    root_cost = np.ones(len(w)) if s is None else s[lp.rows].copy()
+    share = w * lp.lengths
+    used = share > _NEGLIGIBLE * share.max()
+    rows, w = lp.rows[used], w[used]
+    root_cost = np.ones(len(w)) if s is None else s[rows]
     free = root_cost == 0.0
     free_weight = float(w[free].sum())
     if free_weight > 0.0:
@@ -67,6 +72,7 @@ def _design(
     mu = w * float(root_cost @ w) / root_cost
     mass = float(mu.sum())
     weights = np.zeros(k)
-    weights[lp.rows] = mu / mass
+    weights[rows] = mu / mass
     value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
-    return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost)
+    excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
+    return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

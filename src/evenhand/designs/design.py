@@ -14,13 +14,27 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand.designs.verification import recompute
 from evenhand.errors import InputError
 
 Floats = NDArray[np.float64]
 Criterion = Literal["G", "c", "minimax"]
 
-FREE_EXCESS = 0.01
-"""How much more than κ a design may cost where options of cost zero would need infinite pulls."""
+
+@dataclass(frozen=True)
+class Mixture:
+    """A probability over parameters γ: the opponent that makes a minimax design as dear as it is.
+
+    Parameters
+    ----------
+    weights
+        (n,) probabilities.
+    parameters
+        (n, d) parameters with |x·γ| ≤ 1 for all options x.
+    """
+
+    weights: Floats
+    parameters: Floats
 
 
 @dataclass(frozen=True)
@@ -35,13 +49,17 @@ class Certificate:
         What no design can beat, proven by ``dual``.
     dual
         c-optimal: a vector u with \\|a_x·u\\| ≤ √cost_x for all x; then every design of variance
-        at most one costs at least (c·u)². G-optimal: a matrix M with aᵀMa ≤ 1 for all points,
+        at most one costs at least (c·u)². G-optimal: a matrix W with ‖Wa‖ ≤ 1 for all points,
         the ellipsoid around them; the bound is the rank, since leverages average to it.
+        Minimax: u as for c, with the mean gaps under ``mixture`` as costs.
+    mixture
+        Minimax only: the parameters against which no design does better.
     """
 
     value: float
     bound: float
     dual: Floats
+    mixture: Mixture | None = None
 
     @property
     def gap(self) -> float:
@@ -58,7 +76,7 @@ class Verification:
     ok: bool
     value: float
     bound: float
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[str, ...]
 
     def __bool__(self) -> bool:
         return self.ok
@@ -82,6 +100,9 @@ class Design:
         Proof of near-optimality.
     direction, costs
         What was asked for (c and minimax).
+    excess
+        How much more than ``value`` the pulls cost, relatively: 0, unless options of cost zero
+        would need infinitely many pulls to attain it.
 
     Examples
     --------
@@ -102,6 +123,7 @@ class Design:
     certificate: Certificate
     direction: Floats | None = None
     costs: Floats | None = None
+    excess: float = 0.0
 
     def __post_init__(self) -> None:
         self.weights.flags.writeable = False
@@ -137,6 +159,7 @@ class Design:
 
         Shares no code with the solvers: singular values and dense least squares only.
         """
-        from evenhand.designs.verification import verify  # noqa: PLC0415 (keeps it apart)
-
-        return verify(self, points, tol)
+        finding = recompute(self, points, tol)
+        return Verification(
+            not finding.reasons, finding.value, finding.bound, tuple(finding.reasons)
+        )

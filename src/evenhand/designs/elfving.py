@@ -46,6 +46,8 @@ class ElfvingSolution:
     ----------
     rows, weights
         Indices x and signed weights w_x with Σ w_x a_x = c; at most m of them.
+    lengths
+        Lengths of those rows, columns equilibrated: |w_x| times them is what row x contributes.
     root
         Σ s_x |w_x| = √κ.
     dual
@@ -56,6 +58,7 @@ class ElfvingSolution:
 
     rows: Indices
     weights: Floats
+    lengths: Floats
     root: float
     dual: Floats
     root_bound: float
@@ -76,7 +79,8 @@ class ElfvingProgram:
         self.A, self.s = A, s
         k, m = A.shape
         sample = sample_rows(k, _POOL_PER_COLUMN * m)
-        frame = np.diag(1.0 / column_scales(A, sample))
+        self.scales = column_scales(A, sample)
+        frame = np.diag(1.0 / self.scales)
         if not np.isfinite(frame).all():
             refuse_non_finite(A)
         self.free: RowSpace | None = None
@@ -127,6 +131,37 @@ class ElfvingProgram:
                 P = np.concatenate([P, self._coordinates(new)])
         signs = np.sign(P[basis] @ v)
         return self._solution(c, pool[basis], signs)
+
+    def largest(self, directions: Floats, tol: float = 1e-10) -> list[ElfvingSolution]:
+        """Return solutions among which is that of the direction (row) of largest √κ.
+
+        The basis of one solution writes every direction as a combination of rows, whose weights
+        bound its √κ from above. So only directions are solved whose bound exceeds the largest
+        value yet.
+        """
+        bounds = np.full(len(directions), np.inf)
+        solutions: list[ElfvingSolution] = []
+        best = 0.0
+        first = int(np.argmax(np.einsum("ij,ij->i", directions, directions)))
+        while not solutions or bounds.max() > best * (1.0 + tol):
+            x = int(np.argmax(bounds)) if solutions else first
+            if not directions[x].any():
+                bounds[x] = 0.0
+                continue
+            solution = self.solve(directions[x])
+            solutions.append(solution)
+            best = max(best, solution.root)
+            np.minimum(bounds, self.roots_on(solution, directions), out=bounds)
+            bounds[x] = solution.root
+        return solutions
+
+    def roots_on(self, solution: ElfvingSolution, directions: Floats) -> Floats:
+        """Return Σ s|w| for every direction written as a combination of the solution's rows."""
+        F = self.space.frame if self.space.full else self.space.transform
+        rows = solution.rows[: self.space.rank]
+        w = np.linalg.solve((self.A[rows] @ F).T, (directions @ F).T)
+        s = np.ones(len(rows)) if self.s is None else self.s[rows]
+        return np.asarray(s @ np.abs(w))
 
     def _levels(self) -> Iterator[Indices | None]:
         """Yield the sets of rows to satisfy, one after the other; None is all of them."""
@@ -184,4 +219,5 @@ class ElfvingProgram:
             rest = c - w @ self.A[rows]
             rows = np.concatenate([rows, self.free_rows])
             w = np.concatenate([w, rest @ self.free.transform])
-        return ElfvingSolution(rows, w, root, u, float(c @ u))
+        lengths = np.linalg.norm(self.A[rows] / self.scales, axis=1)
+        return ElfvingSolution(rows, w, lengths, root, u, float(c @ u))

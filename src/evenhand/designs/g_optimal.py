@@ -89,8 +89,8 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
         if largest <= r * (1.0 + tol):
             weights = np.zeros(k)
             weights[rows] = w
-            M = factor.W.T @ factor.W / largest
-            return Design("G", weights, largest, largest, Certificate(largest, float(r), M))
+            certificate = Certificate(largest, float(r), factor.W / np.sqrt(largest))
+            return Design("G", weights, largest, largest, certificate)
         violating = d > r * (1.0 + 0.1 * tol)
         high, d = high[violating], d[violating]
         new = np.setdiff1d(high[np.argsort(-d, kind="stable")[: 2 * p]], rows)

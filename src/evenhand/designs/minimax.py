@@ -1,0 +1,113 @@
+"""The minimax design: estimate a direction at the least regret against the worst parameter.
+
+    κ̃ = min_μ max { Σ_x μ_x (x' − x)·γ : x', γ with |x·γ| ≤ 1 }    subject to  cᵀV(μ)⁺c ≤ 1.
+
+The inner maximum is linear in μ, so opponents may mix: κ̃ is the largest κ(q) over mixtures
+q = Σ λ_j Δ(γ_j) of gap vectors. With Elfving's dual for κ(q) that is one conic program,
+
+    √κ̃ = max { c·u : (a_x·u)² ≤ Σ_j λ_j Δ_x(γ_j),  λ ≥ 0,  Σ λ_j = 1 },
+
+whose multipliers are the design. The γ_j are found one after the other: each is the best answer
+to the design at hand, by Elfving's program over the features.
+"""
+
+from __future__ import annotations
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from evenhand.designs.design import Certificate, Design, Mixture
+from evenhand.designs.elfving import ElfvingProgram
+from evenhand.errors import AccuracyError
+from evenhand.linalg import Floats, Indices, sample_rows
+
+_ROUNDS = 100
+_FIRST_ROWS = 512  # rows of the first conic program; others join when they matter
+_ANSWERS = 8  # parameters added in a round
+
+
+def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: float) -> Design:
+    """Return the minimax design for points whose first ``n_features`` columns carry the value."""
+    A, c = points, direction
+    X = np.ascontiguousarray(A[:, :n_features])
+    opponent = ElfvingProgram(X)
+    program = ElfvingProgram(A)
+    first = program.solve(c)
+    mu = np.zeros(len(A))
+    mu[first.rows] = np.abs(first.weights) * first.root
+    rows = np.union1d(sample_rows(len(A), _FIRST_ROWS), first.rows)
+    parameters = np.empty((0, n_features))
+    upper, pulls = np.inf, mu
+    lower, dual, mixture = 0.0, first.dual, Mixture(np.empty(0), parameters)
+    for _ in range(_ROUNDS):
+        worst, answers = _best_answers(opponent, X, mu)
+        if worst < upper:
+            upper, pulls = worst, mu
+        if upper <= lower * (1.0 + tol):
+            mass = float(pulls.sum())
+            certificate = Certificate(upper, lower, dual, mixture)
+            return Design("minimax", pulls / mass, upper, mass, certificate, c)
+        parameters = np.concatenate([parameters, answers])
+        values = X @ parameters.T
+        gaps = values.max(axis=0) - values
+        lam, eta = _master(A[rows] @ program.space.transform, gaps[rows], c @ program.space.transform)
+        costs = gaps @ lam
+        costs[costs < 1e-13 * costs.max()] = 0.0
+        proof = ElfvingProgram(A, np.sqrt(costs)).solve(c)
+        if proof.root_bound**2 > lower:
+            lower, dual = proof.root_bound**2, proof.dual
+            mixture = Mixture(lam[lam > 0], parameters[lam > 0])
+        mu = np.zeros(len(A))
+        mu[rows] = eta
+        rows = np.union1d(rows, proof.rows)
+    raise AccuracyError(
+        f"the minimax design lies between {lower:.9g} and {upper:.9g} after {_ROUNDS} rounds; "
+        f"ask for a tol larger than {tol:.1g}."
+    )
+
+
+def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[float, Floats]:
+    """Return the worst regret of pulls μ, max over x' and γ, and parameters γ that come near it."""
+    solutions = opponent.largest(mu.sum() * X - mu @ X)
+    solutions.sort(key=lambda solution: -solution.root)
+    return solutions[0].root, np.array([solution.dual for solution in solutions[:_ANSWERS]])
+
+
+def _master(H: Floats, gaps: Floats, g: Floats) -> tuple[Floats, Floats]:
+    """Solve the conic program over the given rows and gap vectors: mixture λ and pulls μ.
+
+    (h·v)² ≤ q is the second-order cone (q + 1, q − 1, 2 h·v). With multipliers (y0, y1, y2) the
+    pulls are proportional to y0 + y1, and Σ −2 y2_x h_x is the direction.
+    """
+    (n, r), J = H.shape, gaps.shape[1]
+    scale = float(np.linalg.norm(g))
+    cones = np.zeros((n, 3, r + J))
+    cones[:, 0, r:] = cones[:, 1, r:] = -gaps
+    cones[:, 2, :r] = -2.0 * H
+    total = np.concatenate([np.zeros(r), np.ones(J)])[None]
+    positive = np.hstack([np.zeros((J, r)), -np.eye(J)])
+    matrix = sparse.csc_matrix(np.vstack([total, positive, cones.reshape(3 * n, r + J)]))
+    b = np.concatenate([[1.0], np.zeros(J), np.tile([1.0, -1.0, 0.0], n)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    kinds = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(J)]
+    kinds += [clarabel.SecondOrderConeT(3)] * n
+    objective = np.concatenate([-g / scale, np.zeros(J)])
+    none = sparse.csc_matrix((r + J, r + J))
+    solution = clarabel.DefaultSolver(none, objective, matrix, b, kinds, settings).solve()
+    lam = np.clip(np.array(solution.x[r:]), 0.0, None)
+    y = np.array(solution.z[1 + J :]).reshape(n, 3)
+    eta = np.clip(y[:, 0] + y[:, 1], 0.0, None)
+    if not np.isfinite(lam).all() or lam.sum() == 0.0 or eta.max() == 0.0:
+        raise AccuracyError(f"the conic program of the minimax design failed: {solution.status}.")
+    eta[eta < 1e-10 * eta.max()] = 0.0
+    return lam / lam.sum(), eta * _variance(H, eta, g)
+
+
+def _variance(H: Floats, mu: Floats, g: Floats) -> float:
+    """Return gᵀV(μ)⁺g: the squared length of the shortest y with Σ √μ_x y_x h_x = g."""
+    used: Indices = np.flatnonzero(mu)
+    y, *_ = np.linalg.lstsq((H[used] * np.sqrt(mu[used])[:, None]).T, g, rcond=1e-14)
+    return float(y @ y)

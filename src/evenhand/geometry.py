@@ -1,0 +1,322 @@
+"""The geometry of bias estimation: can the bias be told from the value, and at what price?
+
+Notation
+--------
+a_x = (x; z_x)   options with features x and attributes z (±1 for two groups)
+e                the direction of the parameter that is the bias
+κ_*              least variance of the bias per evaluation; κ_* = 1 is as easy as it gets
+κ(Δ)             least regret of estimating the bias with unit variance, where evaluating x costs Δ_x
+κ̃                the same against the worst parameter
+α                worst-case alignment of Kirschner, Lattimore and Krause, equivalent to κ_*
+
+For two groups κ_* is large exactly when a hyperplane through the origin almost separates them
+(Lemma upsilon_margin): margin / radius = (√κ_* − 1) / (√κ_* + 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import lapack
+
+from evenhand.actions import ActionSet
+from evenhand.designs import Design, c_optimal_design
+from evenhand.designs.elfving import ElfvingProgram
+from evenhand.designs.minimax import minimax_design_of
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.linalg import Floats, as_vector, column_scales, products, row_space, sample_rows
+
+_SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
+_MANY = 8192  # options that may still form the worst pair; more are too many pairs
+
+
+def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Design:
+    """Return the evaluations that tell the bias best: least variance for their number, κ_*.
+
+    Parameters
+    ----------
+    actions
+        The options.
+    attribute
+        Which attribute's bias, where there is more than one.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[2.0], [-1.0]], ["home", "away"])
+    >>> design = eh.bias_optimal_design(actions)
+    >>> design.weights.round(3), round(design.value, 3)    # home sorts last: it is +1
+    (array([0.333, 0.667]), 9.0)
+    """
+    return _bias_design(actions, None, attribute)
+
+
+def delta_optimal_design(
+    actions: ActionSet, gaps: ArrayLike, attribute: str | None = None
+) -> Design:
+    """Return the evaluations that tell the bias at the least regret, where x costs its gap Δ_x.
+
+    The value is κ(Δ). A gap of zero (the best option has one) is a free evaluation; where κ(Δ)
+    is then attained only in the limit, the pulls cost ``design.excess`` more.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[2.0], [-1.0]], ["home", "away"])
+    >>> round(eh.delta_optimal_design(actions, [0.0, 3.0]).value, 3)
+    12.0
+    """
+    return _bias_design(actions, as_vector(gaps, len(actions), "gaps"), attribute)
+
+
+def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float = 1e-7) -> Design:
+    """Return the evaluations that tell the bias at the least regret against the worst parameter.
+
+    The value is κ̃, for parameters with values in [-1, 1].
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    >>> round(eh.minimax_design(actions).value, 4)
+    4.5
+    """
+    points, direction = actions.points, _direction(actions, attribute)
+    try:
+        return minimax_design_of(points, actions.n_features, direction, tol)
+    except NotIdentifiableError as error:
+        raise _explained(actions, attribute) from error
+
+
+def kappa(actions: ActionSet, gaps: ArrayLike) -> float:
+    """Return κ(Δ), the least regret of estimating the bias with unit variance.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> eh.kappa(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), gaps=[0.5, 0.5])
+    0.5
+    """
+    return delta_optimal_design(actions, gaps).value
+
+
+def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeometry:
+    """Return how hard it is to tell the bias from the value, and why.
+
+    Raises `NotIdentifiableError` where it is impossible (κ_* = ∞); the error's ``confounding``
+    says which combination of features equals the group, and what option would help.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    >>> geometry = eh.bias_geometry(actions)
+    >>> round(geometry.kappa_star, 6), geometry.separable
+    (2.25, True)
+    >>> round(geometry.margin / geometry.radius, 6)     # (√κ − 1) / (√κ + 1)
+    0.2
+    """
+    design = bias_optimal_design(actions, attribute)
+    kappa_star = design.value
+    if actions.group_names is None:
+        return BiasGeometry(actions, attribute, design, kappa_star, False, None, 0.0, None)
+    kappa_star = max(kappa_star, 1.0)
+    if kappa_star <= 1.0 + _SEPARATED:
+        return BiasGeometry(actions, attribute, design, kappa_star, False, None, 0.0, None)
+    # Lemma upsilon_margin: the dual vector of the design is the normal of the hyperplane
+    u = design.certificate.dual
+    normal = -u[:-1] / np.linalg.norm(u[:-1])
+    along = products(actions.points, np.append(normal, 0.0)) * actions.groups
+    margin, radius = float(along.min()), float(np.abs(along).max())
+    return BiasGeometry(actions, attribute, design, kappa_star, True, normal, margin, radius)
+
+
+@dataclass(frozen=True, eq=False)
+class BiasGeometry:
+    """How hard it is to tell the bias from the value.
+
+    Parameters
+    ----------
+    actions, attribute
+        What was asked about.
+    design
+        The bias-optimal design; its certificate proves κ_*.
+    kappa_star
+        Evaluations needed to know the bias with the variance of one evaluation.
+    separable
+        Whether a hyperplane through 0 keeps the groups apart (two groups only).
+    normal
+        Unit normal of that hyperplane, on the side of the group +1; None if there is none.
+    margin, radius
+        Least and largest distance of an option from it; 0 and None if there is none.
+    """
+
+    actions: ActionSet
+    attribute: str | None
+    design: Design
+    kappa_star: float
+    separable: bool
+    normal: Floats | None
+    margin: float
+    radius: float | None
+
+    def kappa_minimax(self) -> float:
+        """Return κ̃, the least regret of estimating the bias against the worst parameter."""
+        return self._minimax.value
+
+    @cached_property
+    def _minimax(self) -> Design:
+        return minimax_design(self.actions, self.attribute)
+
+    def alpha(self) -> float:
+        """Return the worst-case alignment α: the largest cost of comparing two options."""
+        return self._alpha
+
+    @cached_property
+    def _alpha(self) -> float:
+        A = self.actions.points
+        H = A.copy()
+        H[:, self.actions.n_features :] = 0.0
+        program = ElfvingProgram(A)
+        # √κ is a norm: no pair is farther apart than the sum of the distances from a centre
+        radii, best = _distances_from_centre(program, H)
+        (far,) = np.nonzero(radii + radii.max() > best)
+        if len(far) > _MANY:
+            raise InputError(
+                f"α needs all pairs of options, and {len(far):,} of them may be in the worst "
+                f"pair; at most {_MANY:,} are supported. Compute it on a subset."
+            )
+        pairs = H[far]
+        i, j = np.triu_indices(len(far), 1)
+        close = radii[far][i] + radii[far][j] > best
+        solutions = program.largest(pairs[i[close]] - pairs[j[close]]) if close.any() else []
+        return max([best] + [solution.root for solution in solutions]) ** 2
+
+
+def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, float]:
+    """Return an upper bound of √κ_{h − centre} for each row h, and a lower bound of the largest
+    √κ of a difference of two rows.
+    """
+    centre = H.mean(axis=0)
+    radii = np.full(len(H), np.inf)
+    best = 0.0
+    for _ in range(4):
+        x = int(np.argmax(radii)) if np.isfinite(radii).all() else 0
+        if not (H[x] - centre).any():
+            return np.zeros(len(H)), 0.0
+        solution = program.solve(H[x] - centre)
+        np.minimum(radii, program.roots_on(solution, H - centre), out=radii)
+        along = H @ solution.dual
+        best = max(best, float(along.max() - along.min()))
+    return radii, best
+
+
+@dataclass(frozen=True)
+class Confounding:
+    """Why the bias cannot be told from the value, and what would help.
+
+    Parameters
+    ----------
+    combination
+        Coefficients, in the user's units, of a combination of features that equals the attribute
+        for every option; "(constant)" is the constant term.
+    twin
+        Name of an option; another with the same features from ``twin_group`` would make the bias
+        as easy to estimate as it can be (κ_* = 1).
+    twin_group
+        The group that the new option should belong to; None where there are no groups.
+    """
+
+    combination: dict[str, float]
+    twin: str
+    twin_group: str | None
+
+
+def _direction(actions: ActionSet, attribute: str | None) -> Floats:
+    """Return the unit vector e of the bias of one attribute."""
+    names = actions.attribute_names
+    if attribute is None and len(names) > 1:
+        raise InputError(
+            f"there are {len(names)} attributes ({', '.join(names[:5])}…); say which one's bias is "
+            "asked for, with attribute=."
+        )
+    if attribute is not None and attribute not in names:
+        raise InputError(f"no attribute {attribute!r}; there are: {', '.join(names)}.")
+    e = np.zeros(actions.points.shape[1])
+    e[actions.n_features + (names.index(attribute) if attribute is not None else 0)] = 1.0
+    return e
+
+
+def _bias_design(actions: ActionSet, gaps: Floats | None, attribute: str | None) -> Design:
+    direction = _direction(actions, attribute)
+    try:
+        return c_optimal_design(actions.points, direction, gaps)
+    except NotIdentifiableError as error:
+        raise _explained(actions, attribute) from error
+
+
+def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableError:
+    """Return the error that says why κ = ∞."""
+    confounding = _confounding(actions, attribute)
+    name = attribute or actions.attribute_names[0]
+    terms = " ".join(f"{value:+.6g}·{term}" for term, value in confounding.combination.items())
+    groups = actions.group_names
+    meaning = f" ({groups[1]} = +1, {groups[0]} = −1)" if groups else ""
+    like = (
+        f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
+    )
+    error = NotIdentifiableError(
+        f"the bias cannot be estimated (κ = ∞): for every option, {name}{meaning} equals "
+        f"{terms}. A bias and a difference in value along these features look the same. "
+        f"Leave out one of these features, or add an option that breaks the rule: one with the "
+        f"features of {confounding.twin!r}{like} makes it as easy as it can be (κ = 1)."
+    )
+    error.confounding = confounding
+    return error
+
+
+def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
+    """Find the combination of features that equals the attribute, and an option to twin."""
+    A, d = actions.points, actions.n_features
+    column = int(np.argmax(_direction(actions, attribute)))
+    sample = sample_rows(len(A), 48 * A.shape[1])
+    scales = column_scales(A, sample)
+    space = row_space(A, sample, np.diag(1.0 / scales))
+    others = np.delete(np.arange(A.shape[1]), column)
+    # the basis rows span all rows, so a combination that holds on them holds on all
+    X = space.rows[:, others] / scales[others]
+    qr, pivots, tau, *_ = lapack.dgeqp3(X)
+    rank = int(np.count_nonzero(np.abs(np.diagonal(qr)) > 1e-12 * abs(qr[0, 0])))
+    chosen = pivots[:rank] - 1
+    beta = np.zeros(len(others))
+    beta[chosen] = np.linalg.lstsq(X[:, chosen], space.rows[:, column], rcond=None)[0]
+    beta[np.abs(beta) < 1e-9 * np.abs(beta).max(initial=0.0)] = 0.0
+    beta /= scales[others]
+    combination = actions.in_user_units(beta[:d])
+    for name, value in zip(
+        np.delete(actions.attribute_names, column - d), beta[d:], strict=True
+    ):
+        if value:
+            combination[str(name)] = float(value)
+    x, group = _twin(actions)
+    return Confounding(combination, actions.labels[x], group)
+
+
+def _twin(actions: ActionSet) -> tuple[int, str | None]:
+    """Return the option whose features are likeliest in the other group, and that group."""
+    if actions.group_names is None:
+        return 0, None
+    X, z = actions.features, actions.groups
+    spread = X.std(axis=0)
+    spread[spread == 0] = 1.0
+    centres = {sign: X[z == sign].mean(axis=0) for sign in (-1, 1)}
+    distance = np.where(
+        z == 1,
+        np.linalg.norm((X - centres[-1]) / spread, axis=1),
+        np.linalg.norm((X - centres[1]) / spread, axis=1),
+    )
+    x = int(np.argmin(distance))
+    return x, actions.group_names[0 if z[x] == 1 else 1]

@@ -1,0 +1,496 @@
+"""Tables: what is read from files and frames, and how every defect is reported."""
+
+import gzip
+import io
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from evenhand import tables
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.tables import CsvFile, Frame, Moments, Recipe, encode, repeated_name, sorted_levels
+
+PEOPLE = """name,nation,age,town
+Ann,home,31,Ulm
+Bo,away,45,Bonn
+Cy,away,50,Ulm
+Di,home,38,Kiel
+"""
+
+
+def from_text(text: str, **arguments: Any) -> ActionSet:
+    return ActionSet.from_csv(io.StringIO(text), **arguments)
+
+
+def refusal(text: str | bytes, **arguments: Any) -> str:
+    """What the user is told."""
+    file = io.BytesIO(text) if isinstance(text, bytes) else io.StringIO(text)
+    with pytest.raises(InputError) as caught:
+        ActionSet.from_csv(file, **arguments)
+    return str(caught.value)
+
+
+def refusal_of_frame(frame: Any, **arguments: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        ActionSet.from_frame(frame, **arguments)
+    return str(caught.value)
+
+
+# What becomes of good tables
+
+
+def test_columns_are_encoded_as_documented() -> None:
+    actions = from_text(PEOPLE, group="nation", label="name")
+    assert actions.feature_names == ("intercept", "age", "town=Kiel", "town=Ulm")
+    age = np.array([31.0, 45, 50, 38])
+    expected = np.column_stack(
+        [np.ones(4), (age - age.mean()) / age.std(), [0, 0, 0, 1], [1, 0, 1, 0], [1, -1, -1, 1]]
+    )
+    np.testing.assert_allclose(actions.points, expected, atol=1e-15)
+    assert actions.group_names == ("away", "home")
+    assert actions.attribute_names == ("nation",)
+    assert actions.labels == ("Ann", "Bo", "Cy", "Di")
+    assert actions.encoding is not None
+    assert actions.encoding.references == (("town", "Bonn"),)
+
+
+def test_without_intercept_every_category_has_a_column() -> None:
+    actions = from_text(PEOPLE, group="nation", label="name", intercept=False, standardize=False)
+    assert actions.feature_names == ("age", "town=Bonn", "town=Kiel", "town=Ulm")
+    assert actions.features[:, 0].tolist() == [31, 45, 50, 38]
+    assert actions.features[:, 1:].sum(axis=1).tolist() == [1, 1, 1, 1]
+    assert actions.describe("Cy") == {"age": 50.0, "town": "Ulm"}
+    assert actions.in_user_units([2, 1, 0, 5]) == {
+        "age": 2,
+        "town=Bonn": 1,
+        "town=Kiel": 0,
+        "town=Ulm": 5,
+    }
+
+
+def test_features_keep_the_order_asked_for_and_positive_is_settable() -> None:
+    actions = from_text(PEOPLE, group="nation", features=["town", "age"], positive="away")
+    assert actions.feature_names == ("intercept", "town=Kiel", "town=Ulm", "age")
+    assert actions.group_names == ("home", "away")
+    assert actions.groups.tolist() == [-1, 1, 1, -1]
+    assert list(actions.labels) == ["option 1", "option 2", "option 3", "option 4"]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+def test_frames_give_what_the_file_gives(make: type) -> None:
+    data = {
+        "name": ["Ann", "Bo", "Cy", "Di"],
+        "nation": ["home", "away", "away", "home"],
+        "age": [31, 45, 50, 38],
+        "town": ["Ulm", "Bonn", "Ulm", "Kiel"],
+    }
+    actions = ActionSet.from_frame(make(data), group="nation", label="name")
+    assert actions == from_text(PEOPLE, group="nation", label="name")
+
+
+def test_typed_categories_in_frames() -> None:
+    frame = pd.DataFrame(
+        {
+            "g": [1.0, 0.0, 1.0, 0.0],
+            "flag": [True, True, False, False],
+            "code": pd.Categorical([30, 30, 4, 4], categories=[4, 7, 30]),
+        }
+    )
+    actions = ActionSet.from_frame(frame, group="g")
+    # No column for 7, which no row holds; 4 sorts before 30.
+    assert actions.feature_names == ("intercept", "flag=True", "code=30")
+    assert actions.features[:, 1:].tolist() == [[1, 1], [1, 1], [0, 0], [0, 0]]
+    assert actions.group_names == ("0", "1")
+
+
+def test_numbers_can_be_declared_categories() -> None:
+    text = "g,zone,x\nu,10,1\nv,9,2\nu,9,3\nv,10,5\n"
+    actions = from_text(text, group="g", categorical=["zone"])
+    assert actions.feature_names == ("intercept", "zone=10", "x")
+    assert actions.features[:, 1].tolist() == [1, 0, 0, 1]
+
+
+def test_a_column_whose_text_comes_late_is_still_a_category(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 2)
+    codes = ["1", "2", "b", "c", "b", "c", "b", "2"]
+    frame = pl.DataFrame({"g": list("uvuvuvvu"), "code": codes})
+    actions = ActionSet.from_frame(frame, group="g")
+    assert actions.feature_names == ("intercept", "code=2", "code=b", "code=c")
+    assert [actions.describe(i)["code"] for i in range(8)] == codes
+
+
+def test_attributes_take_the_place_of_groups() -> None:
+    text = "judge,age,x\nA,30,1\nB,40,2\nC,55,4\nA,61,8\nB,20,9\n"
+    actions = from_text(text, attributes=["judge", "age"])
+    assert actions.attribute_names == ("judge=B", "judge=C", "age")
+    assert actions.feature_names == ("intercept", "x")
+    assert actions.attributes[:, :2].tolist() == [[0, 0], [1, 0], [0, 1], [0, 0], [1, 0]]
+    assert abs(actions.attributes[:, 2].mean()) < 1e-15
+    assert actions.group_names is None
+    full = from_text(text, attributes=["judge"], intercept=False)
+    assert full.attribute_names == ("judge=A", "judge=B", "judge=C")
+
+
+def test_blanks_semicolons_blank_lines_and_a_byte_order_mark_are_understood() -> None:
+    text = "\ufeff\ng ; x\n u;+1.5\n\nv ; 2e0\nu; .5\n"
+    actions = from_text(text, group="g", standardize=False)
+    assert actions.features.tolist() == [[1, 1.5], [1, 2.0], [1, 0.5]]
+    assert actions.group_names == ("u", "v")
+
+
+def test_quoted_cells_may_hold_separators_and_line_ends() -> None:
+    text = 'n,g,x\n"Ann, the\nfirst",u,1\n"Bo ""B""",v,2\nCy,u,4\n'
+    actions = from_text(text, group="g", label="n")
+    assert actions.labels == ("Ann, the\nfirst", 'Bo "B"', "Cy")
+
+
+def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "CSV_BLOCK_BYTES", 64)
+    names = [f"first\nsecond {'x' * (i % 11)} {i}" for i in range(200)]
+    lines = [f'"{name}",{"uv"[i % 2]},{i * i}' for i, name in enumerate(names)]
+    actions = from_text("\n".join(["n,g,x", *lines]), group="g", label="n")
+    assert actions.labels == names
+
+
+def test_files_may_be_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv.gz"
+    path.write_bytes(gzip.compress(PEOPLE.encode()))
+    assert ActionSet.from_csv(path, group="nation", label="name") == from_text(
+        PEOPLE, group="nation", label="name"
+    )
+
+
+def test_many_blocks_give_what_one_block_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {
+            "id": [f"n{i}" for i in range(3000)],
+            "g": rng.choice(["u", "v"], 3000),
+            "x": rng.normal(size=3000),
+            "far": 1e9 + rng.normal(size=3000),
+            "c": rng.choice(["p", "q", "r"], 3000),
+        }
+    )
+    path = tmp_path / "many.csv"
+    frame.to_csv(path, index=False)
+    whole = ActionSet.from_csv(path, group="g", label="id")
+    monkeypatch.setattr(tables, "CSV_BLOCK_BYTES", 2000)
+    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 100)
+    monkeypatch.setattr(tables, "SMALL_TABLE", 10)
+    for actions in (
+        ActionSet.from_csv(path, group="g", label="id"),
+        ActionSet.from_frame(frame, group="g", label="id"),
+    ):
+        assert actions.labels == whole.labels
+        np.testing.assert_allclose(actions.points, whole.points, rtol=1e-12, atol=1e-7)
+    np.testing.assert_allclose(whole.features[:, 1:3].std(axis=0), 1, rtol=1e-9)
+    np.testing.assert_allclose(whole.features[:, 1:3].mean(axis=0), 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_standardising_survives_scales_and_offsets(scale: float, offset: float) -> None:
+    steps = np.array([0, 1, 3, 7, 2, 9.0]) * scale
+    column = offset + steps
+    spread_in_rounding = 9 * scale / np.spacing(max(offset, scale))
+    frame = pl.DataFrame({"g": list("uvuvuv"), "x": column})
+    x = ActionSet.from_frame(frame, group="g").features[:, 1]
+    exact = (steps - steps.mean()) / steps.std()
+    np.testing.assert_allclose(x, exact, atol=4 / spread_in_rounding + 1e-14)
+
+
+def test_moments_of_blocks_are_those_of_the_whole() -> None:
+    numbers = 1e8 + np.random.default_rng(0).normal(size=1000)
+    moments = Moments()
+    for part in np.array_split(numbers, [0, 1, 7, 500]):
+        moments.add(part)
+    assert math.isclose(moments.mean, numbers.mean(), rel_tol=1e-15)
+    assert math.isclose(moments.deviation, numbers.std(), rel_tol=1e-9)
+    assert moments.count == 1000
+
+
+def test_levels_sort_by_value_where_they_are_numbers() -> None:
+    assert sorted_levels(["+1", "-1"]) == ["-1", "+1"]
+    assert sorted_levels(["10", "9"]) == ["9", "10"]
+    assert sorted_levels(["10", "9", "x"]) == ["10", "9", "x"]
+    assert sorted_levels(["nan", "1"]) == ["1", "nan"]
+
+
+@pytest.mark.parametrize("small", [1, 1 << 20])
+def test_repeated_names_are_found_across_chunks(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "SMALL_TABLE", small)
+    names = [f"n{i}" for i in range(100)]
+    assert repeated_name(pa.chunked_array([names[:50], names[50:]])) is None
+    names[90] = "n17"
+    chunks = pa.chunked_array([pa.array(["zero", *names])[1:60], names[59:]])
+    assert repeated_name(chunks) == ("n17", [17, 90])
+
+
+def test_results_come_back_in_user_units() -> None:
+    actions = from_text(PEOPLE, group="nation", label="name")
+    coefficients = np.array([2.0, -1.5, 0.25, 3.0])
+    units = actions.in_user_units(coefficients)
+    assert list(units) == ["age", "town=Kiel", "town=Ulm", "(constant)"]
+    for option, value in enumerate(actions.features @ coefficients):
+        row = actions.describe(option)
+        assert isinstance(row["age"], float)
+        told = units["(constant)"] + units["age"] * row["age"]
+        told += units.get(f"town={row['town']}", 0.0)
+        assert math.isclose(told, value, rel_tol=1e-12)
+    assert actions.describe("Bo") == {"age": 45.0, "town": "Bonn"}
+
+
+def test_standardising_without_intercept_still_has_a_constant() -> None:
+    actions = from_text(PEOPLE, group="nation", features=["age"], intercept=False)
+    units = actions.in_user_units([1.0])
+    assert math.isclose(units["(constant)"], -41 / np.std([31, 45, 50, 38]), rel_tol=1e-12)
+
+
+# What is refused, and in which words
+
+
+def test_a_cell_that_is_not_a_number_is_named() -> None:
+    text = PEOPLE.replace("\nCy,away,50", "\n\nCy,away,n/a")
+    message = refusal(text, group="nation", label="name", features=["age"])
+    assert "line 5 ('Cy'), column 'age': 'n/a' is not a number" in message
+    assert "categorical=['age']" in message
+
+
+def test_decimal_commas_are_recognised() -> None:
+    assert "decimals with a point" in refusal("g;x\nu;1\nv;2,5\nu;3\n", group="g")
+
+
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "nan"])
+def test_what_is_not_finite_is_named(cell: str) -> None:
+    message = refusal(PEOPLE.replace("50", cell), group="nation", label="name")
+    assert "line 4 ('Cy'), column 'age'" in message
+    assert "not a finite number" in message
+
+
+def test_missing_cells_are_counted_and_the_first_is_named() -> None:
+    text = PEOPLE.replace("50", "").replace("38", " ")
+    message = refusal(text, group="nation", label="name")
+    assert "line 4 ('Cy'), column 'age' is empty (2 of 4 rows are)" in message
+    message = refusal(PEOPLE.replace(",Bonn", ","), group="nation", label="name")
+    assert "line 3 ('Bo'), column 'town' is empty (1 of 4 rows are)" in message
+    assert "'age' is empty in every row" in refusal("g,age,x\nu,,1\nv,,2\nu,,5\n", group="g")
+
+
+def test_all_problems_are_told_at_once_with_what_remains() -> None:
+    text = (
+        "id,name,g,flag,same,only,age,region\n"
+        "7,Ann,u,0,5,men,31,n\n3,Bo,v,1,5,men,45,s\n9,Cy,v,1,5,men,50,e\n4,Di,u,0,5,men,x,w\n"
+        "5,Ed,u,0,5,men,33,n\n"
+    )
+    message = refusal(text, group="g")
+    for part in (
+        "6 columns cannot be used",
+        "column 'name' holds 5 different texts in 5 rows, such as 'Ann'",
+        "label='name'",
+        "column 'flag' tells the group ('g'): it is 0 for every 'u' and 1 for every 'v'",
+        "column 'same' is 5 in every row, which the intercept says already",
+        "column 'only' is 'men' in every row",
+        "line 5, column 'age': 'x' is not a number",
+        "column 'region' tells the group ('g'): each of its 4 categories occurs in one group only",
+        "features=['id']",
+    ):
+        assert part in message
+
+
+def test_group_revealing_columns_are_found_up_to_an_affine_map() -> None:
+    text = "g,x\nu,7.5\nv,-2\nu,7.5\nv,-2\n"
+    assert "7.5 for every 'u' and -2 for every 'v'" in refusal(text, group="g")
+    assert "tells the group" in refusal(text, group="g", features=["x"], categorical=["x"])
+    # One row that differs is enough to tell them apart.
+    assert from_text(text + "v,-1\n", group="g").n_features == 2
+
+
+def test_group_revealing_is_judged_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 2)
+    frame = {"g": list("vvuuvv"), "x": [1, 1, 0, 0, 1, 1], "c": list("bbaabb")}
+    message = refusal_of_frame(pl.DataFrame(frame), group="g")
+    assert "column 'x' tells the group ('g'): it is 1 for every 'v' and 0 for every 'u'" in message
+    assert "column 'c' tells the group" in message
+    frame |= {"x": [1, 1, 0, 0, 1, 0], "c": list("bbaaba")}
+    assert ActionSet.from_frame(pl.DataFrame(frame), group="g").n_features == 3
+
+
+def test_constant_columns() -> None:
+    text = "g,x,y\nu,3,1\nv,3,2\nu,3,5\n"
+    assert "intercept says already" in refusal(text, group="g")
+    assert "no spread" in refusal(text, group="g", intercept=False)
+    kept = from_text(text, group="g", intercept=False, standardize=False)
+    assert kept.features[:, 0].tolist() == [3, 3, 3]
+    rounding = pl.DataFrame({"g": list("uvu"), "x": [1e9, np.nextafter(1e9, 2e9), 1e9]})
+    assert "in every row" in refusal_of_frame(rounding, group="g")
+    wide = pl.DataFrame({"g": list("uvu"), "x": [1e200, -1e200, 0.0]})
+    assert "another unit" in refusal_of_frame(wide, group="g")
+
+
+def test_groups_must_be_two() -> None:
+    one = refusal("g,x\nu,1\nu,2\n", group="g")
+    assert "one group only, 'u' (2 options)" in one
+    three = refusal("g,x\nu,1\nw,2\nv,5\nu,7\n", group="g")
+    assert "has 3 groups, two are needed: 'u' (2), 'v' (1), 'w' (1)" in three
+    assert "attributes=['g']" in three
+    assert "'z'" in refusal("g,x\nu,1\nv,2\nu,4\n", group="g", positive="z")
+    assert "line 3 ('b'), column 'g' is empty" in refusal(
+        "n,g,x\na,u,1\nb,,2\nc,v,3\n", group="g", label="n"
+    )
+    many = pl.DataFrame({"g": np.arange(2000.0), "x": np.arange(2000.0) ** 2})
+    assert "more than 1000 different values" in refusal_of_frame(many, group="g")
+
+
+def test_names_must_be_there_and_differ() -> None:
+    repeated = refusal(PEOPLE.replace("Di", "Bo"), group="nation", label="name")
+    assert "the name 'Bo' in column 'name' stands in 2 rows (line 3, line 5)" in repeated
+    missing = refusal(PEOPLE.replace("Cy", ""), group="nation", label="name")
+    assert "line 4, column 'name' is empty" in missing
+
+
+def test_free_text_is_not_taken_for_categories() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {"g": rng.choice(["u", "v"], 3000), "t": [f"word {i % 1500}" for i in range(3000)]}
+    )
+    assert "more than 1000 different texts in 3000 rows" in refusal_of_frame(frame, group="g")
+
+
+def test_row_numbers_are_not_taken_for_features_unless_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"id": range(5, 35), "g": ["u", "v"] * 15, "x": rng.normal(size=30)})
+    assert "column 'id' counts the rows (5, 6, …)" in refusal_of_frame(frame, group="g")
+    assert ActionSet.from_frame(frame, group="g", features=["id", "x"]).n_features == 3
+
+
+def test_row_numbers_are_recognised_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 7)
+    counting = pl.DataFrame({"id": range(30), "g": ["u", "v"] * 15})
+    assert "column 'id' counts the rows" in refusal_of_frame(counting, group="g")
+    starting_again = pl.DataFrame({"id": [i % 7 for i in range(30)], "g": ["u", "v"] * 15})
+    assert ActionSet.from_frame(starting_again, group="g").n_features == 2
+
+
+def test_columns_without_a_name() -> None:
+    text = ",g,x\n0,u,1\n1,v,2\n2,u,5\n"
+    assert "column 1 has no name" in refusal(text, group="g")
+    assert from_text(text, group="g", features=["x"]).n_features == 2
+
+
+def test_missing_columns_come_with_suggestions() -> None:
+    message = refusal(PEOPLE, group="Nations")
+    assert "no column 'Nations'; did you mean 'nation'?" in message
+    assert "'name', 'nation', 'age', 'town'" in message
+    assert "does the table have a header?" in refusal("1.5,u\n2.5,v\n", group="g")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({}, "exactly one of group= and attributes="),
+        ({"group": "nation", "attributes": ["age"]}, "exactly one of"),
+        ({"group": "nation", "features": "age"}, "features=['age']"),
+        ({"group": "nation", "features": ["age", "age"]}, "'age' twice"),
+        ({"group": "nation", "features": ["nation"]}, "remove it from features"),
+        ({"group": "nation", "label": "nation"}, "different columns"),
+        ({"attributes": []}, "at least one"),
+        ({"group": "nation", "features": [], "intercept": False}, "nothing to value"),
+    ],
+)
+def test_contradictory_requests(arguments: dict[str, object], part: str) -> None:
+    assert part in refusal(PEOPLE, **arguments)
+
+
+def test_names_made_here_may_not_clash() -> None:
+    text = "g,intercept\nu,1\nv,2\nu,4\n"
+    assert "'intercept' would stand for two things" in refusal(text, group="g")
+    assert from_text(text, group="g", intercept=False).n_features == 1
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no file .*nowhere\.csv"):
+        ActionSet.from_csv(tmp_path / "nowhere.csv", group="g")
+    with pytest.raises(InputError, match="directory"):
+        ActionSet.from_csv(tmp_path, group="g")
+    assert "is empty" in refusal("", group="g")
+    assert "is empty" in refusal("\n\n", group="g")
+    assert "no rows" in refusal("g,x\n", group="g")
+    assert "no rows" in refusal("g,x", group="g")
+    assert "'g' more than once" in refusal("g,x,g\nu,1,u\n", group="g")
+    assert "line 3 has 3 cells, the header has 2" in refusal("g,x\nu,1\nv,2,3\n", group="g")
+    assert "line 3 has the byte 0xe9 at position 3" in refusal(b"g,x\nu,1\nv,\xe9\n", group="g")
+    assert "line 1 has the byte 0xff" in refusal("g,x\nu,1\n".encode("utf-16"), group="g")
+    assert "after line 2 a quotation mark opens" in refusal('g,x\nu,1\n"v,2\nu,3\n', group="g")
+
+
+def test_a_lone_quotation_mark_inside_a_cell_is_just_a_character() -> None:
+    actions = from_text('n,g,x\n5" pipe,u,1\nrod,v,2\nbar,u,4\n', group="g", label="n")
+    assert actions.labels[0] == '5" pipe'
+
+
+@pytest.mark.parametrize("frame", [{"g": [0, 1]}, [[1, 2]], np.eye(2)])
+def test_what_is_not_a_frame(frame: object) -> None:
+    assert "a data frame of pandas, polars or pyarrow" in refusal_of_frame(frame, group="g")
+
+
+def test_defects_of_frames() -> None:
+    names = ["a", "b", "c", "d"]
+    mixed = pd.DataFrame({"n": names, "g": [0, 1, 0, 1], "x": [1, 2, "n/a", 4.0]})
+    message = refusal_of_frame(mixed, group="g", label="n")
+    assert "row 2 ('c'), column 'x': 'n/a' is not a number" in message
+    hole = pd.DataFrame({"g": [0, 1, 0, 1], "x": [1, 2, None, 4.0]})
+    assert "row 2, column 'x' is empty" in refusal_of_frame(hole, group="g")
+    not_a_number = pl.DataFrame({"g": [0, 1, 0, 1], "x": [1.0, 2.0, math.nan, 4.0]})
+    assert "row 2, column 'x': nan" in refusal_of_frame(not_a_number, group="g")
+    twice = pd.DataFrame([[0, 1], [1, 2]], columns=["g", "g"])
+    assert "own name" in refusal_of_frame(twice, group="g")
+    dates = pd.DataFrame({"g": [0, 1], "when": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+    assert "column 'when' holds timestamp" in refusal_of_frame(dates, group="g")
+    assert "no rows" in refusal_of_frame(pl.DataFrame({"g": [], "x": []}), group="g")
+    lists = pl.DataFrame({"g": [[1], [2]], "x": [1, 2]})
+    assert "cannot be read as text" in refusal_of_frame(lists, group="g")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cells: cells[1:],
+        lambda cells: pa.concat_arrays([cells, cells]),
+        lambda cells: pa.array([None] * len(cells), cells.type),
+        lambda cells: pa.array(["new"] * len(cells)) if cells[0].as_py() == "p" else cells,
+    ],
+)
+def test_a_table_that_changes_between_the_two_readings_is_refused(
+    change: Callable[[pa.Array], pa.Array],
+) -> None:
+    class Fickle(Frame):
+        readings = 0
+
+        def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+            self.readings += 1
+            for block in super().blocks(columns):
+                yield block if self.readings == 1 else [change(cells) for cells in block]
+
+    table = pl.DataFrame({"g": list("uvuv"), "x": [1, 5, 2, 4], "c": list("ppqq")})
+    with pytest.raises(InputError, match="changed while it was read"):
+        encode(Fickle(table), Recipe(group="g"))
+
+
+def test_places_count_the_lines_of_the_file() -> None:
+    file = CsvFile(io.StringIO('n,x\n"a\nb",1\n\nc,2\nd,3\n'))
+    assert file.places([0, 1, 2], None) == ["line 2", "line 5", "line 6"]
+    assert file.places([2], "n") == ["line 6 ('d')"]
