@@ -1,5 +1,8 @@
-"""One pass over all rows at the speed of memory."""
+"""One pass over all rows at the speed of memory, and a basis from a few of them."""
 
+import numpy as np
+
+from libc.math cimport sqrt
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
@@ -48,3 +51,53 @@ def products_into(const double[:, ::1] rows, const double[::1] u, double[::1] ou
         return
     with nogil:
         products(&rows[0, 0], k, m, &u[0], &out[0])
+
+
+def spanning_rows(double[:, ::1] U, Py_ssize_t n_leading, double tol):
+    """Return indices of rows that span all rows of U, and how many of them are leading ones.
+
+    Pivoted Gram–Schmidt: takes the row farthest from the span so far, first among the
+    ``n_leading`` rows at the top until they are spent, then among all. U, whose rows should have
+    length one or zero, is overwritten with what is left of them.
+    """
+    cdef Py_ssize_t n = U.shape[0], q = U.shape[1], i, j, pick, limit, taken = 0, leading = 0
+    cdef double value, norm, inverse
+    cdef double[::1] left = np.empty(n), direction = np.empty(q)
+    basis_array = np.empty(min(n, q), dtype=np.intp)
+    cdef Py_ssize_t[::1] basis = basis_array
+    with nogil:
+        for i in range(n):
+            norm = 0.0
+            for j in range(q):
+                norm += U[i, j] * U[i, j]
+            left[i] = norm
+        limit = n_leading
+        while taken < basis.shape[0]:
+            pick = -1
+            norm = tol * tol
+            for i in range(limit):
+                if left[i] > norm:
+                    norm = left[i]
+                    pick = i
+            if pick < 0:
+                if limit == n:
+                    break
+                limit = n
+                leading = taken
+                continue
+            basis[taken] = pick
+            taken += 1
+            inverse = 1.0 / sqrt(norm)
+            for j in range(q):
+                direction[j] = U[pick, j] * inverse
+            for i in range(n):
+                value = 0.0
+                for j in range(q):
+                    value += U[i, j] * direction[j]
+                norm = 0.0
+                for j in range(q):
+                    U[i, j] -= value * direction[j]
+                    norm += U[i, j] * U[i, j]
+                left[i] = norm
+            left[pick] = 0.0
+    return basis_array[:taken], taken if limit < n else leading

@@ -5,7 +5,7 @@ Notation
 a_x = (x; z_x)   options with features x and attributes z (±1 for two groups)
 e                the direction of the parameter that is the bias
 κ_*              least variance of the bias per evaluation; κ_* = 1 is as easy as it gets
-κ(Δ)             least regret of estimating the bias with unit variance, where evaluating x costs Δ_x
+κ(Δ)             least regret of estimating the bias with unit variance, where x costs Δ_x
 κ̃                the same against the worst parameter
 α                worst-case alignment of Kirschner, Lattimore and Krause, equivalent to κ_*
 
@@ -27,7 +27,7 @@ from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.linalg import Floats, as_vector, column_scales, products, row_space, sample_rows
+from evenhand.linalg import Floats, as_vector, products, row_space, sample_rows
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
@@ -283,12 +283,12 @@ def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
     A, d = actions.points, actions.n_features
     column = int(np.argmax(_direction(actions, attribute)))
     sample = sample_rows(len(A), 48 * A.shape[1])
-    scales = column_scales(A, sample)
-    space = row_space(A, sample, np.diag(1.0 / scales))
+    space = row_space(A, sample)
+    scales = space.scales
     others = np.delete(np.arange(A.shape[1]), column)
     # the basis rows span all rows, so a combination that holds on them holds on all
     X = space.rows[:, others] / scales[others]
-    qr, pivots, tau, *_ = lapack.dgeqp3(X)
+    qr, pivots, *_ = lapack.dgeqp3(X)
     rank = int(np.count_nonzero(np.abs(np.diagonal(qr)) > 1e-12 * abs(qr[0, 0])))
     chosen = pivots[:rank] - 1
     beta = np.zeros(len(others))

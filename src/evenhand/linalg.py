@@ -4,7 +4,6 @@ Notation
 --------
 A     (k, m)   the points, one row a_x per action
 D     (m,)     column scales; every decision about rank is taken on A/D with rows of length one
-F     (m, q)   a frame: the part of the space that matters, diag(1/D) unless some is ignored
 B     (r, m)   r independent rows of A that span all of them
 T     (m, r)   B T = I: the coordinates a T of a point are its weights on the rows of B
 W     (r, m)   ‖W a‖² = aᵀV⁺a for points a in the range of V
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
-from evenhand._passes import products_into, squared_norms_into
+from evenhand._passes import products_into, spanning_rows, squared_norms_into
 from evenhand.errors import AccuracyError, InputError
 
 Floats = NDArray[np.float64]
@@ -108,25 +107,26 @@ def sample_rows(k: int, size: int) -> Indices:
 class RowSpace:
     """A basis of the span of the rows, taken from the rows themselves.
 
-    Where some directions are to be ignored, everything is meant modulo those: ``frame`` is a
-    basis of the vectors orthogonal to them, scaled to equilibrate the columns.
-
     Parameters
     ----------
     basis
         Indices of r independent rows.
     rows
         Those rows B, (r, m).
-    frame
-        (m, q) matrix; the span is that of ``points @ frame``.
+    scales
+        (m,) magnitudes of the columns.
     transform
         (m, r) matrix T with B T = I; a T are the coordinates of a point a on the basis.
+    n_leading
+        How many basis rows are leading ones: they span all leading rows, so the coordinates after
+        these are what remains of a point modulo the leading rows.
     """
 
     basis: Indices
     rows: Floats
-    frame: Floats
+    scales: Floats
     transform: Floats
+    n_leading: int = 0
 
     @property
     def rank(self) -> int:
@@ -135,103 +135,124 @@ class RowSpace:
 
     @property
     def full(self) -> bool:
-        """Tell whether the rows span everything the frame sees."""
-        return self.rank == self.frame.shape[1]
+        """Tell whether the rows span everything."""
+        return self.rank == len(self.scales)
+
+    @property
+    def coordinates(self) -> Floats:
+        """Return an (m, r) matrix C so that a C determines a, as accurately as there is.
+
+        Scaling the columns is all where the rank is full; otherwise it is the transform.
+        """
+        return np.diag(1.0 / self.scales) if self.full else self.transform
 
     def distance(self, vector: Floats) -> float:
         """Return how far a vector is from the span, relative to its length."""
         if self.full:
             return 0.0
-        residual = (vector - (vector @ self.transform) @ self.rows) @ self.frame
-        length = float(np.linalg.norm(vector @ self.frame))
-        return float(np.linalg.norm(residual)) / length if length > 0 else 0.0
+        residual = vector - (vector @ self.transform) @ self.rows
+        length = float(np.linalg.norm(vector / self.scales))
+        return float(np.linalg.norm(residual / self.scales)) / length if length > 0 else 0.0
 
 
-def column_scales(points: Floats, sample: Indices) -> Floats:
-    """Return the largest magnitude in each column of the sampled rows, 1 for a column of zeros."""
-    scales = np.abs(points[sample]).max(axis=0)
-    scales[scales == 0.0] = 1.0
-    return np.asarray(scales, dtype=np.float64)
-
-
-def row_space(points: Floats, sample: Indices, frame: Floats) -> RowSpace:
+def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -> RowSpace:
     """Return a basis of the span of all rows, found among ``sample`` and extended where needed.
 
     A sample of full rank settles the matter. Otherwise one pass looks for rows outside the span
     of the sample, adds the farthest, and repeats: at most m passes, usually one.
+
+    Parameters
+    ----------
+    points
+        (k, m) matrix.
+    sample
+        Rows to look at first.
+    leading
+        Rows whose span comes first in the basis.
     """
+    leading = np.empty(0, dtype=np.intp) if leading is None else leading
     while True:
-        space = _row_space_of(points, sample, frame)
+        space = _row_space_of(points, np.concatenate([leading, sample]), len(leading))
         if space.full or len(sample) >= len(points):
             return space
         outside = _rows_outside(points, space)
         if len(outside) == 0:
             return space
-        sample = np.union1d(space.basis, outside)
+        sample = np.concatenate([sample, outside])
 
 
-def orthogonal_frame(space: RowSpace) -> Floats:
-    """Return a basis (columns) of the vectors orthogonal to the span, within its frame."""
-    Q, _ = np.linalg.qr((space.rows @ space.frame).T, mode="complete")
-    return np.ascontiguousarray(space.frame @ Q[:, space.rank :])
-
-
-def _row_space_of(points: Floats, sample: Indices, frame: Floats) -> RowSpace:
-    """Pivoted QR of the transposed sample: its first r pivots are independent rows."""
-    if len(sample) == 0 or frame.shape[1] == 0:
-        m = frame.shape[0]
-        return RowSpace(np.empty(0, np.intp), np.empty((0, m)), frame, np.empty((m, 0)))
-    unit = points[sample] @ frame
+def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
+    """Pick independent rows; decisions are taken on rows of length one, columns equilibrated."""
+    rows = points[sample]
+    scales = np.abs(rows).max(axis=0)
+    scales[scales == 0.0] = 1.0
+    unit = rows / scales
     lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    if frame.shape[1] < frame.shape[0]:
-        # a row that lies in the ignored directions leaves only rounding error behind
-        reach = np.sqrt(leverages(points[sample], np.diag(np.abs(frame).max(axis=1))))
-        lengths[lengths <= RANK_TOLERANCE * reach] = np.inf
-    lengths[lengths == 0.0] = np.inf
+    lengths[lengths == 0.0] = 1.0
     unit /= lengths[:, None]
-    qr, pivots, *_ = lapack.dgeqp3(unit.T, overwrite_a=True)
-    diagonal = np.abs(np.diagonal(qr))
-    rank = int(np.count_nonzero(diagonal > RANK_TOLERANCE))
-    basis = sample[pivots[:rank] - 1]
-    B = points[basis]
-    if rank == frame.shape[1]:
-        T = frame @ np.linalg.inv(B @ frame)
+    if not np.isfinite(lengths.max()):
+        refuse_non_finite(points)
+    chosen, n_leading = spanning_rows(unit, n_leading, RANK_TOLERANCE)
+    B = rows[chosen]
+    if len(chosen) == points.shape[1]:
+        lu, swaps, _ = lapack.dgetrf(B / scales)
+        inverse, _ = lapack.dgetri(lu, swaps)
     else:
-        Q, R = np.linalg.qr((B @ frame).T)
-        T = frame @ np.linalg.solve(R, Q.T).T
-    return RowSpace(basis, B, frame, np.ascontiguousarray(T))
+        Q, R = np.linalg.qr((B / scales).T)
+        inverse = np.linalg.solve(R, Q.T).T
+    T = np.ascontiguousarray(inverse / scales[:, None])
+    return RowSpace(sample[chosen], B, scales, T, n_leading)
 
 
 def _rows_outside(points: Floats, space: RowSpace) -> Indices:
     """Return, for each missing direction, the row that reaches farthest into it."""
-    missing = orthogonal_frame(space).T
-    reach = leverages(points, np.ascontiguousarray(missing))
-    length = leverages(points, np.diag(np.abs(space.frame).max(axis=1)))
-    outside = np.flatnonzero(reach > (100 * RANK_TOLERANCE) ** 2 * length)
+    Q, _ = np.linalg.qr((space.rows / space.scales).T, mode="complete")
+    missing = np.ascontiguousarray(Q[:, space.rank :].T / space.scales)
+    reach = leverages(points, missing)
+    length = leverages(points, np.diag(1.0 / space.scales))
+    if not np.isfinite(length.max()):
+        refuse_non_finite(points)
+    (outside,) = np.nonzero(reach > (100 * RANK_TOLERANCE) ** 2 * length)
     if len(outside) == 0:
         return outside
     shares = np.abs(points[outside] @ missing.T) / np.sqrt(length[outside])[:, None]
     return np.unique(outside[np.argmax(shares, axis=0)])
 
 
-def solve_refined(matrix: Floats, rhs: Floats) -> Floats:
-    """Solve a square system, rows and columns equilibrated, and refine in extended precision."""
-    rows = _power_of_two(np.abs(matrix).max(axis=1))
-    scaled = matrix / rows[:, None]
-    columns = _power_of_two(np.abs(scaled).max(axis=0))
-    scaled /= columns
-    lu, pivots, info = lapack.dgetrf(scaled)
-    if info != 0:
-        raise AccuracyError("a basis of the linear program is singular to working precision.")
-    b = rhs / rows
-    x, _ = lapack.dgetrs(lu, pivots, b)
-    wide = scaled.astype(np.longdouble)
-    for _ in range(2):
-        correction, _ = lapack.dgetrs(lu, pivots, (b - wide @ x).astype(np.float64))
-        x = x + correction
-    return np.asarray(x / columns, dtype=np.float64)
+class RefinedSolver:
+    """Solves M x = b and Mᵀy = b for one square M, as accurately as its entries deserve.
+
+    Rows and columns are equilibrated by powers of two, which round nothing, and the solutions
+    refined with residuals in extended precision.
+    """
+
+    def __init__(self, matrix: Floats) -> None:
+        self._rows = _power_of_two(np.abs(matrix).max(axis=1))
+        scaled = matrix / self._rows[:, None]
+        self._columns = _power_of_two(np.abs(scaled).max(axis=0))
+        scaled /= self._columns
+        self._lu, self._pivots, info = lapack.dgetrf(scaled)
+        if info != 0:
+            raise AccuracyError("a basis of the linear program is singular to working precision.")
+        self._wide = scaled.astype(np.longdouble)
+
+    def solve(self, b: Floats) -> Floats:
+        """Return x with M x = b."""
+        return self._refined(self._wide, b / self._rows, 0) / self._columns
+
+    def solve_transposed(self, b: Floats) -> Floats:
+        """Return y with Mᵀy = b."""
+        return self._refined(self._wide.T, b / self._columns, 1) / self._rows
+
+    def _refined(self, wide: NDArray[np.longdouble], b: Floats, transposed: int) -> Floats:
+        x, _ = lapack.dgetrs(self._lu, self._pivots, b, trans=transposed)
+        for _ in range(2):
+            residual = (b - wide @ x).astype(np.float64)
+            correction, _ = lapack.dgetrs(self._lu, self._pivots, residual, trans=transposed)
+            x = x + correction
+        return np.asarray(x, dtype=np.float64)
 
 
 def _power_of_two(scales: Floats) -> Floats:
-    """Return powers of two near the scales: dividing by them rounds nothing."""
+    """Return powers of two near the scales."""
     return np.ldexp(1.0, np.frexp(scales)[1])

@@ -9,7 +9,6 @@ u vanishes on them, so the program is solved in the directions orthogonal to the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,14 +18,11 @@ from evenhand.errors import AccuracyError, NotIdentifiableError
 from evenhand.linalg import (
     Floats,
     Indices,
-    RowSpace,
-    column_scales,
-    orthogonal_frame,
+    RefinedSolver,
     products,
     refuse_non_finite,
     row_space,
     sample_rows,
-    solve_refined,
 )
 
 TOLERANCE = 1e-9
@@ -35,6 +31,7 @@ TOLERANCE = 1e-9
 _IN_SPAN = 1e-8  # relative distance from the span below which a direction lies in it
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
+_STEPS = 50_000  # more than any program of this kind has been seen to need
 _NEWCOMERS = 4096  # violators that join the pool at once
 
 
@@ -79,31 +76,22 @@ class ElfvingProgram:
         self.A, self.s = A, s
         k, m = A.shape
         sample = sample_rows(k, _POOL_PER_COLUMN * m)
-        self.scales = column_scales(A, sample)
-        frame = np.diag(1.0 / self.scales)
-        if not np.isfinite(frame).all():
-            refuse_non_finite(A)
-        self.free: RowSpace | None = None
-        if s is not None and not s.all():
-            (free,) = np.nonzero(s == 0.0)
-            self.free = row_space(A[free], np.arange(len(free)), frame)
-            self.free_rows = free[self.free.basis]
-            frame = orthogonal_frame(self.free)
-            sample = sample[s[sample] > 0.0]
-        self.space = row_space(A, sample, frame)
-        basis = self.space.basis
-        self.pool = np.concatenate([basis, np.setdiff1d(sample, basis)])
-        self.start = np.arange(len(basis))
+        self.has_free = s is not None and not s.all()
+        free = np.flatnonzero(s == 0.0) if self.has_free else None
+        self.space = row_space(A, sample, free)
+        self.n_free = self.space.n_leading
+        # coordinates modulo the free rows: those on the rest of the basis
+        self.T = np.ascontiguousarray(self.space.transform[:, self.n_free :])
+        paid = self.space.basis[self.n_free :]
+        if self.has_free:
+            sample = sample[self.s[sample] > 0.0]
+        self.pool = np.concatenate([paid, sample])
         self.P = self._coordinates(self.pool)
         if not np.isfinite(self.P).all():
             refuse_non_finite(A)
 
     def solve(self, c: Floats) -> ElfvingSolution:
         """Return the solution for direction c, or raise `NotIdentifiableError`."""
-        if self.free is not None:
-            reach = float(np.linalg.norm(c @ self.space.frame))
-            if reach <= _IN_SPAN * float(np.linalg.norm(c @ self.free.frame)):
-                return self._solution(c, np.empty(0, dtype=np.intp), np.empty(0))
         distance = self.space.distance(c)
         if distance > _IN_SPAN:
             raise NotIdentifiableError(
@@ -111,26 +99,25 @@ class ElfvingProgram:
                 f"(relative distance {distance:.2g} from their span, of dimension "
                 f"{self.space.rank}): it cannot be estimated, however many evaluations are made."
             )
-        g = c @ self.space.transform
-        pool, P, basis = self.pool, self.P, self.start.copy()
-        v = np.empty(self.space.rank)
+        g = c @ self.T
+        basis = np.arange(self.T.shape[1])
+        if np.abs(g).max(initial=0.0) <= _IN_SPAN * np.abs(c @ self.space.transform).max():
+            return self._solution(c, self.pool[basis], np.zeros(len(basis)))  # free altogether
+        pool, P = self.pool, self.P
+        v = _improve(P, g, basis)
         for level in self._levels():
+            known = np.zeros(len(self.A), dtype=bool)
+            known[pool] = True
             while True:
-                status = elfving_basis(P, g, basis, v, TOLERANCE, 50_000)
-                if status < 0:
-                    raise AccuracyError(
-                        "the linear program became singular to working precision"
-                        if status == -2
-                        else "the linear program did not finish in 50,000 steps"
-                    )
-                new = self._violators(level, self.space.transform @ v)
-                new = np.setdiff1d(new, pool)
+                new = self._violators(level, self.T @ v)
+                new = new[~known[new]]
                 if len(new) == 0:
                     break
+                known[new] = True
                 pool = np.concatenate([pool, new])
                 P = np.concatenate([P, self._coordinates(new)])
-        signs = np.sign(P[basis] @ v)
-        return self._solution(c, pool[basis], signs)
+                v = _improve(P, g, basis)
+        return self._solution(c, pool[basis], np.sign(P[basis] @ v))
 
     def largest(self, directions: Floats, tol: float = 1e-10) -> list[ElfvingSolution]:
         """Return solutions among which is that of the direction (row) of largest √κ.
@@ -157,25 +144,20 @@ class ElfvingProgram:
 
     def roots_on(self, solution: ElfvingSolution, directions: Floats) -> Floats:
         """Return Σ s|w| for every direction written as a combination of the solution's rows."""
-        F = self.space.frame if self.space.full else self.space.transform
-        rows = solution.rows[: self.space.rank]
-        w = np.linalg.solve((self.A[rows] @ F).T, (directions @ F).T)
-        s = np.ones(len(rows)) if self.s is None else self.s[rows]
+        C = self.space.coordinates
+        w = np.linalg.solve((self.A[solution.rows] @ C).T, (directions @ C).T)
+        s = np.ones(len(w)) if self.s is None else self.s[solution.rows]
         return np.asarray(s @ np.abs(w))
 
-    def _levels(self) -> Iterator[Indices | None]:
-        """Yield the sets of rows to satisfy, one after the other; None is all of them."""
+    def _levels(self) -> list[Indices | None]:
+        """Return the sets of rows to satisfy, one after the other; None is all of them."""
         k = len(self.A)
-        if k > 8 * _MIDDLE:
-            yield sample_rows(k, _MIDDLE)
-        if len(self.pool) < k:
-            yield None
-        else:
-            yield np.empty(0, dtype=np.intp)
+        everything: list[Indices | None] = [None] if k > _POOL_PER_COLUMN * self.A.shape[1] else []
+        return [sample_rows(k, _MIDDLE), *everything] if k > 8 * _MIDDLE else everything
 
     def _coordinates(self, rows: Indices) -> Floats:
         """Return the rows on the basis of the row space, divided by the root of their cost."""
-        P = self.A[rows] @ self.space.transform
+        P = self.A[rows] @ self.T
         if self.s is not None:
             P /= self.s[rows, None]
         return np.ascontiguousarray(P)
@@ -197,27 +179,34 @@ class ElfvingProgram:
             s = self.s if level is None else self.s[level]
             with np.errstate(divide="ignore", invalid="ignore"):
                 y /= s
-            if self.free is not None:
+            if self.has_free:
                 y[s == 0.0] = 0.0
         if not np.isfinite(y.max(initial=0.0)):
             refuse_non_finite(self.A)
         return y
 
-    def _solution(self, c: Floats, rows: Indices, signs: Floats) -> ElfvingSolution:
+    def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:
         """Solve the last basis afresh and accurately, and scale the dual to be feasible."""
+        rows = np.concatenate([self.space.basis[: self.n_free], paid])
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
-        w, u = np.empty(0), np.zeros(self.A.shape[1])
-        if len(rows):
-            F = self.space.frame if self.space.full else self.space.transform
-            M = self.A[rows] @ F
-            w = solve_refined(M.T, c @ F)
-            u = F @ solve_refined(M, s * signs)
-        root = float(s @ np.abs(w))
-        ratio = float(self._ratios(None, u).max()) if len(rows) else 1.0
-        u = u / max(ratio, 1.0)
-        if self.free is not None:
-            rest = c - w @ self.A[rows]
-            rows = np.concatenate([rows, self.free_rows])
-            w = np.concatenate([w, rest @ self.free.transform])
-        lengths = np.linalg.norm(self.A[rows] / self.scales, axis=1)
-        return ElfvingSolution(rows, w, lengths, root, u, float(c @ u))
+        C = self.space.coordinates
+        M = self.A[rows] @ C
+        solver = RefinedSolver(M)
+        w = solver.solve_transposed(c @ C)
+        target = s.copy()
+        target[self.n_free :] *= signs
+        u = C @ solver.solve(target)
+        u /= max(float(self._ratios(None, u).max()), 1.0)
+        lengths = np.sqrt(np.einsum("ij,ij->i", M, M))
+        return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
+
+
+def _improve(P: Floats, g: Floats, basis: Indices) -> Floats:
+    """Bring the basis to the optimum over the rows of P, in place, and return the dual vector."""
+    v = np.empty(len(basis))
+    status = elfving_basis(P, g, basis, v, TOLERANCE, _STEPS)
+    if status == -1:
+        raise AccuracyError(f"the linear program did not finish in {_STEPS:,} steps.")
+    if status == -2:
+        raise AccuracyError("the linear program became singular to working precision.")
+    return v

@@ -27,7 +27,6 @@ from evenhand.linalg import (
     Indices,
     RowSpace,
     as_points,
-    column_scales,
     leverages,
     refuse_non_finite,
     row_space,
@@ -62,10 +61,7 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     A = as_points(points)
     k, m = A.shape
     sample = sample_rows(k, max(1024, 48 * m))
-    frame = np.diag(1.0 / column_scales(A, sample))
-    if not np.isfinite(frame).all():
-        refuse_non_finite(A)
-    space = row_space(A, sample, frame)
+    space = row_space(A, sample)
     r = space.rank
     if r == 0:
         raise InputError("all points are zero; there is nothing to estimate.")
@@ -111,11 +107,11 @@ class _Factor:
 
 def _factor(space: RowSpace, rows: Floats, w: Floats) -> _Factor:
     """Factor V(w) by QR of √w · rows, which keeps the accuracy that V itself would lose."""
-    F = space.frame if space.full else space.transform
-    back = np.diag(1.0 / np.diagonal(F)) if space.full else space.rows
-    R = np.linalg.qr((rows * np.sqrt(w)[:, None]) @ F, mode="r")
+    C = space.coordinates
+    back = np.diag(space.scales) if space.full else space.rows
+    R = np.linalg.qr((rows * np.sqrt(w)[:, None]) @ C, mode="r")
     inverse, _ = lapack.dtrtri(R)
-    return _Factor(np.ascontiguousarray(np.triu(inverse).T @ F.T), (R @ back).T)
+    return _Factor(np.ascontiguousarray(np.triu(inverse).T @ C.T), (R @ back).T)
 
 
 class _Screen:

@@ -51,7 +51,7 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
         parameters = np.concatenate([parameters, answers])
         values = X @ parameters.T
         gaps = values.max(axis=0) - values
-        lam, eta = _master(A[rows] @ program.space.transform, gaps[rows], c @ program.space.transform)
+        lam, eta = _master(A[rows] @ program.T, gaps[rows], c @ program.T)
         costs = gaps @ lam
         costs[costs < 1e-13 * costs.max()] = 0.0
         proof = ElfvingProgram(A, np.sqrt(costs)).solve(c)

@@ -1,0 +1,1 @@
+"""What evenhand says about a set of options: verdicts in words, and pictures."""

@@ -1,0 +1,394 @@
+"""Can the bias be estimated, at what price, why, and by which evaluations: in words and numbers.
+
+Notation: N evaluations, divided as the bias-optimal design says, know the bias ω with variance
+κ_* σ² / N, where σ is the noise of one evaluation. Its 95% interval is ω̂ ± 1.96 σ √(κ_*/N).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.geometry import BiasGeometry, bias_geometry, kappa
+from evenhand.linalg import column_scales, row_space, sample_rows
+from evenhand.report.hyperplane import (
+    Hyperplane,
+    linear_rule,
+    separating_hyperplane,
+    unit_of_distance,
+)
+
+CONFIDENCE = 0.95
+QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDENCE
+
+SMALL = 200
+"""Up to this many options α and κ̃ are worked out unasked."""
+
+_COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """An option that the bias-optimal design evaluates.
+
+    Parameters
+    ----------
+    option, group
+        The user's names.
+    share
+        Share of all evaluations.
+    evaluations
+        How many that is, rounded up; None where there would be more than can be counted.
+    features
+        The option's features, in the user's units and words.
+    """
+
+    option: str
+    group: str
+    share: float
+    evaluations: int | None
+    features: dict[str, float | str]
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """How hard it is to estimate the bias of a set with two groups, and what to do.
+
+    Parameters
+    ----------
+    geometry
+        What everything here is derived from.
+    rank
+        Dimension that the options span, of ``dimension`` (features and group).
+    hyperplane
+        What keeps the groups apart; None where nothing does.
+    precision, evaluations
+        So many evaluations know the bias to ± precision (95%), in units of the noise.
+    design
+        Which options to evaluate, the most important first.
+    alpha, kappa_minimax, kappa_gaps
+        α, κ̃ and κ(Δ), where they were asked for.
+    """
+
+    geometry: BiasGeometry
+    rank: int
+    hyperplane: Hyperplane | None
+    precision: float
+    evaluations: float
+    design: tuple[Purchase, ...]
+    alpha: float | None = None
+    kappa_minimax: float | None = None
+    kappa_gaps: float | None = None
+
+    @property
+    def dimension(self) -> int:
+        """Features and group: how many numbers describe an option."""
+        return int(self.geometry.actions.points.shape[1])
+
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        """How many options each group has; −1 first."""
+        negative, positive = _group_names(self.geometry.actions)
+        n_positive = int(np.count_nonzero(self.geometry.actions.groups > 0))
+        return {negative: len(self.geometry.actions) - n_positive, positive: n_positive}
+
+    @property
+    def hyperplane_in_user_units(self) -> dict[str, float]:
+        """Distance from the hyperplane over the user's columns, the most important first."""
+        if self.hyperplane is None:
+            return {}
+        actions = self.geometry.actions
+        order = np.argsort(-self.hyperplane.importance, kind="stable")
+        terms = actions.in_user_units(self.hyperplane.normal)
+        ranked = [actions.feature_names[i] for i in order if actions.feature_names[i] in terms]
+        return {name: terms[name] for name in [*ranked, *(t for t in terms if t not in ranked)]}
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one or two sentences."""
+        return f"{headline(self.geometry)} {explanation(self.geometry)}"
+
+    @property
+    def price(self) -> str:
+        """What knowing the bias takes, in one sentence."""
+        negative, positive = _group_names(self.geometry.actions)
+        return (
+            f"To know the bias to ±{self.precision:.3g} (95%, in standard deviations of the noise "
+            f"of one evaluation) takes about {_number(self.evaluations)} evaluations. A bias of 1 "
+            f"means that {positive} gets 1 too much and {negative} 1 too little."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, texts, lists and dictionaries, for JSON."""
+        geometry, actions = self.geometry, self.geometry.actions
+        certificate = geometry.design.certificate
+        hyperplane = None
+        if self.hyperplane is not None:
+            hyperplane = {
+                "distance": self.hyperplane_in_user_units,
+                "margin": self.hyperplane.margin,
+                "radius": self.hyperplane.radius,
+                "unit": unit_of_distance(actions),
+                "importance": _by_name(actions, self.hyperplane.importance),
+            }
+        return {
+            "identifiable": True,
+            "verdict": self.verdict,
+            "grade": grade(geometry.kappa_star),
+            "kappa_star": geometry.kappa_star,
+            "proven_bound": certificate.bound,
+            "relative_gap": certificate.gap if math.isfinite(certificate.gap) else None,
+            "separable": geometry.separable,
+            "margin": geometry.margin,
+            "radius": geometry.radius,
+            "margin_over_radius": geometry.margin / geometry.radius if geometry.radius else 0.0,
+            "alpha": self.alpha,
+            "kappa_minimax": self.kappa_minimax,
+            "kappa_gaps": self.kappa_gaps,
+            "n_options": len(actions),
+            "groups": [
+                {"name": name, "sign": sign, "n_options": size}
+                for sign, (name, size) in zip((-1, 1), self.group_sizes.items(), strict=True)
+            ],
+            "features": list(actions.feature_names),
+            "rank": self.rank,
+            "dimension": self.dimension,
+            "evaluations": self.evaluations,
+            "precision": self.precision,
+            "confidence": CONFIDENCE,
+            "hyperplane": hyperplane,
+            # |features + sign·group| ≤ 1 for every option proves κ_* ≥ group²
+            "certificate": {
+                "features": actions.in_user_units(certificate.dual[:-1]),
+                "group": float(certificate.dual[-1]),
+            },
+            "design": [
+                {
+                    "option": purchase.option,
+                    "group": purchase.group,
+                    "share": purchase.share,
+                    "evaluations": purchase.evaluations,
+                    "features": purchase.features,
+                }
+                for purchase in self.design
+            ],
+        }
+
+
+def inspect_options(
+    actions: ActionSet,
+    *,
+    precision: float | None = None,
+    evaluations: int | None = None,
+    gaps: ArrayLike | None = None,
+    full: bool = False,
+) -> Inspection:
+    """Find out whether the bias can be estimated, how hard it is, why, and what to evaluate.
+
+    Parameters
+    ----------
+    actions
+        The options, in two groups.
+    precision
+        Half-width of the 95% interval of the bias that is wanted, in standard deviations of the
+        noise; 0.5 if neither this nor ``evaluations`` is given.
+    evaluations
+        Instead: how many evaluations there may be.
+    gaps
+        (k,) costs of the evaluations, for κ(Δ).
+    full
+        Whether to work out α and κ̃ for more than `SMALL` options.
+
+    Raises
+    ------
+    NotIdentifiableError
+        Where no number of evaluations tells the bias; it says why.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[2.0], [-1.0]], ["home", "away"], labels=["Ann", "Bo"])
+    >>> inspection = inspect_options(actions, evaluations=90)
+    >>> [(item.option, item.evaluations) for item in inspection.design]
+    [('Bo', 60), ('Ann', 30)]
+    >>> round(inspection.precision, 3)                      # 1.96·√(9/90)
+    0.62
+    """
+    _group_names(actions)
+    precision, evaluations = _checked_wishes(precision, evaluations)
+    geometry = bias_geometry(actions)
+    kappa_star = geometry.kappa_star
+    wanted: float
+    if evaluations is None:
+        wanted = float(math.ceil(kappa_star * (QUANTILE / precision) ** 2 * (1 - 1e-12)))
+    else:
+        wanted, precision = float(evaluations), QUANTILE * math.sqrt(kappa_star / evaluations)
+    worked_out = full or len(actions) <= SMALL
+    points = actions.points
+    sample = sample_rows(len(points), 48 * points.shape[1])
+    space = row_space(points, sample, np.diag(1.0 / column_scales(points, sample)))
+    return Inspection(
+        geometry,
+        space.rank,
+        separating_hyperplane(geometry),
+        precision,
+        wanted,
+        _purchases(geometry, wanted),
+        geometry.alpha() if worked_out else None,
+        geometry.kappa_minimax() if worked_out else None,
+        None if gaps is None else kappa(actions, gaps),
+    )
+
+
+def grade(kappa_star: float) -> str:
+    """Return how hard it is to estimate the bias, in a word.
+
+    Examples
+    --------
+    >>> [grade(value) for value in (1.0, 5.0, 200.0, 1e6)]
+    ['easiest', 'moderate', 'hard', 'hopeless']
+    """
+    if kappa_star <= 1.0 + 1e-9:
+        return "easiest"
+    if kappa_star <= 10:
+        return "moderate"
+    return "hard" if kappa_star <= 1000 else "hopeless"
+
+
+def headline(geometry: BiasGeometry) -> str:
+    """Return the answer in a few words."""
+    return {
+        "easiest": "Yes: the bias can be estimated, as easily as can be.",
+        "moderate": "Yes: the bias can be estimated, at a moderate price.",
+        "hard": "Yes, but it is hard: estimating the bias takes many evaluations.",
+        "hopeless": "In principle yes, in practice no: estimating the bias takes far too much.",
+    }[grade(geometry.kappa_star)]
+
+
+def explanation(geometry: BiasGeometry) -> str:
+    """Return what κ_* means here and where it comes from, in one sentence."""
+    negative, positive = _group_names(geometry.actions)
+    hyperplane = separating_hyperplane(geometry)
+    if hyperplane is None:
+        return (
+            f"No hyperplane separates {positive} from {negative}, so that every evaluation counts "
+            "in full (κ* = 1)."
+        )
+    return (
+        f"It takes about {_number(geometry.kappa_star)} evaluations to know it as well as one "
+        f"evaluation knows its own option (κ* = {_number(geometry.kappa_star)}; 1 is the least), "
+        f"because {_main_features(geometry.actions, hyperplane)} "
+        f"{'nearly ' if geometry.kappa_star > 100 else 'partly '}"
+        f"tells {positive} from {negative}."
+    )
+
+
+def confounding_in_words(error: NotIdentifiableError, actions: ActionSet) -> list[str]:
+    """Return why no evaluations tell the bias, and what would help: one sentence per entry."""
+    found = error.confounding
+    if found is None:
+        return [str(error)]
+    negative, positive = _group_names(actions)
+    features = [name for name, value in found.combination.items() if value][:8]
+    along = ", ".join(name for name in features if name != "(constant)")
+    return [
+        "No: the bias cannot be estimated from these options, by any number of evaluations "
+        "(κ* = ∞).",
+        f"For every option, the group ({positive} = 1, {negative} = −1) equals "
+        f"{linear_rule(found.combination, digits=6)}.",
+        f"So a bias and a difference in value along {along} look the same."
+        if along
+        else "So a bias and a constant look the same.",
+        f"What helps: leave out one of these features; or add an option like {found.twin!r} in all "
+        f"features, but from {found.twin_group}. That makes it as easy as can be (κ* = 1).",
+    ]
+
+
+def confounding_to_dict(error: NotIdentifiableError) -> dict[str, Any]:
+    """Return why no evaluations tell the bias, for JSON."""
+    found = error.confounding
+    return {
+        "identifiable": False,
+        "verdict": str(error),
+        "confounding": None
+        if found is None
+        else {
+            "combination": found.combination,
+            "twin": found.twin,
+            "twin_group": found.twin_group,
+        },
+    }
+
+
+def _group_names(actions: ActionSet) -> tuple[str, str]:
+    if actions.group_names is None:
+        raise InputError(
+            "an inspection compares two groups, but these options have the attributes "
+            f"{', '.join(actions.attribute_names[:5])}; make the set with group=, or use "
+            "evenhand.bias_geometry."
+        )
+    return actions.group_names
+
+
+def _checked_wishes(
+    precision: float | None, evaluations: int | None
+) -> tuple[float, int | None]:
+    if precision is not None and evaluations is not None:
+        raise InputError(
+            f"precision ({precision:g}) and evaluations ({evaluations}) were both given, and each "
+            "follows from the other; give one."
+        )
+    if precision is not None and not (math.isfinite(precision) and precision > 0):
+        raise InputError(f"precision is {precision:g}; it must be a number above 0, such as 0.5.")
+    if evaluations is not None and not 1 <= evaluations <= _COUNTABLE:
+        raise InputError(
+            f"evaluations is {evaluations}; it must be a whole number from 1 to {_COUNTABLE:g}."
+        )
+    return 0.5 if precision is None else precision, evaluations
+
+
+def _purchases(geometry: BiasGeometry, evaluations: float) -> tuple[Purchase, ...]:
+    actions, design = geometry.actions, geometry.design
+    names = _group_names(actions)
+    counts = design.counts(pulls=evaluations) if evaluations <= _COUNTABLE else None
+    order = design.support[np.argsort(-design.weights[design.support], kind="stable")]
+    return tuple(
+        Purchase(
+            actions.labels[x],
+            names[int(actions.groups[x] > 0)],
+            float(design.weights[x]),
+            None if counts is None else int(counts[x]),
+            actions.describe(x),
+        )
+        for x in order.tolist()
+    )
+
+
+def _main_features(actions: ActionSet, hyperplane: Hyperplane) -> str:
+    """Name the few features that do most of the separating."""
+    order = np.argsort(-hyperplane.importance, kind="stable")
+    shares = np.cumsum(hyperplane.importance[order])
+    n_main = min(int(np.searchsorted(shares, 0.6)) + 1, 3)
+    names = [actions.feature_names[i] for i in order[:n_main]]
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]} together"
+
+
+def _by_name(actions: ActionSet, values: Any) -> dict[str, float]:
+    """Return the varying features' values, the largest first."""
+    order = np.argsort(-values, kind="stable")
+    return {actions.feature_names[i]: float(values[i]) for i in order if values[i] > 0}
+
+
+def _number(value: float) -> str:
+    """Return a number as people read it: three digits, or thousands with commas."""
+    if value >= 1e7:
+        return f"{value:.2e}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
