@@ -265,9 +265,7 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
     terms = " ".join(f"{value:+.6g}·{term}" for term, value in confounding.combination.items())
     groups = actions.group_names
     meaning = f" ({groups[1]} = +1, {groups[0]} = −1)" if groups else ""
-    like = (
-        f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
-    )
+    like = f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
     error = NotIdentifiableError(
         f"the bias cannot be estimated (κ = ∞): for every option, {name}{meaning} equals "
         f"{terms}. A bias and a difference in value along these features look the same. "
@@ -296,9 +294,7 @@ def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
     beta[np.abs(beta) < 1e-9 * np.abs(beta).max(initial=0.0)] = 0.0
     beta /= scales[others]
     combination = actions.in_user_units(beta[:d])
-    for name, value in zip(
-        np.delete(actions.attribute_names, column - d), beta[d:], strict=True
-    ):
+    for name, value in zip(np.delete(actions.attribute_names, column - d), beta[d:], strict=True):
         if value:
             combination[str(name)] = float(value)
     x, group = _twin(actions)

@@ -10,9 +10,15 @@ import numpy as np
 
 from libc.math cimport INFINITY, log, sqrt
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport dsyrk, dtrsm
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+from scipy.linalg.cython_blas cimport dsyrk
+from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
+
+cdef extern from "_passes.h" nogil:
+    void squared_norms(const double *A, Py_ssize_t k, Py_ssize_t m, const double *W,
+                       Py_ssize_t r, const Py_ssize_t *length, double *turned, double *out)
+
+cdef enum:
+    ROWS = 32  # as in _passes.h
 
 
 cdef int descending(const void *a, const void *b) noexcept nogil:
@@ -24,17 +30,20 @@ cdef class Workspace:
     """The arrays one solve needs, so that no step allocates."""
 
     cdef const double[:, ::1] B
-    cdef double[:, ::1] Y, scaled, L
-    cdef double[::1] d
+    cdef double[:, ::1] scaled, L, W
+    cdef double[::1] d, turned
+    cdef Py_ssize_t[::1] length
     cdef Py_ssize_t n, r
 
     def __init__(self, const double[:, ::1] B, double[::1] d):
         self.B = B
         self.n, self.r = B.shape[0], B.shape[1]
         self.d = d
-        self.Y = np.empty((self.n, self.r))
         self.scaled = np.empty((self.n, self.r))
         self.L = np.empty((self.r, self.r))
+        self.W = np.empty((self.r, self.r))
+        self.turned = np.zeros(self.r * ROWS)
+        self.length = np.arange(1, self.r + 1)
 
     cdef double factor(self, double[::1] w) noexcept nogil:
         """L <- Cholesky factor of V(w); return log det V(w), or −∞ where V is singular."""
@@ -58,20 +67,30 @@ cdef class Workspace:
         return 2.0 * total
 
     cdef double leverage(self) noexcept nogil:
-        """Y <- rows y_i, d <- leverages, for the factor at hand; return the largest leverage."""
-        cdef int r = <int>self.r, n = <int>self.n
+        """W <- L⁻¹ and d <- leverages, for the factor at hand; return the largest leverage."""
+        cdef int r = <int>self.r, info = 0
         cdef Py_ssize_t i, j
-        cdef double one = 1.0, total, largest = 0.0
-        memcpy(&self.Y[0, 0], &self.B[0, 0], self.n * self.r * sizeof(double))
-        dtrsm("L", "L", "N", "N", &r, &n, &one, &self.L[0, 0], &r, &self.Y[0, 0], &r)
+        cdef double largest = 0.0
+        dtrtri("L", "N", &r, &self.L[0, 0], &r, &info)
+        for i in range(self.r):
+            for j in range(i + 1):
+                self.W[i, j] = self.L[j, i]  # LAPACK stores columns
+        squared_norms(&self.B[0, 0], self.n, self.r, &self.W[0, 0], self.r, &self.length[0],
+                      &self.turned[0], &self.d[0])
         for i in range(self.n):
-            total = 0.0
-            for j in range(self.r):
-                total += self.Y[i, j] * self.Y[i, j]
-            self.d[i] = total
-            if total > largest:
-                largest = total
+            largest = max(largest, self.d[i])
         return largest
+
+    cdef void whiten(self, Py_ssize_t[::1] rows, Py_ssize_t count, double[:, ::1] Y) noexcept nogil:
+        """Y <- y_i = W b_i for the given rows."""
+        cdef Py_ssize_t t, i, j
+        cdef double value
+        for t in range(count):
+            for i in range(self.r):
+                value = 0.0
+                for j in range(i + 1):
+                    value += self.W[i, j] * self.B[rows[t], j]
+                Y[t, i] = value
 
 
 cdef double multiply(Workspace space, double[::1] w, int steps) noexcept nogil:
@@ -145,8 +164,8 @@ def newton(const double[:, ::1] B, double[::1] w, double[::1] d, double tol, Py_
             # where the model says nothing; it vanishes with the gap, so the last steps are Newton's.
             damping = 0.1 * min(gap, 1.0) * r * r * r + 1e-11 * r * r
             for round_ in range(12):
+                space.whiten(C, nc, Yc)
                 for t in range(nc):
-                    memcpy(&Yc[t, 0], &space.Y[C[t], 0], space.r * sizeof(double))
                     x[t] = 2.0 * d[C[t]] - r + damping * w[C[t]]
                 nc_int = <int>nc
                 dsyrk("L", "T", &nc_int, &r_int, &one, &Yc[0, 0], &r_int, &zero, &H[0], &nc_int)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from evenhand.designs._ascent import multiplicative, newton
 from evenhand.designs.design import Certificate, Design
@@ -35,6 +35,7 @@ from evenhand.linalg import (
 
 _SMALL = 2048  # up to this many rows the working set is everything
 _ROUNDS = 40
+_ROOM = 2.5  # rows per moment when weights are fitted to rows on an ellipsoid
 _WARM_UP = 10  # multiplicative steps before the first Newton step
 
 
@@ -70,12 +71,18 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     screen: _Screen | None = None
     if k <= max(_SMALL, 4 * p):
         rows = np.arange(k)
+        w = _solve(_coordinates(A, rows, space), tol)
     else:
-        screen = _Screen(A, _factor(space, A[sample], np.full(len(sample), 1.0 / len(sample))))
-        rows = _first_working_set(screen.d, space.basis, p)
-    w = np.empty(0)
+        rows = np.union1d(sample_rows(k, int(_ROOM * p)), space.basis)
+        start = _Start(_coordinates(A, rows, space))
+        settled = start.settled()
+        if settled is None:
+            spread = A[sample_rows(k, 160 * m)]
+            screen = _Screen(A, _factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
+            rows = np.union1d(_largest(screen.d, 3 * p // 2), rows)
+            settled = _solve(_coordinates(A, rows, space), tol)
+        w = settled
     for _ in range(_ROUNDS):
-        w = _solve(np.ascontiguousarray(A[rows] @ space.transform), w, 0.1 * tol)
         rows, w = rows[w > 0.0], w[w > 0.0]
         factor = _factor(space, A[rows], w)
         if screen is None:
@@ -91,6 +98,7 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
         high, d = high[violating], d[violating]
         new = np.setdiff1d(high[np.argsort(-d, kind="stable")[: 2 * p]], rows)
         rows, w = np.concatenate([rows, new]), np.concatenate([w, np.zeros(len(new))])
+        w = _solve(_coordinates(A, rows, space), tol, w)
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
         "Ask for a larger tol."
@@ -122,32 +130,78 @@ class _Screen:
         self._look(factor)
 
     def _look(self, factor: _Factor) -> None:
+        """Make a pass over all rows; from now on this V is the one to compare with."""
         self.factor = factor
         self.d = leverages(self.A, factor.W)
         if not np.isfinite(self.d.max()):
             refuse_non_finite(self.A)
+        self._keep(np.inf)
+
+    def _keep(self, cutoff: float) -> None:
+        """Gather the rows whose leverage exceeds the cutoff, to look at them again and again."""
+        self.cutoff = cutoff
+        self.near = np.flatnonzero(self.d > cutoff)
+        self.near_points = self.A[self.near]
 
     def rows_above(self, threshold: float, factor: _Factor) -> tuple[Indices, Floats]:
         """Return all rows whose leverage under ``factor`` exceeds the threshold, and theirs."""
         if factor is not self.factor:
             growth = np.linalg.norm(factor.W @ self.factor.U, 2) ** 2
-            (unclear,) = np.nonzero(self.d * growth > threshold)
-            if len(unclear) < 0.2 * len(self.A):
-                d = leverages(self.A[unclear], factor.W)
-                return unclear[d > threshold], d[d > threshold]
-            self._look(factor)
-        (above,) = np.nonzero(self.d > threshold)
-        return above, self.d[above]
+            cutoff = threshold / growth
+            if cutoff < self.cutoff:
+                if np.count_nonzero(self.d > cutoff) > 0.2 * len(self.A):
+                    self._look(factor)
+                else:
+                    self._keep(0.95 * cutoff)
+        if factor is self.factor:
+            (above,) = np.nonzero(self.d > threshold)
+            return above, self.d[above]
+        d = leverages(self.near_points, factor.W)
+        (above,) = np.nonzero(d > threshold)
+        return self.near[above], d[above]
 
 
-def _first_working_set(d: Floats, basis: Indices, p: int) -> Indices:
-    """Rows of largest leverage, rows from anywhere, and a basis, so that the rank is full."""
-    top = np.argpartition(-d, 3 * p // 2)[: 3 * p // 2]
-    anywhere = sample_rows(len(d), 2 * p)
-    return np.unique(np.concatenate([top, anywhere, basis]))
+def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
+    """Return the rows in coordinates on the basis of the row space, where V is well conditioned."""
+    return np.ascontiguousarray(A[rows] @ space.transform)
 
 
-def _solve(B: Floats, w: Floats, tol: float) -> Floats:
+def _largest(d: Floats, size: int) -> Indices:
+    """Return the indices of the ``size`` largest entries; quick where d is long.
+
+    A sample gives a threshold that a few times as many entries exceed.
+    """
+    rows: Indices = np.arange(len(d))
+    if len(d) > 64 * size:
+        guess = np.sort(d[sample_rows(len(d), 16384)])
+        (above,) = np.nonzero(d > guess[-max(16, 3 * size * len(guess) // len(d))])
+        if len(above) >= size:
+            rows = above
+    return rows[np.argpartition(d[rows], len(rows) - size)[len(rows) - size :]]
+
+
+class _Start:
+    """Weights of the rows of B after a few multiplicative steps from uniform ones."""
+
+    def __init__(self, B: Floats) -> None:
+        self.B = B
+        self.w, self.d = np.full(len(B), 1.0 / len(B)), np.empty(len(B))
+        self.gap = multiplicative(B, self.w, self.d, _WARM_UP)
+
+    def settled(self) -> Floats | None:
+        """Return optimal weights if the rows that matter lie on one ellipsoid, else None.
+
+        Worth a try when more rows have a leverage above r than a support can hold.
+        """
+        r = self.B.shape[1]
+        if np.count_nonzero(self.d > r) <= 0.45 * r * (r + 1):
+            return None
+        (alive,) = np.nonzero(self.d > r * (1.0 - self.gap))
+        w = _weights_on_ellipsoid(self.B, alive, self.w)
+        return None if w is None else _cut(self.B, w)
+
+
+def _solve(B: Floats, tol: float, w: Floats | None = None) -> Floats:
     """Return D-optimal weights of the rows of B, at most r(r+1)/2 of them positive.
 
     Newton's method on a guess of the support is fastest and may stall where many rows lie almost
@@ -156,26 +210,26 @@ def _solve(B: Floats, w: Floats, tol: float) -> Floats:
     """
     n, r = B.shape
     p = r * (r + 1) // 2
+    tol = 0.1 * tol
     d = np.empty(n)
-    if len(w):
-        start = w
-        gap = newton(B, w, d, tol, 2 * p, 60)
-    else:
-        start = np.full(n, 1.0 / n)
-        gap = multiplicative(B, start, d, _WARM_UP)
-        w = start
-        if gap > tol:
-            (alive,) = np.nonzero(d > r * (1.0 - gap))
-            on_ellipsoid = _weights_on_ellipsoid(B, alive, start) if len(alive) > p else None
-            if on_ellipsoid is not None:
-                w, gap = on_ellipsoid, 0.0
-            else:
-                w = _restrict(start, d, max(r, 4 * p // 5))
-                gap = newton(B, w, d, tol, 2 * p, 60)
-    if gap > tol:
-        w = _interior_point(B, start, tol)
+    if w is None:
+        start = _Start(B)
+        w = start.w
+        if start.gap > tol:
+            settled = start.settled()
+            if settled is not None:
+                return settled
+            w = _restrict(start.w, start.d, max(r, 4 * p // 5))
+    inside = w.copy()
+    if newton(B, w, d, tol, 2 * p, 60) > tol:
+        w = _interior_point(B, inside, tol)
+    return _cut(B, w)
+
+
+def _cut(B: Floats, w: Floats) -> Floats:
+    """Return the weights with at most r(r+1)/2 positive ones and the same V, summing to one."""
     (support,) = np.nonzero(w > 1e-14)
-    cut = np.zeros(n)
+    cut = np.zeros(len(w))
     cut[support] = cut_support(B[support], w[support])
     return cut / cut.sum()
 
@@ -229,12 +283,15 @@ def _weights_on_ellipsoid(B: Floats, rows: Indices, start: Floats) -> Floats | N
     is room; rows that turn negative are dropped and the rest solved again.
     """
     r = B.shape[1]
-    rows = rows[:: max(1, len(rows) // (5 * r * (r + 1) // 4))]
+    rows = rows[
+        np.linspace(0, len(rows) - 1, min(len(rows), int(_ROOM * r * (r + 1) / 2)), dtype=int)
+    ]
     weights = start[rows] / start[rows].sum()
     M = symmetric_moments(B[rows])
     target: Floats | None = None
     for _ in range(8):
-        G, info = lapack.dpotrf((M * weights[:, None]).T @ M, lower=1, overwrite_a=True)
+        scaled = M * np.sqrt(weights)[:, None]
+        G, info = lapack.dpotrf(blas.dsyrk(1.0, scaled.T, lower=1), lower=1, overwrite_a=True)
         if info != 0:
             return None
         if target is None:

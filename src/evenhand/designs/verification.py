@@ -141,9 +141,7 @@ def _check_minimax(design: Design, A: Floats, tol: float) -> Finding:
     worst = 0.0
     for x in X:
         v = design.mass * x - mu @ X
-        lp = linprog(
-            -v, A_ub=np.vstack([X, -X]), b_ub=np.ones(2 * len(X)), bounds=(None, None)
-        )
+        lp = linprog(-v, A_ub=np.vstack([X, -X]), b_ub=np.ones(2 * len(X)), bounds=(None, None))
         worst = max(worst, -float(lp.fun))
     return Finding(worst, finding.bound, reasons)
 

@@ -93,14 +93,16 @@ def linear_rule(terms: dict[str, float], digits: int = 3) -> str:
 
     Examples
     --------
-    >>> linear_rule({"age": 0.5, "income": -2.0, "height": 0.0, "(constant)": -3.25})
-    '0.5·age − 2·income − 3.25'
+    >>> linear_rule({"age": 0.5, "income": -2.0, "height": 1.0, "(constant)": -3.25})
+    '0.5·age − 2·income + height − 3.25'
     """
     text = ""
     for name, value in terms.items():
         if value == 0.0:
             continue
-        factor = "" if name == "(constant)" else f"·{name}"
+        size = f"{abs(value):.{digits}g}"
+        if name != "(constant)":
+            size = name if size == "1" else f"{size}·{name}"
         sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
-        text += f"{sign}{abs(value):.{digits}g}{factor}"
+        text += sign + size
     return text or "0"

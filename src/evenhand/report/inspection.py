@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, kappa
-from evenhand.linalg import column_scales, row_space, sample_rows
+from evenhand.linalg import row_space, sample_rows
 from evenhand.report.hyperplane import (
     Hyperplane,
     linear_rule,
@@ -30,6 +30,14 @@ QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDE
 SMALL = 200
 """Up to this many options α and κ̃ are worked out unasked."""
 
+# A grade goes up to this κ_*: so many times as many evaluations as in the easiest case.
+_GRADES = {
+    "easiest": 1.0 + 1e-9,
+    "easy": 2.0,
+    "moderate": 10.0,
+    "hard": 1000.0,
+    "hopeless": math.inf,
+}
 _COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
 
 
@@ -80,7 +88,7 @@ class Inspection:
     rank: int
     hyperplane: Hyperplane | None
     precision: float
-    evaluations: float
+    evaluations: int
     design: tuple[Purchase, ...]
     alpha: float | None = None
     kappa_minimax: float | None = None
@@ -112,7 +120,7 @@ class Inspection:
     @property
     def verdict(self) -> str:
         """The answer in one or two sentences."""
-        return f"{headline(self.geometry)} {explanation(self.geometry)}"
+        return f"{headline(self.geometry)}. {explanation(self.geometry)}"
 
     @property
     def price(self) -> str:
@@ -120,7 +128,7 @@ class Inspection:
         negative, positive = _group_names(self.geometry.actions)
         return (
             f"To know the bias to ±{self.precision:.3g} (95%, in standard deviations of the noise "
-            f"of one evaluation) takes about {_number(self.evaluations)} evaluations. A bias of 1 "
+            f"of one evaluation) takes about {plain_number(self.evaluations)} evaluations. A bias of 1 "
             f"means that {positive} gets 1 too much and {negative} 1 too little."
         )
 
@@ -224,22 +232,22 @@ def inspect_options(
     precision, evaluations = _checked_wishes(precision, evaluations)
     geometry = bias_geometry(actions)
     kappa_star = geometry.kappa_star
-    wanted: float
     if evaluations is None:
-        wanted = float(math.ceil(kappa_star * (QUANTILE / precision) ** 2 * (1 - 1e-12)))
+        # the last digits of κ_* are rounding, and should not buy an evaluation
+        evaluations = math.ceil(kappa_star * (QUANTILE / precision) ** 2 * (1 - 1e-12))
     else:
-        wanted, precision = float(evaluations), QUANTILE * math.sqrt(kappa_star / evaluations)
+        precision = QUANTILE * math.sqrt(kappa_star / evaluations)
     worked_out = full or len(actions) <= SMALL
     points = actions.points
     sample = sample_rows(len(points), 48 * points.shape[1])
-    space = row_space(points, sample, np.diag(1.0 / column_scales(points, sample)))
+    space = row_space(points, sample)
     return Inspection(
         geometry,
         space.rank,
         separating_hyperplane(geometry),
         precision,
-        wanted,
-        _purchases(geometry, wanted),
+        evaluations,
+        _purchases(geometry, evaluations),
         geometry.alpha() if worked_out else None,
         geometry.kappa_minimax() if worked_out else None,
         None if gaps is None else kappa(actions, gaps),
@@ -251,23 +259,20 @@ def grade(kappa_star: float) -> str:
 
     Examples
     --------
-    >>> [grade(value) for value in (1.0, 5.0, 200.0, 1e6)]
-    ['easiest', 'moderate', 'hard', 'hopeless']
+    >>> [grade(value) for value in (1.0, 1.5, 5.0, 200.0, 1e6)]
+    ['easiest', 'easy', 'moderate', 'hard', 'hopeless']
     """
-    if kappa_star <= 1.0 + 1e-9:
-        return "easiest"
-    if kappa_star <= 10:
-        return "moderate"
-    return "hard" if kappa_star <= 1000 else "hopeless"
+    return next(word for word, most in _GRADES.items() if kappa_star <= most)
 
 
 def headline(geometry: BiasGeometry) -> str:
-    """Return the answer in a few words."""
+    """Return the answer in a few words, without a full stop."""
     return {
-        "easiest": "Yes: the bias can be estimated, as easily as can be.",
-        "moderate": "Yes: the bias can be estimated, at a moderate price.",
-        "hard": "Yes, but it is hard: estimating the bias takes many evaluations.",
-        "hopeless": "In principle yes, in practice no: estimating the bias takes far too much.",
+        "easiest": "Yes: the bias can be estimated, as easily as can be",
+        "easy": "Yes: the bias can be estimated, at a low price",
+        "moderate": "Yes: the bias can be estimated, at a moderate price",
+        "hard": "Yes, but it is hard: the bias takes many evaluations",
+        "hopeless": "Only in principle: the bias takes far too many evaluations",
     }[grade(geometry.kappa_star)]
 
 
@@ -281,11 +286,11 @@ def explanation(geometry: BiasGeometry) -> str:
             "in full (κ* = 1)."
         )
     return (
-        f"It takes about {_number(geometry.kappa_star)} evaluations to know it as well as one "
-        f"evaluation knows its own option (κ* = {_number(geometry.kappa_star)}; 1 is the least), "
+        f"It takes about {plain_number(geometry.kappa_star)} evaluations to know it as well as one "
+        f"evaluation knows its own option (κ* = {plain_number(geometry.kappa_star)}; 1 is the least), "
         f"because {_main_features(geometry.actions, hyperplane)} "
-        f"{'nearly ' if geometry.kappa_star > 100 else 'partly '}"
-        f"tells {positive} from {negative}."
+        f"{'all but tells' if geometry.kappa_star > 100 else 'separates'} "
+        f"{positive} from {negative}."
     )
 
 
@@ -353,7 +358,7 @@ def _checked_wishes(
     return 0.5 if precision is None else precision, evaluations
 
 
-def _purchases(geometry: BiasGeometry, evaluations: float) -> tuple[Purchase, ...]:
+def _purchases(geometry: BiasGeometry, evaluations: int) -> tuple[Purchase, ...]:
     actions, design = geometry.actions, geometry.design
     names = _group_names(actions)
     counts = design.counts(pulls=evaluations) if evaluations <= _COUNTABLE else None
@@ -373,12 +378,13 @@ def _purchases(geometry: BiasGeometry, evaluations: float) -> tuple[Purchase, ..
 def _main_features(actions: ActionSet, hyperplane: Hyperplane) -> str:
     """Name the few features that do most of the separating."""
     order = np.argsort(-hyperplane.importance, kind="stable")
-    shares = np.cumsum(hyperplane.importance[order])
-    n_main = min(int(np.searchsorted(shares, 0.6)) + 1, 3)
-    names = [actions.feature_names[i] for i in order[:n_main]]
-    if len(names) == 1:
-        return names[0]
-    return f"{', '.join(names[:-1])} and {names[-1]} together"
+    n_all = int(np.count_nonzero(hyperplane.importance > 1e-9))
+    n_main = int(np.searchsorted(np.cumsum(hyperplane.importance[order]), 0.75)) + 1
+    names = [actions.feature_names[i] for i in order[: min(n_main, n_all, 3)]]
+    main = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) < n_all:
+        return f"a combination of features, mostly {main},"
+    return main if n_all == 1 else f"a combination of {main}"
 
 
 def _by_name(actions: ActionSet, values: Any) -> dict[str, float]:
@@ -387,7 +393,7 @@ def _by_name(actions: ActionSet, values: Any) -> dict[str, float]:
     return {actions.feature_names[i]: float(values[i]) for i in order if values[i] > 0}
 
 
-def _number(value: float) -> str:
+def plain_number(value: float) -> str:
     """Return a number as people read it: three digits, or thousands with commas."""
     if value >= 1e7:
         return f"{value:.2e}"

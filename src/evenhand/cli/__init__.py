@@ -1,0 +1,57 @@
+"""The command `evenhand`: one file per subcommand; each parses, calls one function and prints.
+
+Exit codes: 0 fine, 2 what was given cannot be used, 3 the bias cannot be estimated.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from evenhand.cli.inspect import inspect
+from evenhand.errors import EvenhandError
+
+
+class _Commands(TyperGroup):
+    """Subcommands whose errors are a paragraph for the user, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except EvenhandError as error:
+            typer.echo(f"evenhand: {error}", err=True)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="evenhand",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(inspect)
+
+
+@app.callback(
+    epilog="**Exit codes**: 0 fine; 2 what was given cannot be used; 3 the bias cannot be estimated."
+)
+def main(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
+) -> None:
+    """The right choice from unfair evaluations."""
+    # A terminal that cannot show κ gets a question mark, not a crash.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    if show_version:
+        typer.echo(f"evenhand {version('evenhand')}")
+        raise typer.Exit

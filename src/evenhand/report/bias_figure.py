@@ -1,0 +1,496 @@
+"""The picture of κ_*: the groups, what keeps them apart, and the evaluations to buy.
+
+For any number of features: the horizontal axis is the distance from the separating hyperplane,
+the vertical one the direction in which the options differ most besides. Margin and radius are
+those of Lemma upsilon_margin; `bias_picture` works out what to draw, `draw_bias_picture` draws it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.geometry import BiasGeometry
+from evenhand.linalg import Floats
+from evenhand.report.hyperplane import (
+    linear_rule,
+    separating_hyperplane,
+    unit_of_distance,
+    varying_features,
+)
+from evenhand.report.inspection import explanation, headline, plain_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+FORMATS = ("png", "svg", "pdf")
+
+_MOST_DRAWN = 3000  # options; more are a blot
+_MOST_NAMED = 12  # options of the design that carry their name
+_LONGEST_NAME = 28
+
+# Blue and vermilion are told apart by all kinds of colour vision (Okabe and Ito).
+_COLOURS = {-1: "#0072B2", 1: "#D55E00"}
+_MARKERS = {-1: "o", 1: "^"}
+_INK, _FAINT = "#222222", "#767676"
+
+
+@dataclass(frozen=True, eq=False)
+class BiasPicture:
+    """What the picture of κ_* shows, in numbers.
+
+    Parameters
+    ----------
+    options
+        (n,) indices of the options drawn, of ``n_options``.
+    horizontal, vertical
+        (n,) where they stand.
+    groups
+        (n,) −1 or +1.
+    shares
+        (n,) their shares of the evaluations.
+    names
+        Positions in ``options`` of those that carry a name, with the name.
+    margin, radius
+        Distances of the nearest and the farthest option from the hyperplane at 0; None where no
+        hyperplane separates the groups.
+    origin
+        Whether the point (0, 0) is the origin of the features (a hyperplane through it).
+    spread
+        Share of the variation not seen horizontally that the vertical axis shows; None where
+        nothing is left to show and the groups stand in two rows.
+    group_names
+        The names of −1 and +1.
+    title, subtitle, horizontal_label, vertical_label
+        Texts.
+    """
+
+    options: NDArray[np.intp]
+    n_options: int
+    horizontal: Floats
+    vertical: Floats
+    groups: NDArray[np.int8]
+    shares: Floats
+    names: dict[int, str]
+    margin: float | None
+    radius: float | None
+    origin: bool
+    spread: float | None
+    group_names: tuple[str, str]
+    title: str
+    subtitle: str
+    horizontal_label: str
+    vertical_label: str
+
+
+def bias_picture(geometry: BiasGeometry) -> BiasPicture:
+    """Work out where the options stand beside the hyperplane that separates the groups.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    >>> picture = bias_picture(eh.bias_geometry(actions))
+    >>> round(picture.margin / picture.radius, 6)
+    0.2
+    """
+    actions = geometry.actions
+    if actions.group_names is None:
+        raise InputError("the picture shows two groups; make the options with group=.")
+    options = _options_to_draw(geometry)
+    X, z = actions.features[options], actions.groups[options]
+    varying = varying_features(actions)
+    through_zero = bool(varying.all())
+    hyperplane = separating_hyperplane(geometry)
+    if hyperplane is not None:
+        normal = hyperplane.normal
+        horizontal = X @ normal
+        horizontal_label = _distance_label(geometry, normal, hyperplane.importance)
+    else:
+        normal = _between_means(X, z, varying)
+        middle = (X[z > 0].mean(axis=0) + X[z < 0].mean(axis=0)) / 2
+        horizontal = (X - middle) @ normal
+        horizontal_label = (
+            f"← {_short(actions.group_names[0])}      along the difference of the group means "
+            f"({unit_of_distance(actions)})      {_short(actions.group_names[1])} →"
+        )
+    across, spread = _largest_rest(X, np.where(varying, normal, 0.0), varying)
+    centred = through_zero and hyperplane is not None
+    vertical = X @ across if centred else (X - X.mean(axis=0)) @ across
+    vertical_label = _rest_label(actions, across, spread)
+    if spread is None:
+        vertical = 0.5 * z
+    return BiasPicture(
+        options=options,
+        n_options=len(actions),
+        horizontal=horizontal,
+        vertical=vertical,
+        groups=z,
+        shares=geometry.design.weights[options],
+        names=_names_to_write(geometry, options),
+        margin=None if hyperplane is None else hyperplane.margin,
+        radius=None if hyperplane is None else hyperplane.radius,
+        origin=centred and spread is not None,
+        spread=spread,
+        group_names=actions.group_names,
+        title=f"{headline(geometry)} (κ* = {plain_number(geometry.kappa_star)})",
+        subtitle=explanation(geometry),
+        horizontal_label=horizontal_label,
+        vertical_label=vertical_label,
+    )
+
+
+def draw_bias_picture(picture: BiasPicture) -> Figure:
+    """Draw the picture."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.4, 5.8), dpi=150)
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    title = figure.suptitle(picture.title, x=0.0, ha="left", fontsize=12.5, weight="bold")
+    _draw_frame(axes, picture)
+    if picture.margin is not None and picture.radius is not None:
+        _draw_distances(axes, picture.margin, picture.radius, picture.origin)
+    _draw_options(figure, axes, picture)
+    figure.canvas.draw()
+    figure.set_layout_engine("none")
+    _plain(title).set_x(axes.get_position().x0)
+    _draw_names(figure, axes, picture)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | Path) -> None:
+    """Write a figure as PNG, SVG or PDF, the same bytes every time."""
+    import matplotlib
+
+    path = Path(path)
+    kind = checked_format(path)
+    no_date: dict[str, dict[str, Any]] = {
+        "png": {"Software": None},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
+    }
+    with matplotlib.rc_context({"svg.hashsalt": "evenhand"}):
+        try:
+            figure.savefig(path, format=kind, metadata=no_date[kind])
+        except OSError as error:
+            raise InputError(
+                f"the picture cannot be written to {path}: {error.strerror or error}; choose "
+                "another place."
+            ) from None
+
+
+def checked_format(path: str | Path) -> str:
+    """Return the format that a file's name asks for, or say which ones there are.
+
+    Examples
+    --------
+    >>> checked_format("out/bias.PNG")
+    'png'
+    """
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in FORMATS:
+        raise InputError(
+            f"the picture's file {str(path)!r} must end in {', '.join('.' + f for f in FORMATS)}, "
+            "which says what to write."
+        )
+    return kind
+
+
+def _options_to_draw(geometry: BiasGeometry) -> NDArray[np.intp]:
+    """Return all options, or the design's and evenly spaced ones of both groups."""
+    z = geometry.actions.groups
+    if len(z) <= _MOST_DRAWN:
+        return np.arange(len(z))
+    chosen = [geometry.design.support]
+    for sign in (-1, 1):
+        members = np.flatnonzero(z == sign)
+        places = np.linspace(0, len(members) - 1, min(len(members), _MOST_DRAWN // 2))
+        chosen.append(members[places.astype(np.intp)])
+    return np.unique(np.concatenate(chosen))
+
+
+def _names_to_write(geometry: BiasGeometry, options: NDArray[np.intp]) -> dict[int, str]:
+    support, weights = geometry.design.support, geometry.design.weights
+    heaviest = support[np.argsort(-weights[support], kind="stable")][:_MOST_NAMED]
+    return {
+        int(np.searchsorted(options, x)): geometry.actions.labels[x] for x in heaviest.tolist()
+    }
+
+
+def _between_means(X: Floats, z: NDArray[np.int8], varying: NDArray[np.bool_]) -> Floats:
+    """Return the unit vector from one group's mean to the other's, or any if they coincide."""
+    difference = np.where(varying, X[z > 0].mean(axis=0) - X[z < 0].mean(axis=0), 0.0)
+    length = float(np.linalg.norm(difference))
+    if length > 1e-9 * float(np.abs(X).max(initial=0.0)):
+        return np.asarray(difference / length)
+    return _largest_rest(X, np.zeros(X.shape[1]), varying)[0]
+
+
+def _largest_rest(
+    X: Floats, normal: Floats, varying: NDArray[np.bool_]
+) -> tuple[Floats, float | None]:
+    """Return the direction across ``normal`` in which options differ most, and its share.
+
+    The share is of all variation across; None if there is none.
+    """
+    centred = (X - X.mean(axis=0)) * varying
+    size = float(np.linalg.norm(centred))
+    rest = centred - np.outer(centred @ normal, normal)
+    if float(np.linalg.norm(rest)) <= 1e-9 * size:
+        return np.zeros(X.shape[1]), None
+    _, values, directions = np.linalg.svd(rest, full_matrices=False)
+    # a direction and its opposite are the same line; take the one that points up
+    direction = directions[0] * np.sign(directions[0][np.argmax(np.abs(directions[0]))])
+    return direction, float(values[0] ** 2 / (values**2).sum())
+
+
+def _distance_label(geometry: BiasGeometry, normal: Floats, importance: Floats) -> str:
+    actions = geometry.actions
+    assert actions.group_names is not None
+    negative, positive = (_short(name) for name in actions.group_names)
+    first = (
+        f"← {negative}      distance from the hyperplane ({unit_of_distance(actions)})      "
+        f"{positive} →"
+    )
+    if np.count_nonzero(importance) <= 4:
+        return f"{first}\n= {linear_rule(actions.in_user_units(normal))}"
+    main = np.argsort(-importance, kind="stable")[:4]
+    listed = " ".join(
+        f"{'+' if normal[i] > 0 else '−'} {_short(actions.feature_names[i])}" for i in main
+    )
+    return f"{first}\nmade of {np.count_nonzero(importance)} features, mostly {listed}"
+
+
+def _rest_label(actions: ActionSet, across: Floats, spread: float | None) -> str:
+    if spread is None:
+        return ""
+    main = np.argsort(-np.abs(across), kind="stable")[:3]
+    main = main[np.abs(across[main]) > 0.25 * np.abs(across).max()]
+    listed = ", ".join(_short(actions.feature_names[i]) for i in main)
+    of = "all the rest" if spread > 0.995 else f"{spread:.0%} of the rest"
+    return f"direction of largest remaining variation\n({of}; mostly {listed})"
+
+
+def _short(name: str) -> str:
+    """Cut a name that would not fit."""
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def _plain(text: Text) -> Text:
+    """Keep a user's dollar signs from being read as mathematics."""
+    text.set_parse_math(False)
+    return text
+
+
+def _draw_frame(axes: Axes, picture: BiasPicture) -> None:
+    thinned = ""
+    if picture.n_options > len(picture.options):
+        thinned = f" {len(picture.options):,} of {picture.n_options:,} options are drawn."
+    subtitle = textwrap.fill(picture.subtitle + thinned, 118)
+    _plain(axes.set_title(subtitle, loc="left", fontsize=9, color=_INK, pad=10))
+    _plain(axes.set_xlabel(picture.horizontal_label, fontsize=9, color=_INK))
+    _plain(axes.set_ylabel(picture.vertical_label, fontsize=9, color=_INK))
+    axes.tick_params(labelsize=8, colors=_FAINT)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#bbbbbb")
+    low, high = float(picture.vertical.min()), float(picture.vertical.max())
+    if picture.spread is None:
+        low, high = -1.0, 1.0
+        axes.set_yticks([-0.5, 0.5])
+        for text in axes.set_yticklabels([_short(name) for name in picture.group_names]):
+            _plain(text)
+    height = (high - low) or 1.0
+    # above the options is room for the two measures
+    room = 0.32 if picture.margin is not None else 0.1
+    axes.set_ylim(low - 0.12 * height, high + room * height)
+    reach = picture.radius or float(np.abs(picture.horizontal).max()) or 1.0
+    left = min(float(picture.horizontal.min()), -reach * (picture.radius is not None))
+    right = max(float(picture.horizontal.max()), reach * (picture.radius is not None))
+    axes.set_xlim(left - 0.12 * (right - left), right + 0.12 * (right - left))
+
+
+def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> None:
+    axes.axvspan(-margin, margin, color="#e9e9e9", zorder=0, lw=0)
+    axes.axvline(0.0, color=_INK, lw=1.4, zorder=1)
+    for side in (-1, 1):
+        axes.axvline(side * radius, color=_FAINT, lw=1.0, ls=(0, (5, 4)), zorder=1)
+    across = axes.get_xaxis_transform()
+    for distance, height, name in ((margin, 0.90, "margin"), (radius, 0.96, "radius")):
+        axes.annotate(
+            "",
+            xy=(distance, height),
+            xytext=(0.0, height),
+            xycoords=across,
+            textcoords=across,
+            arrowprops={"arrowstyle": "<->", "color": _INK, "lw": 0.9, "shrinkA": 0, "shrinkB": 0},
+        )
+        axes.text(
+            -0.012 * (axes.get_xlim()[1] - axes.get_xlim()[0]),
+            height,
+            f"{name} {distance:.3g}",
+            transform=across,
+            ha="right",
+            va="center",
+            fontsize=8.5,
+            color=_INK,
+        )
+    axes.text(
+        0.0, 0.012, " hyperplane", transform=across, ha="left", va="bottom", fontsize=8, color=_FAINT
+    )
+    if origin:
+        axes.plot([0.0], [0.0], marker="_", color=_INK, ms=9, mew=1.4, zorder=2)
+        axes.annotate(
+            "0", (0.0, 0.0), (6, 0), textcoords="offset points", va="center", fontsize=8.5
+        )
+
+
+def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
+    from matplotlib.lines import Line2D
+
+    many = len(picture.options) > 200
+    handles = []
+    for sign, name in zip((-1, 1), picture.group_names, strict=True):
+        own = picture.groups == sign
+        axes.scatter(
+            picture.horizontal[own],
+            picture.vertical[own],
+            s=10 if many else 30,
+            marker=_MARKERS[sign],
+            color=_COLOURS[sign],
+            alpha=0.45 if many else 0.95,
+            lw=0,
+            zorder=3,
+        )
+        bought = own & (picture.shares > 0)
+        axes.scatter(
+            picture.horizontal[bought],
+            picture.vertical[bought],
+            s=_areas(picture.shares[bought]),
+            facecolor=_COLOURS[sign] + "30",
+            edgecolor=_COLOURS[sign],
+            lw=1.1,
+            zorder=2,
+        )
+        if many:
+            axes.scatter(
+                picture.horizontal[bought],
+                picture.vertical[bought],
+                s=26,
+                marker=_MARKERS[sign],
+                color=_COLOURS[sign],
+                lw=0,
+                zorder=4,
+            )
+        handles.append(
+            Line2D([], [], ls="", marker=_MARKERS[sign], color=_COLOURS[sign], ms=6, label=_short(name))
+        )
+    handles.append(
+        Line2D(
+            [],
+            [],
+            ls="",
+            marker="o",
+            ms=13,
+            markerfacecolor="#00000018",
+            markeredgecolor=_FAINT,
+            label="circle area: share of the evaluations to buy",
+        )
+    )
+    legend = figure.legend(
+        handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9
+    )
+    for text in legend.get_texts():
+        _plain(text)
+
+
+def _areas(shares: Floats) -> Floats:
+    """Areas of the circles in square points: half of the evaluations is a circle of 42 points."""
+    return 2800.0 * shares
+
+
+def _draw_names(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
+    """Write the design's option names and shares beside their circles, clear of each other."""
+    from matplotlib.patheffects import withStroke
+    from matplotlib.transforms import Bbox
+
+    pixel = figure.dpi / 72
+    places = axes.transData.transform(np.column_stack([picture.horizontal, picture.vertical]))
+    radii = np.sqrt(_areas(picture.shares) / np.pi) * pixel
+    bought = np.flatnonzero(picture.shares > 0)
+    frame = axes.get_window_extent()
+    clutter = _Clutter(
+        frame=Bbox.from_extents(*(frame.min + 3 * pixel), *(frame.max - 3 * pixel)),
+        boxes=[
+            Bbox.from_extents(*(places[i] - 0.8 * radii[i]), *(places[i] + 0.8 * radii[i]))
+            for i in bought
+        ]
+        + [text.get_window_extent() for text in axes.texts if text.get_text()],
+        dots=places if len(places) <= 200 else places[bought],
+        lines=[line.get_window_extent() for line in axes.lines],
+        pixel=pixel,
+    )
+    for i, name in picture.names.items():
+        caption = f"{_short(name)}: {_percent(float(picture.shares[i]))}"
+        text = _plain(axes.text(0, 0, caption, fontsize=8.5, va="bottom", zorder=5))
+        text.set_color(_COLOURS[int(picture.groups[i])])
+        text.set_path_effects([withStroke(linewidth=2.2, foreground="white")])
+        box = clutter.best_place(places[i], radii[i] + 2 * pixel, text.get_window_extent())
+        clutter.boxes.append(box)
+        x, y = axes.transData.inverted().transform((box.x0, box.y0))
+        text.set_position((float(x), float(y)))
+
+
+@dataclass(frozen=True)
+class _Clutter:
+    """What a name should not be written over, in pixels."""
+
+    frame: Bbox
+    boxes: list[Bbox]
+    dots: Floats
+    lines: list[Bbox]
+    pixel: float
+
+    def best_place(self, centre: Floats, clear: float, size: Bbox) -> Bbox:
+        """Return where a name of this size hides least, the nearest of equally good places."""
+        from matplotlib.transforms import Bbox
+
+        best, least = size, np.inf
+        for step in range(7):
+            for angle in np.deg2rad([0, 180, 90, 270, 45, 315, 135, 225, 22, 158, 202, 338]):
+                reach = clear + 8 * step * self.pixel
+                x = centre[0] + reach * np.cos(angle) + size.width * (np.cos(angle) - 1) / 2
+                y = centre[1] + reach * np.sin(angle) + size.height * (np.sin(angle) - 1) / 2
+                box = Bbox.from_bounds(x, y, size.width, size.height)
+                cost = self._cost(box) + 3.0 * step
+                if cost < least:
+                    best, least = box, cost
+        return best
+
+    def _cost(self, box: Bbox) -> float:
+        near = 3 * self.pixel
+        hidden = ((self.dots >= box.min - near) & (self.dots <= box.max + near)).all(axis=1)
+        outside = bool((box.min < self.frame.min).any() or (box.max > self.frame.max).any())
+        return (
+            1000.0 * outside
+            + 100.0 * sum(box.overlaps(other) for other in self.boxes)
+            + 20.0 * int(hidden.sum())
+            + 10.0 * sum(box.x0 - near < line.x1 and line.x0 < box.x1 + near for line in self.lines)
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 else "<1%"
