@@ -8,10 +8,15 @@ from evenhand.designs import (
     c_optimal_design,
     g_optimal_design,
 )
-from evenhand.errors import AccuracyError, EvenhandError, InputError, NotIdentifiableError
+from evenhand.errors import (
+    AccuracyError,
+    Confounding,
+    EvenhandError,
+    InputError,
+    NotIdentifiableError,
+)
 from evenhand.geometry import (
     BiasGeometry,
-    Confounding,
     bias_geometry,
     bias_optimal_design,
     delta_optimal_design,

@@ -26,7 +26,7 @@ from evenhand.actions import ActionSet
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.errors import Confounding, InputError, NotIdentifiableError
 from evenhand.linalg import Floats, as_vector, products, row_space, sample_rows
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
@@ -189,11 +189,11 @@ class BiasGeometry:
                 f"α needs all pairs of options, and {len(far):,} of them may be in the worst "
                 f"pair; at most {_MANY:,} are supported. Compute it on a subset."
             )
-        pairs = H[far]
         i, j = np.triu_indices(len(far), 1)
-        close = radii[far][i] + radii[far][j] > best
-        solutions = program.largest(pairs[i[close]] - pairs[j[close]]) if close.any() else []
-        return max([best] + [solution.root for solution in solutions]) ** 2
+        apart = radii[far][i] + radii[far][j] > best
+        pairs = H[far[i[apart]]] - H[far[j[apart]]]
+        worst = program.largest(pairs)[:1]
+        return max([best] + [program.solve(pairs[x]).root for x in worst]) ** 2
 
 
 def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, float]:
@@ -212,27 +212,6 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
         along = H @ solution.dual
         best = max(best, float(along.max() - along.min()))
     return radii, best
-
-
-@dataclass(frozen=True)
-class Confounding:
-    """Why the bias cannot be told from the value, and what would help.
-
-    Parameters
-    ----------
-    combination
-        Coefficients, in the user's units, of a combination of features that equals the attribute
-        for every option; "(constant)" is the constant term.
-    twin
-        Name of an option; another with the same features from ``twin_group`` would make the bias
-        as easy to estimate as it can be (κ_* = 1).
-    twin_group
-        The group that the new option should belong to; None where there are no groups.
-    """
-
-    combination: dict[str, float]
-    twin: str
-    twin_group: str | None
 
 
 def _direction(actions: ActionSet, attribute: str | None) -> Floats:
@@ -266,14 +245,13 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
     groups = actions.group_names
     meaning = f" ({groups[1]} = +1, {groups[0]} = −1)" if groups else ""
     like = f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
-    error = NotIdentifiableError(
+    return NotIdentifiableError(
         f"the bias cannot be estimated (κ = ∞): for every option, {name}{meaning} equals "
         f"{terms}. A bias and a difference in value along these features look the same. "
         f"Leave out one of these features, or add an option that breaks the rule: one with the "
-        f"features of {confounding.twin!r}{like} makes it as easy as it can be (κ = 1)."
+        f"features of {confounding.twin!r}{like} makes it as easy as it can be (κ = 1).",
+        confounding,
     )
-    error.confounding = confounding
-    return error
 
 
 def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
@@ -294,9 +272,12 @@ def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
     beta[np.abs(beta) < 1e-9 * np.abs(beta).max(initial=0.0)] = 0.0
     beta /= scales[others]
     combination = actions.in_user_units(beta[:d])
-    for name, value in zip(np.delete(actions.attribute_names, column - d), beta[d:], strict=True):
-        if value:
-            combination[str(name)] = float(value)
+    attributes = np.delete(actions.attribute_names, column - d)
+    combination |= {str(name): float(value) for name, value in zip(attributes, beta[d:], strict=True)}
+    largest = max(map(abs, combination.values()), default=0.0)
+    combination = {
+        name: value for name, value in combination.items() if abs(value) > 1e-9 * largest
+    }
     x, group = _twin(actions)
     return Confounding(combination, actions.labels[x], group)
 

@@ -146,6 +146,7 @@ def test_bad_numbers_are_found_in_any_block() -> None:
         ([0, 1], ["2 entries, features has 3 rows"]),
         (np.array([[0], [1], [0]]), ["one dimension", "(3, 1)", "ravel"]),
         ("aba", ["single text 'aba'"]),
+        (5, ["one value per option, not 5"]),
     ],
 )
 def test_bad_groups_are_named(groups: Any, parts: list[str]) -> None:
@@ -162,6 +163,11 @@ def test_groups_are_counted_over_all_blocks() -> None:
     groups[-1] = 2
     message = refusal(np.ones((200_000, 1)), groups)
     assert "'0' (150000), '1' (49999), '2' (1)" in message
+
+
+def test_names_are_not_taken_for_groups() -> None:
+    message = refusal(np.ones((2000, 1)), np.arange(2000))
+    assert "groups has more than 1000 different values, such as '0', '1', '2'" in message
 
 
 def test_one_option_has_one_group() -> None:
@@ -223,7 +229,9 @@ def test_names_are_a_sequence() -> None:
     assert "z" not in given
     assert 3 not in given
     assert hash(given) == hash(ActionSet(X, [0, 1, 0], labels=("a", "b", "c")).labels)
+    assert hash(given) == hash(("a", "b", "c"))
     numbered = ActionSet(X, [0, 1, 0]).labels
+    assert list(numbered[::-1]) == ["option 3", "option 2", "option 1"]
     assert numbered == Names(numbers=np.array([1, 2, 3]))
     assert hash(numbered) == hash(Names(numbers=np.array([1, 2, 3])))
     assert numbered == ActionSet(X, [0, 1, 0], labels=list(numbered)).labels

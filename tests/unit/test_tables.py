@@ -13,10 +13,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from evenhand import tables
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.tables import CsvFile, Frame, Moments, Recipe, encode, repeated_name, sorted_levels
+from evenhand.tables import CsvFile, Frame, Recipe, encode
+from evenhand.tables.cells import sorted_levels
+from evenhand.tables.names import repeated_name
+from evenhand.tables.scan import Moments
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -121,7 +123,7 @@ def test_numbers_can_be_declared_categories() -> None:
 def test_a_column_whose_text_comes_late_is_still_a_category(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 2)
+    monkeypatch.setattr("evenhand.tables.sources.FRAME_BLOCK_ROWS", 2)
     codes = ["1", "2", "b", "c", "b", "c", "b", "2"]
     frame = pl.DataFrame({"g": list("uvuvuvvu"), "code": codes})
     actions = ActionSet.from_frame(frame, group="g")
@@ -155,7 +157,7 @@ def test_quoted_cells_may_hold_separators_and_line_ends() -> None:
 
 
 def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "CSV_BLOCK_BYTES", 64)
+    monkeypatch.setattr("evenhand.tables.sources.CSV_BLOCK_BYTES", 64)
     names = [f"first\nsecond {'x' * (i % 11)} {i}" for i in range(200)]
     lines = [f'"{name}",{"uv"[i % 2]},{i * i}' for i, name in enumerate(names)]
     actions = from_text("\n".join(["n,g,x", *lines]), group="g", label="n")
@@ -186,9 +188,9 @@ def test_many_blocks_give_what_one_block_gives(
     path = tmp_path / "many.csv"
     frame.to_csv(path, index=False)
     whole = ActionSet.from_csv(path, group="g", label="id")
-    monkeypatch.setattr(tables, "CSV_BLOCK_BYTES", 2000)
-    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 100)
-    monkeypatch.setattr(tables, "SMALL_TABLE", 10)
+    monkeypatch.setattr("evenhand.tables.sources.CSV_BLOCK_BYTES", 2000)
+    monkeypatch.setattr("evenhand.tables.sources.FRAME_BLOCK_ROWS", 100)
+    monkeypatch.setattr("evenhand.tables.names.SMALL_TABLE", 10)
     for actions in (
         ActionSet.from_csv(path, group="g", label="id"),
         ActionSet.from_frame(frame, group="g", label="id"),
@@ -232,7 +234,7 @@ def test_levels_sort_by_value_where_they_are_numbers() -> None:
 def test_repeated_names_are_found_across_chunks(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "SMALL_TABLE", small)
+    monkeypatch.setattr("evenhand.tables.names.SMALL_TABLE", small)
     names = [f"n{i}" for i in range(100)]
     assert repeated_name(pa.chunked_array([names[:50], names[50:]])) is None
     names[90] = "n17"
@@ -320,7 +322,7 @@ def test_group_revealing_columns_are_found_up_to_an_affine_map() -> None:
 
 
 def test_group_revealing_is_judged_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 2)
+    monkeypatch.setattr("evenhand.tables.sources.FRAME_BLOCK_ROWS", 2)
     frame = {"g": list("vvuuvv"), "x": [1, 1, 0, 0, 1, 1], "c": list("bbaabb")}
     message = refusal_of_frame(pl.DataFrame(frame), group="g")
     assert "column 'x' tells the group ('g'): it is 1 for every 'v' and 0 for every 'u'" in message
@@ -378,7 +380,7 @@ def test_row_numbers_are_not_taken_for_features_unless_asked_for() -> None:
 
 
 def test_row_numbers_are_recognised_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "FRAME_BLOCK_ROWS", 7)
+    monkeypatch.setattr("evenhand.tables.sources.FRAME_BLOCK_ROWS", 7)
     counting = pl.DataFrame({"id": range(30), "g": ["u", "v"] * 15})
     assert "column 'id' counts the rows" in refusal_of_frame(counting, group="g")
     starting_again = pl.DataFrame({"id": [i % 7 for i in range(30)], "g": ["u", "v"] * 15})
@@ -409,10 +411,16 @@ def test_missing_columns_come_with_suggestions() -> None:
         ({"group": "nation", "label": "nation"}, "different columns"),
         ({"attributes": []}, "at least one"),
         ({"group": "nation", "features": [], "intercept": False}, "nothing to value"),
+        ({"group": "nation", "categorical": "town"}, "categorical=['town']"),
     ],
 )
 def test_contradictory_requests(arguments: dict[str, object], part: str) -> None:
     assert part in refusal(PEOPLE, **arguments)
+
+
+def test_a_table_of_groups_alone_needs_an_intercept() -> None:
+    assert "nothing to value" in refusal("g\nu\nv\n", group="g", intercept=False)
+    assert from_text("g\nu\nv\n", group="g").points.tolist() == [[1, -1], [1, 1]]
 
 
 def test_names_made_here_may_not_clash() -> None:
@@ -434,6 +442,11 @@ def test_unreadable_files(tmp_path: Path) -> None:
     assert "line 3 has 3 cells, the header has 2" in refusal("g,x\nu,1\nv,2,3\n", group="g")
     assert "line 3 has the byte 0xe9 at position 3" in refusal(b"g,x\nu,1\nv,\xe9\n", group="g")
     assert "line 1 has the byte 0xff" in refusal("g,x\nu,1\n".encode("utf-16"), group="g")
+    packed = gzip.compress(b"g,x\n" + np.random.default_rng(0).bytes(10**5).hex().encode())
+    (tmp_path / "half.csv.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"half\.csv\.gz cannot be read"):
+        ActionSet.from_csv(tmp_path / "half.csv.gz", group="g")
+    assert "the header cannot be read" in refusal("x" * 200_000, group="x")
     assert "after line 2 a quotation mark opens" in refusal('g,x\nu,1\n"v,2\nu,3\n', group="g")
 
 
@@ -452,12 +465,16 @@ def test_defects_of_frames() -> None:
     mixed = pd.DataFrame({"n": names, "g": [0, 1, 0, 1], "x": [1, 2, "n/a", 4.0]})
     message = refusal_of_frame(mixed, group="g", label="n")
     assert "row 2 ('c'), column 'x': 'n/a' is not a number" in message
+    nameless = pl.DataFrame({"n": ["a", None], "g": ["u", None], "x": [1, 2]})
+    assert "row 1, column 'g' is empty" in refusal_of_frame(nameless, group="g", label="n")
     hole = pd.DataFrame({"g": [0, 1, 0, 1], "x": [1, 2, None, 4.0]})
     assert "row 2, column 'x' is empty" in refusal_of_frame(hole, group="g")
     not_a_number = pl.DataFrame({"g": [0, 1, 0, 1], "x": [1.0, 2.0, math.nan, 4.0]})
     assert "row 2, column 'x': nan" in refusal_of_frame(not_a_number, group="g")
     twice = pd.DataFrame([[0, 1], [1, 2]], columns=["g", "g"])
     assert "own name" in refusal_of_frame(twice, group="g")
+    alike = pd.DataFrame([["u", 1, 2], ["v", 2, 3]], columns=["g", 1, "1"])
+    assert "'1' names more than one column" in refusal_of_frame(alike, group="g")
     dates = pd.DataFrame({"g": [0, 1], "when": pd.to_datetime(["2020-01-01", "2021-01-01"])})
     assert "column 'when' holds timestamp" in refusal_of_frame(dates, group="g")
     assert "no rows" in refusal_of_frame(pl.DataFrame({"g": [], "x": []}), group="g")

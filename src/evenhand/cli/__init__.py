@@ -5,6 +5,7 @@ Exit codes: 0 fine, 2 what was given cannot be used, 3 the bias cannot be estima
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -24,6 +25,12 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
         except EvenhandError as error:
             typer.echo(f"evenhand: {error}", err=True)
+            # Messages speak of arguments as Python has them.
+            if named := re.search(r"\b(features|label|group|positive|categorical)=", str(error)):
+                hint = (
+                    f"({named[0]} is --{named[1]} here; names in a list are separated by commas.)"
+                )
+                typer.echo(hint, err=True)
             raise typer.Exit(2) from None
 
 
@@ -40,7 +47,8 @@ app.command()(inspect)
 
 
 @app.callback(
-    epilog="**Exit codes**: 0 fine; 2 what was given cannot be used; 3 the bias cannot be estimated."
+    epilog="**Exit codes**: 0 fine; 2 what was given cannot be used; 3 the bias cannot be "
+    "estimated."
 )
 def main(
     show_version: Annotated[

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.linalg import Floats
+from evenhand.report.hyperplane import unit_of_distance
+from evenhand.report.inspection import (
+    Inspection,
+    confounding_in_words,
+    confounding_to_dict,
+    inspect_options,
+)
 from evenhand.tables import CsvFile, listed, read_numbers
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from evenhand.report.inspection import Inspection
 
 _NOT_IDENTIFIABLE = 3
 _MOST_ROWS = 20  # of a table in the terminal; --json has all
@@ -25,6 +32,7 @@ def inspect(
     options: Annotated[
         Path, typer.Argument(metavar="OPTIONS.csv", help="One line per option, with a header.")
     ],
+    *,
     group: Annotated[
         str, typer.Option(metavar="COL", help="Column with the two groups.", show_default=False)
     ],
@@ -67,7 +75,7 @@ def inspect(
         typer.Option(metavar="COL", help="Column with what an evaluation costs, for κ(Δ)."),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Work out α and κ̃ for more than 200 options, too.")
+        bool, typer.Option("--full", help="Work out α and κ̃ for large sets, too: it may take long.")
     ] = False,
     figure: Annotated[
         Path | None,
@@ -93,17 +101,7 @@ def inspect(
     **Exit codes**: 0 it can be estimated; 2 what was given cannot be used; 3 it cannot be estimated
     by any number of evaluations.
     """
-    # Costly imports come after --help has been served.
-    from evenhand.report.inspection import (
-        confounding_in_words,
-        confounding_to_dict,
-        inspect_options,
-    )
-
-    if figure is not None:
-        from evenhand.report.bias_figure import checked_format
-
-        checked_format(figure)
+    write_picture = None if figure is None else _picture_writer(figure)
     actions = ActionSet.from_csv(
         options,
         group=group,
@@ -128,16 +126,28 @@ def inspect(
         else:
             _print_paragraphs(confounding_in_words(error, actions))
         raise typer.Exit(_NOT_IDENTIFIABLE) from None
-    if figure is not None:
-        from evenhand.report.bias_figure import bias_picture, draw_bias_picture, save_figure
-
-        save_figure(draw_bias_picture(bias_picture(found.geometry)), figure)
+    if write_picture is not None:
+        write_picture(found)
     if as_json:
         _print_json(found.to_dict())
         return
     _print_inspection(found)
     if figure is not None:
         typer.echo(f"\nThe picture is in {figure}.")
+
+
+def _picture_writer(path: Path) -> Callable[[Inspection], None]:
+    """Return what writes the picture; a file that cannot be is refused before any work."""
+    # Drawing takes longer to import than most answers take to find.
+    from evenhand.report import bias_figure  # noqa: PLC0415
+
+    bias_figure.checked_format(path)
+
+    def write(found: Inspection) -> None:
+        picture = bias_figure.bias_picture(found.geometry)
+        bias_figure.save_figure(bias_figure.draw_bias_picture(picture), path)
+
+    return write
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -154,10 +164,8 @@ def _feature_columns(
     return [name for name in CsvFile(path).columns if name and name not in (group, label, gaps)]
 
 
-def _costs(path: Path, column: str, label: str | None) -> Any:
+def _costs(path: Path, column: str, label: str | None) -> Floats:
     """Return what an evaluation of each option costs."""
-    import numpy as np
-
     table = CsvFile(path)
     if column not in table.columns:
         raise InputError(
@@ -181,8 +189,6 @@ def _print_json(values: dict[str, Any]) -> None:
 
 
 def _console() -> Console:
-    from rich.console import Console
-
     # The user's names are printed as they are, whatever brackets and colons they hold.
     return Console(markup=False, emoji=False, highlight=False)
 
@@ -204,28 +210,25 @@ def _print_inspection(found: Inspection) -> None:
 
 
 def _print_numbers(console: Console, found: Inspection) -> None:
-    from rich.table import Table
-
     geometry = found.geometry
     certificate = geometry.design.certificate
+    plane = found.hyperplane
     sizes = " and ".join(f"{size:,} {name}" for name, size in found.group_sizes.items())
     rows = [
         ("κ*", f"{geometry.kappa_star:.6g}", "variance of the bias per evaluation; 1 is the least"),
-        ("proven", f"≥ {certificate.bound:.6g}", f"certificate; relative gap {certificate.gap:.1g}"),
+        ("proven", f"≥ {certificate.bound:.6g}", f"by certificate; gap {certificate.gap:.1g}"),
     ]
-    if found.hyperplane is not None:
-        ratio = found.hyperplane.margin / found.hyperplane.radius
+    if plane is not None:
+        unit = unit_of_distance(geometry.actions)
         rows += [
-            ("margin", f"{found.hyperplane.margin:.4g}", "of the nearest option, as in the picture"),
-            ("radius", f"{found.hyperplane.radius:.4g}", "of the farthest option"),
-            ("margin/radius", f"{ratio:.4g}", "(√κ* − 1) / (√κ* + 1)"),
+            ("margin", f"{plane.margin:.4g}", "from the hyperplane to the nearest option"),
+            ("radius", f"{plane.radius:.4g}", f"to the farthest option, in {unit}"),
+            ("margin/radius", f"{plane.margin / plane.radius:.4g}", "(√κ* − 1) / (√κ* + 1)"),
         ]
     if found.alpha is not None:
         rows.append(("α", f"{found.alpha:.6g}", "worst-case alignment"))
     if found.kappa_minimax is not None:
-        rows.append(
-            ("κ̃", f"{found.kappa_minimax:.6g}", "regret of estimating, worst parameter")
-        )
+        rows.append(("κ̃", f"{found.kappa_minimax:.6g}", "regret of estimating, worst parameter"))
     if found.kappa_gaps is not None:
         rows.append(("κ(Δ)", f"{found.kappa_gaps:.6g}", "cost of estimating, with the given gaps"))
     names = geometry.actions.feature_names
@@ -244,8 +247,6 @@ def _print_numbers(console: Console, found: Inspection) -> None:
 
 
 def _print_hyperplane(console: Console, found: Inspection) -> None:
-    from rich.table import Table
-
     if found.hyperplane is None:
         return
     negative, positive = found.group_sizes
@@ -270,8 +271,6 @@ def _print_hyperplane(console: Console, found: Inspection) -> None:
 
 
 def _print_design(console: Console, found: Inspection) -> None:
-    from rich.table import Table
-
     counts = [purchase.evaluations or 0 for purchase in found.design]
     rounded = f", rounded up to {sum(counts):,}" if sum(counts) > found.evaluations else ""
     console.print(

@@ -99,10 +99,53 @@ class ElfvingProgram:
                 f"(relative distance {distance:.2g} from their span, of dimension "
                 f"{self.space.rank}): it cannot be estimated, however many evaluations are made."
             )
+        return self._solution(c, *self._optimal_basis(c))
+
+    def largest(self, directions: Floats, tol: float = 1e-9) -> Indices:
+        """Return the directions (rows) that may have the largest √κ, the largest first.
+
+        The basis of one solution writes every direction as a combination of rows, whose weights
+        bound its √κ from above. So only directions are solved whose bound exceeds the largest
+        value yet.
+        """
+        C = self.space.coordinates
+        targets = directions @ C
+        (open_,) = np.nonzero(np.abs(targets).max(axis=1) > 0.0)
+        bounds = np.full(len(open_), np.inf)
+        solved: dict[int, float] = {}
+        best = 0.0
+        while len(open_):
+            at = int(np.argmax(bounds))
+            x = int(open_[at])
+            paid, signs = self._optimal_basis(directions[x])
+            rows = self._with_free(paid)
+            s = np.ones(len(rows)) if self.s is None else self.s[rows]
+            weights = np.linalg.solve((self.A[rows] @ C).T, targets[open_].T)
+            np.minimum(bounds, s @ np.abs(weights), out=bounds)
+            solved[x] = float(bounds[at])
+            best = max(best, solved[x])
+            bounds[at] = 0.0
+            still = bounds > best * (1.0 + tol)
+            open_, bounds = open_[still], bounds[still]
+        return np.array(sorted(solved, key=lambda x: -solved[x]), dtype=np.intp)
+
+    def roots_on(self, solution: ElfvingSolution, directions: Floats) -> Floats:
+        """Return Σ s|w| for every direction written as a combination of the solution's rows."""
+        C = self.space.coordinates
+        w = np.linalg.solve((self.A[solution.rows] @ C).T, (directions @ C).T)
+        s = np.ones(len(w)) if self.s is None else self.s[solution.rows]
+        return np.asarray(s @ np.abs(w))
+
+    def _with_free(self, paid: Indices) -> Indices:
+        """Return the whole basis: the free rows that lead it, and the given ones."""
+        return np.concatenate([self.space.basis[: self.n_free], paid])
+
+    def _optimal_basis(self, c: Floats) -> tuple[Indices, Floats]:
+        """Return the rows of an optimal basis, free rows apart, and the signs of their weights."""
         g = c @ self.T
         basis = np.arange(self.T.shape[1])
         if np.abs(g).max(initial=0.0) <= _IN_SPAN * np.abs(c @ self.space.transform).max():
-            return self._solution(c, self.pool[basis], np.zeros(len(basis)))  # free altogether
+            return self.pool[basis], np.zeros(len(basis))  # free altogether
         pool, P = self.pool, self.P
         v = _improve(P, g, basis)
         for level in self._levels():
@@ -117,37 +160,7 @@ class ElfvingProgram:
                 pool = np.concatenate([pool, new])
                 P = np.concatenate([P, self._coordinates(new)])
                 v = _improve(P, g, basis)
-        return self._solution(c, pool[basis], np.sign(P[basis] @ v))
-
-    def largest(self, directions: Floats, tol: float = 1e-10) -> list[ElfvingSolution]:
-        """Return solutions among which is that of the direction (row) of largest √κ.
-
-        The basis of one solution writes every direction as a combination of rows, whose weights
-        bound its √κ from above. So only directions are solved whose bound exceeds the largest
-        value yet.
-        """
-        bounds = np.full(len(directions), np.inf)
-        solutions: list[ElfvingSolution] = []
-        best = 0.0
-        first = int(np.argmax(np.einsum("ij,ij->i", directions, directions)))
-        while not solutions or bounds.max() > best * (1.0 + tol):
-            x = int(np.argmax(bounds)) if solutions else first
-            if not directions[x].any():
-                bounds[x] = 0.0
-                continue
-            solution = self.solve(directions[x])
-            solutions.append(solution)
-            best = max(best, solution.root)
-            np.minimum(bounds, self.roots_on(solution, directions), out=bounds)
-            bounds[x] = solution.root
-        return solutions
-
-    def roots_on(self, solution: ElfvingSolution, directions: Floats) -> Floats:
-        """Return Σ s|w| for every direction written as a combination of the solution's rows."""
-        C = self.space.coordinates
-        w = np.linalg.solve((self.A[solution.rows] @ C).T, (directions @ C).T)
-        s = np.ones(len(w)) if self.s is None else self.s[solution.rows]
-        return np.asarray(s @ np.abs(w))
+        return pool[basis], np.sign(P[basis] @ v)
 
     def _levels(self) -> list[Indices | None]:
         """Return the sets of rows to satisfy, one after the other; None is all of them."""
@@ -187,7 +200,7 @@ class ElfvingProgram:
 
     def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:
         """Solve the last basis afresh and accurately, and scale the dual to be feasible."""
-        rows = np.concatenate([self.space.basis[: self.n_free], paid])
+        rows = self._with_free(paid)
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
         C = self.space.coordinates
         M = self.A[rows] @ C

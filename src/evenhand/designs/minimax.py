@@ -69,9 +69,9 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
 
 def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[float, Floats]:
     """Return the worst regret of pulls μ, max over x' and γ, and parameters γ that come near it."""
-    solutions = opponent.largest(mu.sum() * X - mu @ X)
-    solutions.sort(key=lambda solution: -solution.root)
-    return solutions[0].root, np.array([solution.dual for solution in solutions[:_ANSWERS]])
+    directions = mu.sum() * X - mu @ X
+    answers = [opponent.solve(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]]
+    return answers[0].root, np.array([answer.dual for answer in answers])
 
 
 def _master(H: Floats, gaps: Floats, g: Floats) -> tuple[Floats, Floats]:

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import matplotlib
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
@@ -29,9 +35,7 @@ from evenhand.report.inspection import explanation, headline, plain_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.text import Text
-    from matplotlib.transforms import Bbox
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -152,9 +156,6 @@ def bias_picture(geometry: BiasGeometry) -> BiasPicture:
 
 def draw_bias_picture(picture: BiasPicture) -> Figure:
     """Draw the picture."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(8.4, 5.8), dpi=150)
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
     FigureCanvasAgg(figure)
@@ -173,8 +174,6 @@ def draw_bias_picture(picture: BiasPicture) -> Figure:
 
 def save_figure(figure: Figure, path: str | Path) -> None:
     """Write a figure as PNG, SVG or PDF, the same bytes every time."""
-    import matplotlib
-
     path = Path(path)
     kind = checked_format(path)
     no_date: dict[str, dict[str, Any]] = {
@@ -225,9 +224,7 @@ def _options_to_draw(geometry: BiasGeometry) -> NDArray[np.intp]:
 def _names_to_write(geometry: BiasGeometry, options: NDArray[np.intp]) -> dict[int, str]:
     support, weights = geometry.design.support, geometry.design.weights
     heaviest = support[np.argsort(-weights[support], kind="stable")][:_MOST_NAMED]
-    return {
-        int(np.searchsorted(options, x)): geometry.actions.labels[x] for x in heaviest.tolist()
-    }
+    return {int(np.searchsorted(options, x)): geometry.actions.labels[x] for x in heaviest.tolist()}
 
 
 def _between_means(X: Floats, z: NDArray[np.int8], varying: NDArray[np.bool_]) -> Floats:
@@ -348,9 +345,7 @@ def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> N
             fontsize=8.5,
             color=_INK,
         )
-    axes.text(
-        0.0, 0.012, " hyperplane", transform=across, ha="left", va="bottom", fontsize=8, color=_FAINT
-    )
+    axes.text(0.0, 0.012, " hyperplane", transform=across, va="bottom", fontsize=8, color=_FAINT)
     if origin:
         axes.plot([0.0], [0.0], marker="_", color=_INK, ms=9, mew=1.4, zorder=2)
         axes.annotate(
@@ -359,8 +354,6 @@ def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> N
 
 
 def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
-    from matplotlib.lines import Line2D
-
     many = len(picture.options) > 200
     handles = []
     for sign, name in zip((-1, 1), picture.group_names, strict=True):
@@ -395,9 +388,8 @@ def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
                 lw=0,
                 zorder=4,
             )
-        handles.append(
-            Line2D([], [], ls="", marker=_MARKERS[sign], color=_COLOURS[sign], ms=6, label=_short(name))
-        )
+        colour, marker = _COLOURS[sign], _MARKERS[sign]
+        handles.append(Line2D([], [], ls="", marker=marker, color=colour, label=_short(name)))
     handles.append(
         Line2D(
             [],
@@ -424,16 +416,12 @@ def _areas(shares: Floats) -> Floats:
 
 def _draw_names(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
     """Write the design's option names and shares beside their circles, clear of each other."""
-    from matplotlib.patheffects import withStroke
-    from matplotlib.transforms import Bbox
-
     pixel = figure.dpi / 72
     places = axes.transData.transform(np.column_stack([picture.horizontal, picture.vertical]))
     radii = np.sqrt(_areas(picture.shares) / np.pi) * pixel
     bought = np.flatnonzero(picture.shares > 0)
-    frame = axes.get_window_extent()
     clutter = _Clutter(
-        frame=Bbox.from_extents(*(frame.min + 3 * pixel), *(frame.max - 3 * pixel)),
+        frame=axes.get_window_extent().padded(-3 * pixel),
         boxes=[
             Bbox.from_extents(*(places[i] - 0.8 * radii[i]), *(places[i] + 0.8 * radii[i]))
             for i in bought
@@ -466,8 +454,6 @@ class _Clutter:
 
     def best_place(self, centre: Floats, clear: float, size: Bbox) -> Bbox:
         """Return where a name of this size hides least, the nearest of equally good places."""
-        from matplotlib.transforms import Bbox
-
         best, least = size, np.inf
         for step in range(7):
             for angle in np.deg2rad([0, 180, 90, 270, 45, 315, 135, 225, 22, 158, 202, 338]):
@@ -481,14 +467,20 @@ class _Clutter:
         return best
 
     def _cost(self, box: Bbox) -> float:
-        near = 3 * self.pixel
-        hidden = ((self.dots >= box.min - near) & (self.dots <= box.max + near)).all(axis=1)
-        outside = bool((box.min < self.frame.min).any() or (box.max > self.frame.max).any())
-        return (
+        near = box.padded(3 * self.pixel)
+        x, y = self.dots.T
+        hidden = (near.x0 <= x) & (x <= near.x1) & (near.y0 <= y) & (y <= near.y1)
+        outside = (
+            box.x0 < self.frame.x0
+            or box.x1 > self.frame.x1
+            or box.y0 < self.frame.y0
+            or box.y1 > self.frame.y1
+        )
+        return float(
             1000.0 * outside
             + 100.0 * sum(box.overlaps(other) for other in self.boxes)
             + 20.0 * int(hidden.sum())
-            + 10.0 * sum(box.x0 - near < line.x1 and line.x0 < box.x1 + near for line in self.lines)
+            + 10.0 * sum(near.x0 < line.x1 and line.x0 < near.x1 for line in self.lines)
         )
 
 

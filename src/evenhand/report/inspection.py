@@ -27,8 +27,8 @@ from evenhand.report.hyperplane import (
 CONFIDENCE = 0.95
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDENCE
 
-SMALL = 200
-"""Up to this many options α and κ̃ are worked out unasked."""
+SMALL = 1000
+"""Up to this many numbers (options × features) α and κ̃ take no time and come unasked."""
 
 # A grade goes up to this κ_*: so many times as many evaluations as in the easiest case.
 _GRADES = {
@@ -128,8 +128,8 @@ class Inspection:
         negative, positive = _group_names(self.geometry.actions)
         return (
             f"To know the bias to ±{self.precision:.3g} (95%, in standard deviations of the noise "
-            f"of one evaluation) takes about {plain_number(self.evaluations)} evaluations. A bias of 1 "
-            f"means that {positive} gets 1 too much and {negative} 1 too little."
+            f"of one evaluation) takes about {plain_number(self.evaluations)} evaluations. A bias "
+            f"of 1 means that {positive} gets 1 too much and {negative} 1 too little."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def inspect_options(
     gaps
         (k,) costs of the evaluations, for κ(Δ).
     full
-        Whether to work out α and κ̃ for more than `SMALL` options.
+        Whether to work out α and κ̃ however long it takes, not only for small sets.
 
     Raises
     ------
@@ -237,8 +237,8 @@ def inspect_options(
         evaluations = math.ceil(kappa_star * (QUANTILE / precision) ** 2 * (1 - 1e-12))
     else:
         precision = QUANTILE * math.sqrt(kappa_star / evaluations)
-    worked_out = full or len(actions) <= SMALL
     points = actions.points
+    worked_out = full or points.size <= SMALL
     sample = sample_rows(len(points), 48 * points.shape[1])
     space = row_space(points, sample)
     return Inspection(
@@ -285,10 +285,11 @@ def explanation(geometry: BiasGeometry) -> str:
             f"No hyperplane separates {positive} from {negative}, so that every evaluation counts "
             "in full (κ* = 1)."
         )
+    price = plain_number(geometry.kappa_star)
     return (
-        f"It takes about {plain_number(geometry.kappa_star)} evaluations to know it as well as one "
-        f"evaluation knows its own option (κ* = {plain_number(geometry.kappa_star)}; 1 is the least), "
-        f"because {_main_features(geometry.actions, hyperplane)} "
+        f"It takes about {price} evaluations to know it as well as one evaluation knows its own "
+        f"option (κ* = {price}; 1 is the least), because "
+        f"{_main_features(geometry.actions, hyperplane)} "
         f"{'all but tells' if geometry.kappa_star > 100 else 'separates'} "
         f"{positive} from {negative}."
     )
@@ -341,9 +342,7 @@ def _group_names(actions: ActionSet) -> tuple[str, str]:
     return actions.group_names
 
 
-def _checked_wishes(
-    precision: float | None, evaluations: int | None
-) -> tuple[float, int | None]:
+def _checked_wishes(precision: float | None, evaluations: int | None) -> tuple[float, int | None]:
     if precision is not None and evaluations is not None:
         raise InputError(
             f"precision ({precision:g}) and evaluations ({evaluations}) were both given, and each "

@@ -1,0 +1,48 @@
+# Every target sets up what it needs; on a fresh machine `make demo` and `make test` just work.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# One thread each: the test workers share the cores, and benchmarks are defined on one thread.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: setup demo test check bench format clean
+
+setup: $(READY)
+
+# Rebuilt when the compiled sources or the dependencies change.
+SOURCES := $(shell find src -name '*.pyx' -o -name '*.h')
+$(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt \
+		$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: $(READY)
+	mkdir -p out
+	$(BIN)/evenhand inspect examples/skating/event.csv --group side --label skater \
+		--features base_value,ability,start --figure out/skating.png
+	@echo "The picture is in out/skating.png."
+
+test: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python benchmarks/designs.py
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build out src/*.egg-info
+	find src -name '*.so' -delete -o -name '_*.c' -delete

@@ -1,0 +1,205 @@
+"""Cells of one column, as Arrow arrays: read as texts, as categories, as numbers.
+
+A category is a *code*, the position of the cell's text in a list of names; −1 where there is none.
+So a list that ends with an entry for 'none' can be indexed with codes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError
+
+# More categories than this are names or free text: one column each would fill the memory.
+MAX_LEVELS = 1000
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?([iI]nf(inity)?|[nN]a[nN])$"
+
+
+def text_of(value: object) -> str:
+    """The name of one value given by the user: 1.0 and 1 are the same group.
+
+    Examples
+    --------
+    >>> text_of(1.0), text_of(True), text_of("home")
+    ('1', 'True', 'home')
+    """
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def as_text(cells: pa.Array) -> pa.Array:
+    """Cells as trimmed text; what is missing or empty becomes null.
+
+    Examples
+    --------
+    >>> as_text(pa.array([1.0, None, 2.5])).to_pylist()
+    ['1', None, '2.5']
+    >>> as_text(pa.array([" a", "  "])).to_pylist()
+    ['a', None]
+    """
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        return as_text(cells.dictionary_decode())
+    if pa.types.is_boolean(kind):
+        return pc.if_else(cells, "True", "False")
+    if pa.types.is_floating(kind):
+        encoded = cells.dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        names = [None if math.isnan(value) else text_of(value) for value in values]
+        return pa.array(names, pa.string()).take(encoded.indices)
+    try:
+        texts = pc.utf8_trim_whitespace(cells.cast(pa.string()))
+    except pa.ArrowNotImplementedError:
+        raise InputError(
+            f"cells of type {kind} cannot be read as text; convert the column"
+        ) from None
+    return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+
+
+def coded(cells: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
+    """The distinct texts of some cells, and each cell's code among them (−1 where it is empty).
+
+    Examples
+    --------
+    >>> coded(pa.array(["b", None, "a", " b"]))
+    (['b', 'a'], array([ 0, -1,  1,  0], dtype=int32))
+    """
+    if pa.types.is_dictionary(cells.type):
+        # A dictionary may list what no cell holds; encoding anew drops it.
+        cells = cells.dictionary_decode()
+    if pa.types.is_null(cells.type) or pa.types.is_nested(cells.type):
+        cells = as_text(cells)
+    encoded = cells.dictionary_encode()
+    numbers: dict[str, int] = {}
+    # Only the distinct values are turned into text: of millions of cells they are few.
+    renumbered = [
+        -1 if text is None else numbers.setdefault(text, len(numbers))
+        for text in as_text(encoded.dictionary).to_pylist()
+    ]
+    indices = encoded.indices.fill_null(len(renumbered)).to_numpy(zero_copy_only=False)
+    return list(numbers), np.array([*renumbered, -1], dtype=np.int32)[indices]
+
+
+def recoded(
+    names: Sequence[str], codes: NDArray[np.int32], levels: Sequence[str]
+) -> NDArray[np.int32]:
+    """Codes among some names as codes among other names (−1 where a name is none of those).
+
+    Examples
+    --------
+    >>> recoded(["b", "c"], np.array([0, -1, 1], dtype=np.int32), levels=["a", "b"])
+    array([ 1, -1, -1], dtype=int32)
+    """
+    positions = {level: position for position, level in enumerate(levels)}
+    return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
+
+
+def read_numbers(cells: pa.Array) -> NDArray[np.float64]:
+    """Cells as numbers; NaN where a cell is missing or not a number.
+
+    Examples
+    --------
+    >>> read_numbers(pa.array(["1.5", " +2 ", "n/a", ""]))
+    array([1.5, 2. , nan, nan])
+    """
+    numbers = plain_numbers(cells)
+    if numbers is not None:
+        return numbers
+    names, codes = coded(cells)
+    return np.append(parsed(names)[0], np.nan)[codes]
+
+
+def plain_numbers(cells: pa.Array) -> NDArray[np.float64] | None:
+    """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number.
+
+    Examples
+    --------
+    >>> plain_numbers(pa.array(["1.5", None])), plain_numbers(pa.array(["1.5", "n/a"]))
+    (array([1.5, nan]), None)
+    """
+    try:
+        numbers: NDArray[np.float64] = cells.cast(pa.float64(), safe=False).to_numpy(
+            zero_copy_only=False
+        )
+    except pa.ArrowInvalid:
+        return None
+    return numbers
+
+
+def parsed(texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Texts as numbers, NaN where a text is not one; and which of them are (as 'nan' is).
+
+    Examples
+    --------
+    >>> parsed(["1.5", "nan", "n/a"])
+    (array([1.5, nan, nan]), array([ True,  True, False]))
+    """
+    array = pa.array(texts, pa.string())
+    fits = pc.match_substring_regex(array, NUMBER)
+    numbers = pc.if_else(fits, array, pa.scalar(None, pa.string())).cast(pa.float64())
+    return numbers.to_numpy(zero_copy_only=False), fits.to_numpy(zero_copy_only=False)
+
+
+def sorted_levels(levels: Sequence[str]) -> list[str]:
+    """Levels in the order a reader expects: by value if all are numbers, else as text.
+
+    Examples
+    --------
+    >>> sorted_levels(["10", "9", "-1"]), sorted_levels(["+1", "-1"]), sorted_levels(["b", "a"])
+    (['-1', '9', '10'], ['-1', '+1'], ['a', 'b'])
+    """
+    values, _ = parsed(levels)
+    if not np.isfinite(values).all():
+        return sorted(levels)
+    return [level for _, level in sorted(zip(values.tolist(), levels, strict=True))]
+
+
+@dataclass
+class Missing:
+    """How many cells of a column are missing, and the row of the first.
+
+    Examples
+    --------
+    >>> missing = Missing()
+    >>> missing.note(np.array([False, True, True]), start=100)
+    >>> missing
+    Missing(count=2, first=101)
+    """
+
+    count: int = 0
+    first: int = -1
+
+    def note(self, missing: NDArray[np.bool_], start: int) -> None:
+        """Take in one block, whose first row has the number `start`."""
+        count = int(np.count_nonzero(missing))
+        if count and not self.count:
+            self.first = start + int(np.argmax(missing))
+        self.count += count
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells of this type are texts."""
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether cells of this type are numbers."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def is_category(kind: pa.DataType) -> bool:
+    """Whether cells of this type are categories, whatever they look like."""
+    return bool(pa.types.is_boolean(kind) or pa.types.is_dictionary(kind))

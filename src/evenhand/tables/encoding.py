@@ -1,0 +1,151 @@
+"""The encoding: how the user's columns became features, and the way back into the user's units.
+
+A column of numbers `u` becomes `x = (u − mean) / scale`; a category becomes one column of zeros and
+ones per level. With an intercept the first level is left out, since all levels together would add
+up to the intercept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.errors import InputError
+
+CONSTANT = "(constant)"
+INTERCEPT = "intercept"
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn:
+    """One column of the matrix, and where in the user's table it comes from.
+
+    Attributes
+    ----------
+    source : str
+        The user's column ("intercept" for the column of ones).
+    category : str or None
+        The category whose presence this column marks with 1; None for a column of numbers.
+    mean, scale : float
+        The matrix holds `(value − mean) / scale`.
+
+    Examples
+    --------
+    >>> EncodedColumn("discipline", "pairs").name
+    'discipline=pairs'
+    >>> EncodedColumn("age", mean=40.0, scale=10.0).name
+    'age'
+    """
+
+    source: str
+    category: str | None = None
+    mean: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The name of the column: the user's own, with the category if it marks one."""
+        return self.source if self.category is None else f"{self.source}={self.category}"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How the columns of a table became features, so that results come back in the user's units.
+
+    Attributes
+    ----------
+    features, attributes : tuple of EncodedColumn
+        One entry per column of the matrix. `attributes` is empty for a set with two groups.
+    intercept : bool
+        Whether the first feature is the constant one.
+    references : tuple of (column, category)
+        The category of each categorical column that has no column of its own; the effects of the
+        other categories are measured from it. Empty without an intercept.
+
+    Examples
+    --------
+    >>> encoding = Encoding(
+    ...     features=(EncodedColumn("intercept"), EncodedColumn("age", mean=40.0, scale=10.0)),
+    ...     attributes=(), intercept=True, references=())
+    >>> encoding.in_user_units([5.0, 2.0])      # 5 + 2 (age - 40)/10 = 0.2 age - 3
+    {'age': 0.2, '(constant)': -3.0}
+    >>> encoding.describe([1.0, -1.5])
+    {'age': 25.0}
+    """
+
+    features: tuple[EncodedColumn, ...]
+    attributes: tuple[EncodedColumn, ...]
+    intercept: bool
+    references: tuple[tuple[str, str], ...]
+
+    def in_user_units(self, coefficients: ArrayLike) -> dict[str, float]:
+        """Rewrite a linear function of the features over the user's own columns.
+
+        Parameters
+        ----------
+        coefficients : (d,) floats
+            The function is `coefficients · features`.
+
+        Returns
+        -------
+        dict
+            One coefficient per user's column, or per category ("column=category", measured from the
+            reference category), and "(constant)" where the function has one.
+        """
+        pairs = self._paired(coefficients)
+        constant = pairs[0][1] if self.intercept else 0.0
+        result: dict[str, float] = {}
+        for column, value in pairs[int(self.intercept) :]:
+            result[column.name] = value / column.scale
+            constant -= result[column.name] * column.mean
+        if self.intercept or any(column.mean != 0 for column in self.features):
+            result[CONSTANT] = constant
+        return result
+
+    def describe(self, row: ArrayLike) -> dict[str, float | str]:
+        """Say what one row of features was in the user's table.
+
+        Parameters
+        ----------
+        row : (d,) floats
+            The encoded features of one option.
+
+        Returns
+        -------
+        dict
+            The user's columns with their numbers (to 14 digits) and categories.
+        """
+        references = dict(self.references)
+        result: dict[str, float | str] = {}
+        for column, value in self._paired(row)[int(self.intercept) :]:
+            if column.category is None:
+                result[column.source] = _unscaled(value, column)
+            elif value == 1:
+                result[column.source] = column.category
+            else:
+                # A category never marked is the reference; this also keeps the columns in order.
+                result.setdefault(column.source, references.get(column.source, ""))
+        return result
+
+    def _paired(self, numbers: ArrayLike) -> list[tuple[EncodedColumn, float]]:
+        """Each feature with its number."""
+        array = np.asarray(numbers, dtype=np.float64)
+        needed = (len(self.features),)
+        if array.shape != needed:
+            raise InputError(
+                f"one number per feature is needed, an array of shape {needed}; "
+                f"the shape given is {array.shape}"
+            )
+        return list(zip(self.features, array.tolist(), strict=True))
+
+
+def _unscaled(x: float, column: EncodedColumn) -> float:
+    """The user's number behind an encoded one, without the dust of rounding."""
+    value = x * column.scale + column.mean
+    magnitude = max(abs(value), abs(column.mean))
+    if (column.mean, column.scale) == (0.0, 1.0) or magnitude == 0:
+        return value
+    return round(value, 13 - math.floor(math.log10(magnitude)))

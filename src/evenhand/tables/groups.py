@@ -1,0 +1,103 @@
+"""Groups: the user's own two labels, counted as they are read, become −1 and +1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError
+from evenhand.tables.cells import (
+    MAX_LEVELS,
+    Missing,
+    coded,
+    parsed,
+    recoded,
+    sorted_levels,
+    text_of,
+)
+from evenhand.tables.names import listed
+
+
+@dataclass
+class GroupTally:
+    """How many options each group has, while their cells arrive in blocks.
+
+    Examples
+    --------
+    >>> tally = GroupTally()
+    >>> tally.add(pa.array(["home", "away", "home"]), start=0)
+    array([0, 1, 0], dtype=int32)
+    >>> tally.counts
+    {'home': 2, 'away': 1}
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    missing: Missing = field(default_factory=Missing)
+
+    def add(self, cells: pa.Array, start: int) -> NDArray[np.int32]:
+        """Take in one block; each row's group as its position in `counts` (−1 if it has none)."""
+        names, codes = coded(cells)
+        self.missing.note(codes < 0, start)
+        # So many are refused in any case; counting on would fill the memory.
+        if len(self.counts) <= MAX_LEVELS:
+            sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+            for name, size in zip(names, sizes.tolist(), strict=True):
+                self.counts[name] = self.counts.get(name, 0) + size
+        return recoded(names, codes, list(self.counts))
+
+
+def two_groups(
+    counts: Mapping[str, int], positive: object, what: str, several: str
+) -> tuple[str, str]:
+    """The names of groups −1 and +1; an error unless there are exactly two.
+
+    Parameters
+    ----------
+    counts : mapping
+        How many options each group has.
+    positive : object
+        The group that becomes +1; None for the one that sorts last.
+    what, several : str
+        What holds the groups, and what to do with several of them, for the message.
+
+    Examples
+    --------
+    >>> two_groups({"home": 3, "away": 9}, "away", "groups", "use attributes=")
+    ('home', 'away')
+    """
+    if len(counts) > MAX_LEVELS:
+        raise InputError(
+            f"{what} has more than {MAX_LEVELS} different values, such as "
+            f"{listed(list(counts)[:3])}; give every option one of two labels"
+        )
+    names = sorted_levels(list(counts))
+    if len(names) == 1:
+        raise InputError(
+            f"{what} has one group only, {names[0]!r} ({counts[names[0]]} options): the bias is a "
+            "difference between two groups; add options of the other group"
+        )
+    if len(names) != 2:
+        shown = ", ".join(f"{name!r} ({counts[name]})" for name in names[:8])
+        more = ", …" if len(names) > 8 else ""
+        raise InputError(
+            f"{what} has {len(names)} groups, two are needed: {shown}{more}; {several}"
+        )
+    first, last = names
+    if positive is None:
+        return first, last
+    wanted = text_of(positive)
+    if wanted not in names:
+        # Numbers may be written in several ways: 1 means the group '+1'.
+        values, _ = parsed([first, last, wanted])
+        same = [name for name, value in zip(names, values[:2], strict=True) if value == values[2]]
+        if len(same) != 1:
+            raise InputError(
+                f"{what} has no group {positive!r}, named by positive=; "
+                f"its groups are {listed(names)}"
+            )
+        wanted = same[0]
+    return (last, first) if wanted == first else (first, last)

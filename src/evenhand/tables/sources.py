@@ -1,0 +1,289 @@
+"""Sources: CSV files and data frames, both as streams of columns that can be read twice."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from evenhand.errors import InputError
+from evenhand.tables.cells import as_text
+from evenhand.tables.names import listed, repeated
+
+# The reader keeps some forty blocks in flight.
+CSV_BLOCK_BYTES = 1 << 20
+FRAME_BLOCK_ROWS = 1 << 16
+
+
+class Source(Protocol):
+    """A table that can be read twice, block by block, and that can say where a row stands."""
+
+    @property
+    def name(self) -> str:
+        """What the messages call the table."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; an empty name is a column without one."""
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Read some columns, block by block, in the order asked for."""
+
+    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
+        """Where these rows (counted from 0) stand, in the user's words."""
+
+
+class CsvFile:
+    r"""A CSV file with a header line, in UTF-8, separated by commas, semicolons, tabs or bars.
+
+    Parameters
+    ----------
+    file : path, or an open file
+        A path (also of a compressed `.csv.gz`), or a file object, whose content is then kept.
+
+    Examples
+    --------
+    >>> table = CsvFile(io.StringIO("name;age\nAnn;31\nBo;45\n"))
+    >>> table.columns
+    ('name', 'age')
+    >>> [block[0].to_pylist() for block in table.blocks(["age"])]
+    [['31', '45']]
+    >>> table.places([1], "name")
+    ["line 3 ('Bo')"]
+    """
+
+    def __init__(self, file: str | os.PathLike[str] | IO[str] | IO[bytes]) -> None:
+        self._path: Path | None = None
+        self._content = b""
+        if isinstance(file, (str, os.PathLike)):
+            self._path = Path(file)
+            self.name = str(self._path)
+        else:
+            content = file.read()
+            self._content = content.encode() if isinstance(content, str) else content
+            self.name = "the file given"
+        with self._text() as text:
+            first = next((line for line in text if line.strip()), None)
+        if first is None:
+            raise InputError(
+                f"{self.name} is empty; it needs a header line and one line per option"
+            )
+        self._delimiter = max(",;\t|", key=first.count)
+        try:
+            self._header = next(self._records())[1]
+        except csv.Error as error:
+            raise InputError(f"{self.name}: the header cannot be read: {error}") from None
+        # A name keeps no blanks around it: ' age' in a header is 'age' to everybody who reads it.
+        self.columns = tuple(name.strip() for name in self._header)
+        twice = repeated(name for name in self.columns if name)
+        if twice:
+            raise InputError(
+                f"{self.name}: the header names {listed(twice)} more than once; "
+                "give every column a name of its own"
+            )
+        self._refuse_open_quote()
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Any]:
+        """The content of the file, unpacked; what fails while it is read becomes an InputError."""
+        try:
+            if self._path is None:
+                stream = pa.BufferReader(self._content)
+            else:
+                stream = pa.input_stream(str(self._path), compression="detect")
+            with stream:
+                yield stream
+        except FileNotFoundError:
+            where = "" if self._path is None or self._path.is_absolute() else f" in {Path.cwd()}"
+            raise InputError(f"there is no file {self.name}{where}; check the path") from None
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error}") from None
+
+    @contextmanager
+    def _text(self) -> Iterator[IO[str]]:
+        with self._bytes() as stream:
+            try:
+                yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            except UnicodeDecodeError:
+                raise self._not_utf8() from None
+
+    def _not_utf8(self) -> InputError:
+        """Say which byte of which line is not UTF-8."""
+        with self._bytes() as stream:
+            for line, raw in enumerate(io.BufferedReader(stream), start=1):
+                try:
+                    raw.decode()
+                except UnicodeDecodeError as error:
+                    return InputError(
+                        f"{self.name}: line {line} has the byte 0x{raw[error.start]:02x} at "
+                        f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
+                        "(in a spreadsheet: 'CSV UTF-8')"
+                    )
+        return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
+
+    def _records(self, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """The non-empty records with the line they start on; slow, for the header and messages."""
+        with self._text() as text:
+            reader = csv.reader(text, delimiter=self._delimiter, strict=strict)
+            start = 1
+            for record in reader:
+                if record:
+                    yield start, record
+                start = reader.line_num + 1
+
+    def _refuse_open_quote(self) -> None:
+        """A quotation mark without its partner swallows the rest of a file without a word."""
+        quotes = 0
+        with self._bytes() as stream:
+            while chunk := stream.read(1 << 20):
+                quotes += chunk.count(b'"')
+        if quotes % 2 == 0:
+            return
+        line = 0
+        try:
+            for start, record in self._records(strict=True):
+                line = start + sum(cell.count("\n") for cell in record)
+        except csv.Error as error:
+            if "end of data" in str(error):
+                raise InputError(
+                    f"{self.name}: after line {line} a quotation mark opens and never closes, "
+                    "so the rest of the file is one cell; close it or remove it"
+                ) from None
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Read some columns as text, block by block."""
+        wanted = [self._header[self.columns.index(column)] for column in columns]
+        try:
+            with self._bytes() as stream:
+                reader = pacsv.open_csv(
+                    stream,
+                    read_options=pacsv.ReadOptions(block_size=CSV_BLOCK_BYTES),
+                    parse_options=pacsv.ParseOptions(
+                        delimiter=self._delimiter, newlines_in_values=True
+                    ),
+                    convert_options=pacsv.ConvertOptions(
+                        # Text throughout: guessing types from the first block would reject what
+                        # the later ones hold, without saying where.
+                        column_types=dict.fromkeys(wanted, pa.string()),
+                        include_columns=wanted,
+                        strings_can_be_null=False,
+                    ),
+                )
+                for batch in reader:
+                    yield batch.columns
+        except pa.ArrowInvalid as error:
+            if "cannot infer number of columns" in str(error):
+                return  # a header without a line end: no rows
+            raise self._malformed(str(error)) from None
+
+    def _malformed(self, reason: str) -> InputError:
+        """Say which line made the file unreadable."""
+        line = 0
+        try:
+            for line, record in self._records():
+                if len(record) != len(self._header):
+                    return InputError(
+                        f"{self.name}: line {line} has {len(record)} cells, the header has "
+                        f"{len(self._header)}; mend the line (text that contains "
+                        f"{self._delimiter!r} stands in double quotes)"
+                    )
+        except csv.Error as error:
+            return InputError(f"{self.name}: after line {line}: {error}")
+        return InputError(f"{self.name} cannot be read: {reason}")
+
+    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
+        """The lines of the file where these rows stand, with the names of the options."""
+        found: dict[int, str] = {}
+        wanted = set(rows)
+        # A cell may be too long for this reader: then the row's number has to do.
+        with suppress(csv.Error):
+            for row, (line, record) in enumerate(self._records(), start=-1):
+                if row in wanted:
+                    name = "" if label is None else record[self.columns.index(label)].strip()
+                    found[row] = _place(f"line {line}", name)
+                    if len(found) == len(wanted):
+                        break
+        return [found.get(row, f"row {row}") for row in rows]
+
+
+class Frame:
+    """A data frame of pandas, polars or pyarrow, read through narwhals.
+
+    Examples
+    --------
+    >>> table = Frame(pa.table({"name": ["Ann", "Bo"], "age": [31, 45]}))
+    >>> table.columns
+    ('name', 'age')
+    >>> table.places([1], "name")
+    ["row 1 ('Bo')"]
+    """
+
+    name = "the frame"
+
+    def __init__(self, frame: Any) -> None:
+        try:
+            native = nw.from_native(frame)
+            frame = native.collect() if isinstance(native, nw.LazyFrame) else native
+            keys = list(frame.columns)
+        except TypeError:
+            raise InputError(
+                "a data frame of pandas, polars or pyarrow is needed, not "
+                f"{type(frame).__name__}; arrays go to ActionSet(features, groups)"
+            ) from None
+        except nw.exceptions.DuplicateError as error:
+            message = " ".join(str(error).split())
+            raise InputError(f"{self.name}: {message}; give every column its own name") from None
+        self._frame: nw.DataFrame[Any] = frame
+        # pandas allows numbers as column names.
+        self.columns = tuple(str(key) for key in keys)
+        twice = repeated(self.columns)
+        if twice:
+            raise InputError(
+                f"{self.name}: {listed(twice)} names more than one column, as a number and as "
+                "text; give every column its own name"
+            )
+        self._keys = dict(zip(self.columns, keys, strict=True))
+        if not self.columns:
+            raise InputError(f"{self.name} has no columns; it needs a group and features")
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Read some columns, block by block."""
+        for start in range(0, len(self._frame), FRAME_BLOCK_ROWS):
+            block = self._frame[start : start + FRAME_BLOCK_ROWS]
+            yield [_arrow(block.get_column(self._keys[column])) for column in columns]
+
+    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
+        """The positions of these rows in the frame, counted from 0, with the options' names."""
+        if label is None:
+            return [f"row {row}" for row in rows]
+        names = as_text(_arrow(self._frame.get_column(self._keys[label])[list(rows)]))
+        return [
+            _place(f"row {row}", name) for row, name in zip(rows, names.to_pylist(), strict=True)
+        ]
+
+
+def _place(where: str, name: str | None) -> str:
+    return f"{where} ({name!r})" if name else where
+
+
+def _arrow(series: nw.Series[Any]) -> pa.Array:
+    try:
+        cells = series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # An object column of mixed kinds, such as numbers with 'n/a' among them: as text, the
+        # scan finds the cell that does not belong.
+        missing = series.is_null().to_list()
+        values = series.to_list()
+        cells = pa.array(
+            [None if gone else str(value) for gone, value in zip(missing, values, strict=True)],
+            pa.string(),
+        )
+    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
