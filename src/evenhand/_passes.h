@@ -61,4 +61,26 @@ static void products(const double *A, ptrdiff_t k, ptrdiff_t m, const double *u,
         out[x] = s;
     }
 }
+
+/* Collects the rows with |a_x . u| > s[x] or not a number, with their products; returns how many.
+ * s may be NULL: then it is 1 everywhere. */
+EVENHAND_CLONES
+static ptrdiff_t beyond(const double *A, ptrdiff_t k, ptrdiff_t m, const double *u, const double *s,
+                        ptrdiff_t *found, double *values)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t x = 0; x < k; x++) {
+        const double *a = A + x * m;
+        double y = 0;
+        for (ptrdiff_t j = 0; j < m; j++)
+            y += a[j] * u[j];
+        const double size = y < 0 ? -y : y;
+        if (!(size <= (s ? s[x] : 1.0))) {
+            found[n] = x;
+            values[n] = y;
+            n++;
+        }
+    }
+    return n;
+}
 #endif

@@ -208,7 +208,7 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
         if not (H[x] - centre).any():
             return np.zeros(len(H)), 0.0
         solution = program.solve(H[x] - centre)
-        np.minimum(radii, program.roots_on(solution, H - centre), out=radii)
+        np.minimum(radii, program.roots_on(solution.rows, H - centre), out=radii)
         along = H @ solution.dual
         best = max(best, float(along.max() - along.min()))
     return radii, best

@@ -26,6 +26,7 @@ Indices = NDArray[np.intp]
 RANK_TOLERANCE = 1e-12
 """A direction counts only if unit rows (columns equilibrated) reach this far into it."""
 
+_LEADING = 4096  # leading rows looked at first
 _SAMPLE_RUN = 16  # neighbouring rows read together when a large matrix is sampled
 
 
@@ -171,8 +172,13 @@ def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -
         Rows whose span comes first in the basis.
     """
     leading = np.empty(0, dtype=np.intp) if leading is None else leading
+    first = leading[sample_rows(len(leading), _LEADING)]
     while True:
-        space = _row_space_of(points, np.concatenate([leading, sample]), len(leading))
+        space = _row_space_of(points, np.concatenate([first, sample]), len(first))
+        astray = _leading_outside(points, leading, space) if len(first) < len(leading) else first[:0]
+        if len(astray):
+            first = np.concatenate([first, astray])
+            continue
         if space.full or len(sample) >= len(points):
             return space
         outside = _rows_outside(points, space)
@@ -183,17 +189,11 @@ def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -
 
 def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
     """Pick independent rows; decisions are taken on rows of length one, columns equilibrated."""
-    rows = points[sample]
-    scales = np.abs(rows).max(axis=0)
-    scales[scales == 0.0] = 1.0
-    unit = rows / scales
-    lengths = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    lengths[lengths == 0.0] = 1.0
-    unit /= lengths[:, None]
-    if not np.isfinite(lengths.max()):
+    chosen, n_leading, scales = spanning_rows(points, sample, n_leading, RANK_TOLERANCE)
+    if not np.isfinite(scales).all():
         refuse_non_finite(points)
-    chosen, n_leading = spanning_rows(unit, n_leading, RANK_TOLERANCE)
-    B = rows[chosen]
+    basis = sample[chosen]
+    B = points[basis]
     if len(chosen) == points.shape[1]:
         lu, swaps, _ = lapack.dgetrf(B / scales)
         inverse, _ = lapack.dgetri(lu, swaps)
@@ -201,7 +201,16 @@ def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
         Q, R = np.linalg.qr((B / scales).T)
         inverse = np.linalg.solve(R, Q.T).T
     T = np.ascontiguousarray(inverse / scales[:, None])
-    return RowSpace(sample[chosen], B, scales, T, n_leading)
+    return RowSpace(basis, B, scales, T, n_leading)
+
+
+def _leading_outside(points: Floats, leading: Indices, space: RowSpace) -> Indices:
+    """Return leading rows that the leading part of the basis does not span, the farthest ones."""
+    beyond = np.abs(points[leading] @ space.transform)
+    strays = beyond[:, space.n_leading :] > 1e-10 * (beyond.max(axis=1, initial=0.0)[:, None])
+    (columns,) = np.nonzero(strays.any(axis=0))
+    farthest = np.argmax(beyond[:, space.n_leading + columns], axis=0)
+    return leading[np.unique(farthest)]
 
 
 def _rows_outside(points: Floats, space: RowSpace) -> Indices:
@@ -235,6 +244,8 @@ class RefinedSolver:
         if info != 0:
             raise AccuracyError("a basis of the linear program is singular to working precision.")
         self._wide = scaled.astype(np.longdouble)
+        # one step of refinement squares the error; two are for pivots that tell of trouble
+        self._steps = 1 if np.abs(self._lu.diagonal()).min() > 1e-4 else 3
 
     def solve(self, b: Floats) -> Floats:
         """Return x with M x = b."""
@@ -246,7 +257,7 @@ class RefinedSolver:
 
     def _refined(self, wide: NDArray[np.longdouble], b: Floats, transposed: int) -> Floats:
         x, _ = lapack.dgetrs(self._lu, self._pivots, b, trans=transposed)
-        for _ in range(2):
+        for _ in range(self._steps):
             residual = (b - wide @ x).astype(np.float64)
             correction, _ = lapack.dgetrs(self._lu, self._pivots, residual, trans=transposed)
             x = x + correction

@@ -46,13 +46,22 @@ app = typer.Typer(
 app.command()(inspect)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"evenhand {version('evenhand')}")
+        raise typer.Exit
+
+
 @app.callback(
     epilog="**Exit codes**: 0 fine; 2 what was given cannot be used; 3 the bias cannot be "
     "estimated."
 )
 def main(
     show_version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and stop.", callback=_print_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """The right choice from unfair evaluations."""
@@ -60,6 +69,3 @@ def main(
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    if show_version:
-        typer.echo(f"evenhand {version('evenhand')}")
-        raise typer.Exit

@@ -122,7 +122,7 @@ def inspect(
         )
     except NotIdentifiableError as error:
         if as_json:
-            _print_json(confounding_to_dict(error))
+            _print_json(confounding_to_dict(error, actions))
         else:
             _print_paragraphs(confounding_in_words(error, actions))
         raise typer.Exit(_NOT_IDENTIFIABLE) from None

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand._passes import rows_beyond
 from evenhand.designs._simplex import elfving_basis
 from evenhand.errors import AccuracyError, NotIdentifiableError
 from evenhand.linalg import (
     Floats,
     Indices,
     RefinedSolver,
-    products,
     refuse_non_finite,
     row_space,
     sample_rows,
@@ -31,8 +31,8 @@ TOLERANCE = 1e-9
 _IN_SPAN = 1e-8  # relative distance from the span below which a direction lies in it
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
-_STEPS = 50_000  # more than any program of this kind has been seen to need
 _NEWCOMERS = 4096  # violators that join the pool at once
+_STEPS = 50_000  # more than any program of this kind has been seen to need
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,21 @@ class ElfvingProgram:
         self.A, self.s = A, s
         k, m = A.shape
         sample = sample_rows(k, _POOL_PER_COLUMN * m)
-        self.has_free = s is not None and not s.all()
-        free = np.flatnonzero(s == 0.0) if self.has_free else None
+        self._pool_is_all = len(sample) == k
+        self._limits = s
+        free: Indices | None = None
+        if s is not None and not s.all():
+            (free,) = np.nonzero(s == 0.0)
+            sample = sample[s[sample] > 0.0]
+            self._limits = s.copy()
+            self._limits[free] = np.inf  # where u vanishes, rounding is no violation
         self.space = row_space(A, sample, free)
-        self.n_free = self.space.n_leading
+        self._n_free = self.space.n_leading
         # coordinates modulo the free rows: those on the rest of the basis
-        self.T = np.ascontiguousarray(self.space.transform[:, self.n_free :])
-        paid = self.space.basis[self.n_free :]
-        if self.has_free:
-            sample = sample[self.s[sample] > 0.0]
-        self.pool = np.concatenate([paid, sample])
-        self.P = self._coordinates(self.pool)
-        if not np.isfinite(self.P).all():
+        self.T = np.ascontiguousarray(self.space.transform[:, self._n_free :])
+        self._pool = np.concatenate([self.space.basis[self._n_free :], sample])
+        self._P = self._coordinates(self._pool)
+        if not np.isfinite(self._P).all():
             refuse_non_finite(A)
 
     def solve(self, c: Floats) -> ElfvingSolution:
@@ -99,7 +102,29 @@ class ElfvingProgram:
                 f"(relative distance {distance:.2g} from their span, of dimension "
                 f"{self.space.rank}): it cannot be estimated, however many evaluations are made."
             )
-        return self._solution(c, *self._optimal_basis(c))
+        pool, P = self._pool, self._P
+        g, basis = c @ self.T, np.arange(self.T.shape[1])
+        if np.abs(g).max(initial=0.0) <= _IN_SPAN * np.abs(c @ self.space.transform).max():
+            return self._solution(c, pool[basis], np.zeros(len(basis)))  # free altogether
+        v = _improve(P, g, basis)
+        if len(self.A) > 8 * _MIDDLE:  # settle on a part first: it saves passes over everything
+            part = sample_rows(len(self.A), _MIDDLE)
+            rows, limits = self.A[part], None if self._limits is None else self._limits[part]
+            while True:
+                found, excess = self._beyond(rows, limits, self.T @ v)
+                new = _newcomers(part[found], excess, pool)
+                if len(new) == 0:
+                    break
+                pool, P = self._enlarged(pool, P, new)
+                v = _improve(P, g, basis)
+        while True:
+            solution = self._solution(c, pool[basis], np.sign(P[basis] @ v))
+            found, excess = self._beyond(self.A, self._limits, solution.dual)
+            new = _newcomers(found, excess, pool)
+            if len(new) == 0:
+                return _feasible(solution, c, float(excess.max(initial=0.0)))
+            pool, P = self._enlarged(pool, P, new)
+            v = _improve(P, g, basis)
 
     def largest(self, directions: Floats, tol: float = 1e-9) -> Indices:
         """Return the directions (rows) that may have the largest √κ, the largest first.
@@ -109,19 +134,15 @@ class ElfvingProgram:
         value yet.
         """
         C = self.space.coordinates
-        targets = directions @ C
-        (open_,) = np.nonzero(np.abs(targets).max(axis=1) > 0.0)
+        (open_,) = np.nonzero(np.abs(directions @ C).max(axis=1) > 0.0)
         bounds = np.full(len(open_), np.inf)
         solved: dict[int, float] = {}
         best = 0.0
         while len(open_):
             at = int(np.argmax(bounds))
             x = int(open_[at])
-            paid, signs = self._optimal_basis(directions[x])
-            rows = self._with_free(paid)
-            s = np.ones(len(rows)) if self.s is None else self.s[rows]
-            weights = np.linalg.solve((self.A[rows] @ C).T, targets[open_].T)
-            np.minimum(bounds, s @ np.abs(weights), out=bounds)
+            rows = self._optimal_rows(directions[x])
+            np.minimum(bounds, self.roots_on(rows, directions[open_]), out=bounds)
             solved[x] = float(bounds[at])
             best = max(best, solved[x])
             bounds[at] = 0.0
@@ -129,44 +150,24 @@ class ElfvingProgram:
             open_, bounds = open_[still], bounds[still]
         return np.array(sorted(solved, key=lambda x: -solved[x]), dtype=np.intp)
 
-    def roots_on(self, solution: ElfvingSolution, directions: Floats) -> Floats:
-        """Return Σ s|w| for every direction written as a combination of the solution's rows."""
+    def roots_on(self, rows: Indices, directions: Floats) -> Floats:
+        """Return Σ s|w| for every direction written as a combination of basis rows."""
         C = self.space.coordinates
-        w = np.linalg.solve((self.A[solution.rows] @ C).T, (directions @ C).T)
-        s = np.ones(len(w)) if self.s is None else self.s[solution.rows]
+        w = np.linalg.solve((self.A[rows] @ C).T, (directions @ C).T)
+        s = np.ones(len(w)) if self.s is None else self.s[rows]
         return np.asarray(s @ np.abs(w))
+
+    def _optimal_rows(self, c: Floats) -> Indices:
+        """Return the rows of the optimal basis; quick where the pool is everything."""
+        g, basis = c @ self.T, np.arange(self.T.shape[1])
+        if not self._pool_is_all or not g.any():
+            return self.solve(c).rows
+        _improve(self._P, g, basis)
+        return self._with_free(self._pool[basis])
 
     def _with_free(self, paid: Indices) -> Indices:
         """Return the whole basis: the free rows that lead it, and the given ones."""
-        return np.concatenate([self.space.basis[: self.n_free], paid])
-
-    def _optimal_basis(self, c: Floats) -> tuple[Indices, Floats]:
-        """Return the rows of an optimal basis, free rows apart, and the signs of their weights."""
-        g = c @ self.T
-        basis = np.arange(self.T.shape[1])
-        if np.abs(g).max(initial=0.0) <= _IN_SPAN * np.abs(c @ self.space.transform).max():
-            return self.pool[basis], np.zeros(len(basis))  # free altogether
-        pool, P = self.pool, self.P
-        v = _improve(P, g, basis)
-        for level in self._levels():
-            known = np.zeros(len(self.A), dtype=bool)
-            known[pool] = True
-            while True:
-                new = self._violators(level, self.T @ v)
-                new = new[~known[new]]
-                if len(new) == 0:
-                    break
-                known[new] = True
-                pool = np.concatenate([pool, new])
-                P = np.concatenate([P, self._coordinates(new)])
-                v = _improve(P, g, basis)
-        return pool[basis], np.sign(P[basis] @ v)
-
-    def _levels(self) -> list[Indices | None]:
-        """Return the sets of rows to satisfy, one after the other; None is all of them."""
-        k = len(self.A)
-        everything: list[Indices | None] = [None] if k > _POOL_PER_COLUMN * self.A.shape[1] else []
-        return [sample_rows(k, _MIDDLE), *everything] if k > 8 * _MIDDLE else everything
+        return np.concatenate([self.space.basis[: self._n_free], paid])
 
     def _coordinates(self, rows: Indices) -> Floats:
         """Return the rows on the basis of the row space, divided by the root of their cost."""
@@ -175,31 +176,19 @@ class ElfvingProgram:
             P /= self.s[rows, None]
         return np.ascontiguousarray(P)
 
-    def _violators(self, level: Indices | None, u: Floats) -> Indices:
-        """Return the rows of a level on which u is too large, the worst ones if they are many."""
-        excess = self._ratios(level, u)
-        (found,) = np.nonzero(excess > 1.0 + TOLERANCE)
-        if len(found) > _NEWCOMERS:
-            found = found[np.argpartition(-excess[found], _NEWCOMERS)[:_NEWCOMERS]]
-        return found if level is None else level[found]
+    def _enlarged(self, pool: Indices, P: Floats, new: Indices) -> tuple[Indices, Floats]:
+        return np.concatenate([pool, new]), np.concatenate([P, self._coordinates(new)])
 
-    def _ratios(self, level: Indices | None, u: Floats) -> Floats:
-        """Return |a·u| / s for the rows of a level; 0 for free rows."""
-        A = self.A if level is None else self.A[level]
-        y = products(A, u)
-        np.abs(y, out=y)
-        if self.s is not None:
-            s = self.s if level is None else self.s[level]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                y /= s
-            if self.has_free:
-                y[s == 0.0] = 0.0
-        if not np.isfinite(y.max(initial=0.0)):
+    def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
+        """Return the rows where |a·u| exceeds its limit, and by how much relatively."""
+        found, values = rows_beyond(rows, u, limits)
+        excess = np.abs(values) / (1.0 if limits is None else limits[found]) - 1.0
+        if not np.isfinite(excess).all():
             refuse_non_finite(self.A)
-        return y
+        return found, excess
 
     def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:
-        """Solve the last basis afresh and accurately, and scale the dual to be feasible."""
+        """Solve a basis afresh and accurately; the dual may still violate other rows."""
         rows = self._with_free(paid)
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
         C = self.space.coordinates
@@ -207,11 +196,29 @@ class ElfvingProgram:
         solver = RefinedSolver(M)
         w = solver.solve_transposed(c @ C)
         target = s.copy()
-        target[self.n_free :] *= signs
+        target[self._n_free :] *= signs
         u = C @ solver.solve(target)
-        u /= max(float(self._ratios(None, u).max()), 1.0)
         lengths = np.sqrt(np.einsum("ij,ij->i", M, M))
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
+
+
+def _newcomers(found: Indices, excess: Floats, pool: Indices) -> Indices:
+    """Return rows outside the pool that exceed their limit by more than rounding, the worst."""
+    beyond = excess > TOLERANCE
+    if not beyond.any():
+        return found[:0]
+    found, excess = found[beyond], excess[beyond]
+    if len(found) > _NEWCOMERS:
+        found = found[np.argpartition(-excess, _NEWCOMERS)[:_NEWCOMERS]]
+    return np.setdiff1d(found, pool)
+
+
+def _feasible(solution: ElfvingSolution, c: Floats, excess: float) -> ElfvingSolution:
+    """Return the solution with its dual shrunk to be feasible."""
+    u = solution.dual / (1.0 + excess)
+    return ElfvingSolution(
+        solution.rows, solution.weights, solution.lengths, solution.root, u, float(c @ u)
+    )
 
 
 def _improve(P: Floats, g: Floats, basis: Indices) -> Floats:

@@ -317,7 +317,8 @@ def _draw_frame(axes: Axes, picture: BiasPicture) -> None:
     reach = picture.radius or float(np.abs(picture.horizontal).max()) or 1.0
     left = min(float(picture.horizontal.min()), -reach * (picture.radius is not None))
     right = max(float(picture.horizontal.max()), reach * (picture.radius is not None))
-    axes.set_xlim(left - 0.12 * (right - left), right + 0.12 * (right - left))
+    width = (right - left) or 1.0
+    axes.set_xlim(left - 0.12 * width, right + 0.12 * width)
 
 
 def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> None:

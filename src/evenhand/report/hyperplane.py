@@ -88,8 +88,8 @@ def unit_of_distance(actions: ActionSet) -> str:
     return "standard deviations"
 
 
-def linear_rule(terms: dict[str, float], digits: int = 3) -> str:
-    """Return a linear function in words, such as "0.5·age − 3.2".
+def linear_rule(terms: dict[str, float], digits: int = 3, most: int = 12) -> str:
+    """Return a linear function in words, such as "0.5·age − 3.2", with so many terms at most.
 
     Examples
     --------
@@ -97,12 +97,11 @@ def linear_rule(terms: dict[str, float], digits: int = 3) -> str:
     '0.5·age − 2·income + height − 3.25'
     """
     text = ""
-    for name, value in terms.items():
-        if value == 0.0:
-            continue
+    shown = [(name, value) for name, value in terms.items() if value != 0.0]
+    for name, value in shown[:most]:
         size = f"{abs(value):.{digits}g}"
         if name != "(constant)":
             size = name if size == "1" else f"{size}·{name}"
         sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
         text += sign + size
-    return text or "0"
+    return (text or "0") + (" + …" if len(shown) > most else "")

@@ -38,6 +38,7 @@ _GRADES = {
     "hard": 1000.0,
     "hopeless": math.inf,
 }
+_MOST_TERMS = 12  # of a sum in a sentence
 _COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
 
 
@@ -301,27 +302,25 @@ def confounding_in_words(error: NotIdentifiableError, actions: ActionSet) -> lis
     if found is None:
         return [str(error)]
     negative, positive = _group_names(actions)
-    features = [name for name, value in found.combination.items() if value][:8]
-    along = ", ".join(name for name in features if name != "(constant)")
+    features = [name for name, value in found.combination.items() if value and name != "(constant)"]
+    along = ", ".join(features[:_MOST_TERMS]) + (", …" if len(features) > _MOST_TERMS else "")
     return [
         "No: the bias cannot be estimated from these options, by any number of evaluations "
         "(κ* = ∞).",
         f"For every option, the group ({positive} = 1, {negative} = −1) equals "
-        f"{linear_rule(found.combination, digits=6)}.",
-        f"So a bias and a difference in value along {along} look the same."
-        if along
-        else "So a bias and a constant look the same.",
+        f"{linear_rule(found.combination, digits=6, most=_MOST_TERMS)}.",
+        f"So a bias and a difference in value along {along} look the same.",
         f"What helps: leave out one of these features; or add an option like {found.twin!r} in all "
         f"features, but from {found.twin_group}. That makes it as easy as can be (κ* = 1).",
     ]
 
 
-def confounding_to_dict(error: NotIdentifiableError) -> dict[str, Any]:
+def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict[str, Any]:
     """Return why no evaluations tell the bias, for JSON."""
     found = error.confounding
     return {
         "identifiable": False,
-        "verdict": str(error),
+        "verdict": " ".join(confounding_in_words(error, actions)),
         "confounding": None
         if found is None
         else {

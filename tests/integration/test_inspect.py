@@ -1,0 +1,310 @@
+"""`evenhand inspect` as a user runs it: numbers, words, pictures, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+
+SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
+FEATURES = ["base_value", "max_base", "ability"]
+ARGUMENTS = ["--group", "side", "--label", "skater", "--features", ",".join(FEATURES)]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["inspect", *map(str, arguments)])
+
+
+def answer(*arguments: str | Path) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(
+        result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
+    )
+    return found
+
+
+def skaters() -> list[dict[str, str]]:
+    with SKATING.open() as file:
+        return list(csv.DictReader(file))
+
+
+def skating_points() -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The example as a matrix, read without evenhand: intercept, features, group."""
+    rows = skaters()
+    X = np.array([[float(row[name]) for name in FEATURES] for row in rows])
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    z = np.array([1.0 if row["side"] == "home" else -1.0 for row in rows])
+    return np.c_[np.ones(len(X)), X, z]
+
+
+def test_the_example_agrees_with_the_library_and_with_a_linear_program() -> None:
+    found = answer(SKATING, *ARGUMENTS)
+    actions = eh.ActionSet.from_csv(SKATING, group="side", label="skater", features=FEATURES)
+    geometry = eh.bias_geometry(actions)
+    assert found["kappa_star"] == geometry.kappa_star
+    assert found["margin"] == geometry.margin
+    assert found["radius"] == geometry.radius
+    assert found["alpha"] == pytest.approx(geometry.alpha())
+    assert found["kappa_minimax"] == pytest.approx(geometry.kappa_minimax())
+    # √κ_* = min Σ|w| such that Σ w a = e (Elfving)
+    A = skating_points()
+    k, m = A.shape
+    program = linprog(np.ones(2 * k), A_eq=np.c_[A.T, -A.T], b_eq=np.eye(m)[-1])
+    assert found["kappa_star"] == pytest.approx(program.fun**2, rel=1e-7)
+    root = math.sqrt(program.fun**2)
+    assert found["margin_over_radius"] == pytest.approx((root - 1) / (root + 1), rel=1e-6)
+    assert 4 * found["kappa_star"] <= found["alpha"] <= 16 * found["kappa_star"]
+
+
+def test_the_design_attains_what_is_claimed() -> None:
+    found = answer(SKATING, *ARGUMENTS)
+    names = [row["skater"] for row in skaters()]
+    weights = np.zeros(len(names))
+    for item in found["design"]:
+        weights[names.index(item["option"])] = item["share"]
+    assert weights.sum() == pytest.approx(1.0)
+    A = skating_points()
+    V = A.T @ (weights[:, None] * A)
+    assert np.linalg.pinv(V, hermitian=True)[-1, -1] == pytest.approx(found["kappa_star"])
+    for item in found["design"]:
+        row = skaters()[names.index(item["option"])]
+        assert item["group"] == row["side"]
+        assert item["features"] == pytest.approx({name: float(row[name]) for name in FEATURES})
+    needed = math.ceil(found["kappa_star"] * (1.959963984540054 / 0.5) ** 2)
+    assert (found["evaluations"], found["precision"]) == (needed, 0.5)
+
+
+def test_the_certificate_and_the_hyperplane_hold_on_the_file_itself() -> None:
+    found = answer(SKATING, *ARGUMENTS)
+    certificate, plane = found["certificate"], found["hyperplane"]
+    distances = []
+    for row in skaters():
+        sign = 1 if row["side"] == "home" else -1
+        terms = {name: float(row[name]) for name in FEATURES} | {"(constant)": 1.0}
+        bound = sum(certificate["features"][name] * value for name, value in terms.items())
+        assert abs(bound + sign * certificate["group"]) <= 1 + 1e-9
+        distances.append(sign * sum(plane["distance"][name] * v for name, v in terms.items()))
+    assert certificate["group"] ** 2 == pytest.approx(found["proven_bound"], rel=1e-9)
+    assert min(distances) == pytest.approx(plane["margin"], rel=1e-9)
+    assert max(distances) == pytest.approx(plane["radius"], rel=1e-9)
+
+
+def test_the_words_carry_the_numbers() -> None:
+    result = run(SKATING, *ARGUMENTS)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Yes: the bias can be estimated, at a moderate price.")
+    text = " ".join(result.stdout.split())
+    found = answer(SKATING, *ARGUMENTS)
+    for wanted in ("κ* = 5.45", "8 away and 3 home", "5 of 5", f"{found['alpha']:.6g}"):
+        assert wanted in text
+    for item in found["design"]:
+        assert f"{item['option']} {item['group']} {item['share']:.1%} {item['evaluations']}" in text
+    assert result.stderr == ""
+
+
+def test_which_group_is_positive_turns_the_hyperplane_and_nothing_else() -> None:
+    home = answer(SKATING, *ARGUMENTS, "--positive", "home")
+    away = answer(SKATING, *ARGUMENTS, "--positive", "away")
+    assert home["kappa_star"] == pytest.approx(away["kappa_star"], rel=1e-12)
+    for name, value in home["hyperplane"]["distance"].items():
+        assert away["hyperplane"]["distance"][name] == pytest.approx(-value)
+    assert [group["name"] for group in home["groups"]] == ["away", "home"]
+    assert [group["name"] for group in away["groups"]] == ["home", "away"]
+
+
+def test_standardising_is_a_matter_of_units_with_an_intercept() -> None:
+    plain = answer(SKATING, *ARGUMENTS, "--no-standardize")
+    assert plain["kappa_star"] == pytest.approx(answer(SKATING, *ARGUMENTS)["kappa_star"])
+    assert plain["hyperplane"]["unit"] == "units of the features"
+
+
+def test_without_an_intercept_the_hyperplane_goes_through_zero() -> None:
+    found = answer(SKATING, *ARGUMENTS, "--no-intercept", "--no-standardize")
+    actions = eh.ActionSet.from_csv(
+        SKATING,
+        group="side",
+        label="skater",
+        features=FEATURES,
+        intercept=False,
+        standardize=False,
+    )
+    assert found["kappa_star"] == eh.bias_geometry(actions).kappa_star
+    assert found["features"] == FEATURES
+
+
+def test_gaps_are_costs_and_not_features(tmp_path: Path) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text("side,x,gap\nhome,1,0\naway,2,3\naway,3,2\nhome,5,1\nhome,2.5,4\n")
+    found = answer(table, "--group", "side", "--gaps", "gap")
+    assert found["features"] == ["intercept", "x"]
+    actions = eh.ActionSet.from_csv(table, group="side", features=["x"])
+    assert found["kappa_gaps"] == eh.kappa(actions, [0, 3, 2, 1, 4])
+
+
+def test_evaluations_and_precision_can_be_chosen() -> None:
+    found = answer(SKATING, *ARGUMENTS, "--evaluations", "1000")
+    assert found["evaluations"] == 1000
+    expected = 1.959963984540054 * math.sqrt(found["kappa_star"] / 1000)
+    assert found["precision"] == pytest.approx(expected)
+    finer = answer(SKATING, *ARGUMENTS, "--precision", "0.1")
+    assert finer["evaluations"] == math.ceil(found["kappa_star"] * (1.959963984540054 / 0.1) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_the_picture_is_written_where_asked(kind: str, magic: bytes, tmp_path: Path) -> None:
+    target = tmp_path / f"bias.{kind}"
+    result = run(SKATING, *ARGUMENTS, "--figure", target)
+    assert result.exit_code == 0
+    assert target.read_bytes().startswith(magic)
+    assert str(target) in result.stdout.replace("\n", "")
+    # with --json the object stays alone
+    json.loads(run(SKATING, *ARGUMENTS, "--figure", target, "--json").stdout)
+
+
+def test_nothing_is_written_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(SKATING, *ARGUMENTS).exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+CONFOUNDED = "name,side,x,y\na,home,1,4\nb,away,2,1\nc,away,3,0\nd,home,4,1\ne,home,2,3\n"
+
+
+def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text(CONFOUNDED)
+    arguments = (table, "--group", "side", "--label", "name")
+    result = run(*arguments, "--figure", tmp_path / "bias.png")
+    assert result.exit_code == 3
+    assert not (tmp_path / "bias.png").exists()
+    text = " ".join(result.stdout.split())
+    assert text.startswith("No: the bias cannot be estimated")
+    assert "(home = 1, away = −1) equals x + y − 4" in text
+    asked = run(*arguments, "--json")
+    assert asked.exit_code == 3
+    found = json.loads(asked.stdout)
+    assert found["identifiable"] is False
+    advice = found["confounding"]
+    assert advice["combination"] == pytest.approx({"x": 1.0, "y": 1.0, "(constant)": -4.0})
+    twin = next(row for row in csv.DictReader(CONFOUNDED.split()) if row["name"] == advice["twin"])
+    table.write_text(f"{CONFOUNDED}new,{advice['twin_group']},{twin['x']},{twin['y']}\n")
+    assert answer(*arguments)["kappa_star"] == pytest.approx(1.0)
+
+
+ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        ("", [], "is empty; it needs a header line"),
+        ("side,x\n", [], "has a header but no rows"),
+        ("side,x\nhome,1\nhome,2\n", [], "has one group only, 'home'"),
+        ("side,x\nhome,1\naway,2\nguest,3\n", [], "has 3 groups"),
+        ("side,x,y\n" + ROWS.replace("5", "nan"), [], "line 4, column 'y': nan is not a finite"),
+        ("side,x,y\n" + ROWS.replace("5", "-inf"), [], "line 4, column 'y': -inf is not a finite"),
+        ("side,x,y\n" + ROWS.replace("5", ""), [], "line 4, column 'y' is empty"),
+        (
+            "side,x,y\n" + ROWS.replace("5", "five"),
+            [],
+            "line 4, column 'y': 'five' is not a number",
+        ),
+        ("side,x,y\n" + ROWS.replace(",5", ""), [], "line 4 has 2 cells, the header has 3"),
+        ("team,x,y\n" + ROWS, [], "has no column 'side'"),
+        ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
+        ("side,x,y\n" + ROWS, ["--positive", "hom"], "--positive"),
+        ("side,x,y\n" + ROWS, ["--label", "side"], "must name different columns"),
+        ("side,x,y\n" + ROWS, ["--gaps", "z"], "no column 'z', named by --gaps"),
+        (
+            "side,x,y\n" + ROWS.replace("5", "-5"),
+            ["--gaps", "y"],
+            "line 4, column 'y' is not a fin",
+        ),
+        ("side,x,y\n" + ROWS, ["--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
+        ("side,x,y\n" + ROWS, ["--evaluations", "0"], "evaluations is 0"),
+        ("side,x,y\n" + ROWS, ["--precision", "nan"], "precision is nan"),
+        ("side,x\nhome,1\naway,2\n", [], "'x' tells the group"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    content: str, arguments: list[str], said: str, tmp_path: Path
+) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text(content)
+    for more in ([], ["--json"]):
+        result = run(table, "--group", "side", *arguments, *more)
+        assert result.exit_code == 2, result.output
+        assert said in result.stderr
+        assert "Traceback" not in result.output
+        assert result.stdout == ""
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    result = run("nowhere.csv", "--group", "side")
+    assert result.exit_code == 2
+    assert "there is no file nowhere.csv" in result.stderr
+
+
+def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text("name,side,x\n[red]a[/red],:smile:,1\n[/],[b]x,2\n$c$,:smile:,4\nd,[b]x,3.5\n")
+    found = run(table, "--group", "side", "--label", "name", "--figure", tmp_path / "bias.png")
+    assert found.exit_code == 0, found.output
+    names = {"[red]a[/red]", "[/]", "$c$", "d"}
+    bought = {
+        item["option"] for item in answer(table, "--group", "side", "--label", "name")["design"]
+    }
+    assert bought <= names
+    assert all(name in found.stdout for name in bought)
+    assert "2 :smile:" in found.stdout
+
+
+def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    script = Path(sysconfig.get_path("scripts")) / "evenhand"
+    return subprocess.run(
+        [script, *arguments], capture_output=True, check=False, env=environment or None, timeout=120
+    )
+
+
+def test_the_installed_command_says_the_same() -> None:
+    done = command("inspect", SKATING, *ARGUMENTS, "--json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout) == answer(SKATING, *ARGUMENTS)
+    assert command("inspect", "nowhere.csv", "--group", "side").returncode == 2
+
+
+def test_a_terminal_without_greek_letters_is_no_crash() -> None:
+    done = command("inspect", SKATING, *ARGUMENTS, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert b"Yes: the bias can be estimated" in done.stdout
+
+
+def test_help_has_examples_and_exit_codes() -> None:
+    done = command("inspect", "--help", TERM="dumb", COLUMNS="100", PYTHONIOENCODING="utf-8")
+    assert done.returncode == 0
+    text = " ".join(done.stdout.decode().split())
+    assert "evenhand inspect skaters.csv --group side" in text
+    assert "Exit codes" in text
+    version = command("--version")
+    assert version.stdout.startswith(b"evenhand 0.")
+
+
+def test_drawing_is_not_imported_for_words() -> None:
+    code = "import sys, evenhand.cli; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
