@@ -23,17 +23,33 @@ from evenhand.geometry import (
     kappa,
     minimax_design,
 )
+from evenhand.policies import (
+    Allocation,
+    Decision,
+    Estimate,
+    FairPhasedElimination,
+    Feedback,
+    Policy,
+    policy,
+    registered_policies,
+)
 
 __all__ = [
     "AccuracyError",
     "ActionSet",
+    "Allocation",
     "BiasGeometry",
     "Certificate",
     "Confounding",
+    "Decision",
     "Design",
+    "Estimate",
     "EvenhandError",
+    "FairPhasedElimination",
+    "Feedback",
     "InputError",
     "NotIdentifiableError",
+    "Policy",
     "Verification",
     "bias_geometry",
     "bias_optimal_design",
@@ -42,4 +58,6 @@ __all__ = [
     "g_optimal_design",
     "kappa",
     "minimax_design",
+    "policy",
+    "registered_policies",
 ]

@@ -200,15 +200,15 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
     """Return an upper bound of √κ_{h − centre} for each row h, and a lower bound of the largest
     √κ of a difference of two rows.
     """
-    centre = H.mean(axis=0)
-    radii = np.full(len(H), np.inf)
-    best = 0.0
+    H = H - H.mean(axis=0)
+    radii = np.einsum("ij,ij->i", H, H)  # to begin with: any order of the rows will do
+    if not radii.any():
+        return radii, 0.0
+    best, bounds = 0.0, np.full(len(H), np.inf)
     for _ in range(4):
-        x = int(np.argmax(radii)) if np.isfinite(radii).all() else 0
-        if not (H[x] - centre).any():
-            return np.zeros(len(H)), 0.0
-        solution = program.solve(H[x] - centre)
-        np.minimum(radii, program.roots_on(solution.rows, H - centre), out=radii)
+        solution = program.solve(H[int(np.argmax(radii))])
+        np.minimum(bounds, program.roots_on(solution.rows, H), out=bounds)
+        radii = bounds
         along = H @ solution.dual
         best = max(best, float(along.max() - along.min()))
     return radii, best
@@ -241,7 +241,7 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
     """Return the error that says why κ = ∞."""
     confounding = _confounding(actions, attribute)
     name = attribute or actions.attribute_names[0]
-    terms = " ".join(f"{value:+.6g}·{term}" for term, value in confounding.combination.items())
+    terms = _written(confounding.combination)
     groups = actions.group_names
     meaning = f" ({groups[1]} = +1, {groups[0]} = −1)" if groups else ""
     like = f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
@@ -252,6 +252,17 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
         f"features of {confounding.twin!r}{like} makes it as easy as it can be (κ = 1).",
         confounding,
     )
+
+
+def _written(combination: dict[str, float]) -> str:
+    """Return a combination as one would write it: 2·age − 0.5·height + 1."""
+    terms = []
+    for name, value in combination.items():
+        size = "" if abs(value) == 1.0 else f"{abs(value):.6g}·"
+        term = f"{abs(value):.6g}" if name == "(constant)" else f"{size}{name}"
+        sign = "−" if value < 0 else "+"
+        terms.append(f"{sign} {term}" if terms else f"{sign.strip('+')}{term}")
+    return " ".join(terms) or "0"
 
 
 def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:

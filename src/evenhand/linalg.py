@@ -27,12 +27,16 @@ RANK_TOLERANCE = 1e-12
 """A direction counts only if unit rows (columns equilibrated) reach this far into it."""
 
 _LEADING = 4096  # leading rows looked at first
+_CHUNK = 65536  # rows copied at once
 _SAMPLE_RUN = 16  # neighbouring rows read together when a large matrix is sampled
 
 
 def as_points(points: ArrayLike, name: str = "points") -> Floats:
     """Return ``points`` as a C-contiguous float matrix, without a copy where it is one already."""
-    array = np.asarray(points)
+    try:
+        array = np.asarray(points)
+    except ValueError as error:
+        raise InputError(f"{name} must be a matrix: all rows of the same length.") from error
     if array.ndim != 2:
         raise InputError(
             f"{name} must be a matrix with one row per action; got an array of "
@@ -64,8 +68,8 @@ def as_vector(values: ArrayLike, length: int, name: str) -> Floats:
 
 def refuse_non_finite(points: Floats, name: str = "points") -> None:
     """Raise an error that names the first entry that is NaN or infinite, if there is one."""
-    for start in range(0, len(points), 65536):
-        bad = np.argwhere(~np.isfinite(points[start : start + 65536]))
+    for start in range(0, len(points), _CHUNK):
+        bad = np.argwhere(~np.isfinite(points[start : start + _CHUNK]))
         if len(bad):
             row, column = int(bad[0, 0]) + start, int(bad[0, 1])
             raise InputError(
@@ -206,11 +210,19 @@ def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
 
 def _leading_outside(points: Floats, leading: Indices, space: RowSpace) -> Indices:
     """Return leading rows that the leading part of the basis does not span, the farthest ones."""
-    beyond = np.abs(points[leading] @ space.transform)
-    strays = beyond[:, space.n_leading :] > 1e-10 * (beyond.max(axis=1, initial=0.0)[:, None])
-    (columns,) = np.nonzero(strays.any(axis=0))
-    farthest = np.argmax(beyond[:, space.n_leading + columns], axis=0)
-    return leading[np.unique(farthest)]
+    farthest: dict[int, tuple[float, int]] = {}
+    lengths = np.linalg.norm(space.rows / space.scales, axis=1)
+    for start in range(0, len(leading), _CHUNK):
+        rows = leading[start : start + _CHUNK]
+        shares = np.abs(points[rows] @ space.transform) * lengths
+        whole = shares.max(axis=1, initial=0.0)
+        whole[whole == 0.0] = 1.0
+        shares = shares[:, space.n_leading :] / whole[:, None]
+        for column, at in enumerate(np.argmax(shares, axis=0)):
+            share = float(shares[at, column])
+            if share > max(100 * RANK_TOLERANCE, farthest.get(column, (0.0, 0))[0]):
+                farthest[column] = (share, int(rows[at]))
+    return np.unique(np.array([row for _, row in farthest.values()], dtype=np.intp))
 
 
 def _rows_outside(points: Floats, space: RowSpace) -> Indices:

@@ -180,7 +180,7 @@ def test_grades_rise_with_the_price_and_speak_of_it() -> None:
         "hopeless",
     ]
     assert len({item.verdict.split(".")[0] for item in found}) == 5
-    assert "No hyperplane separates home from away" in found[0].verdict
+    assert "No hyperplane through 0 separates home from away" in found[0].verdict
     assert "κ* = 200" in found[3].verdict
     assert "about 77 evaluations" in found[2].price  # 5·(1.96/0.5)²
 
@@ -268,6 +268,7 @@ def test_no_hyperplane_no_distances() -> None:
     mixed = eh.ActionSet([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], ["a", "b", "a"])
     assert separating_hyperplane(eh.bias_geometry(mixed)) is None
     found = inspect_options(mixed)
+    assert "No hyperplane separates b from a" in found.verdict  # an intercept: not through 0 only
     assert found.hyperplane_in_user_units == {}
     assert found.to_dict()["hyperplane"] is None
     assert isinstance(found, Inspection)

@@ -9,7 +9,7 @@ piecewise linear objective through its kinks to the minimum, so that one step ma
 
 import numpy as np
 
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 from scipy.linalg.cython_lapack cimport dgetrf, dgetri
 
 cdef extern from "_passes.h" nogil:
@@ -69,8 +69,8 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
             if round_ == 3:
                 spread = 0.0
             for j in range(r):
-                # irrational multiples: no two lifts are in a simple proportion
-                lift[j] = spread * scale / r * (1.0 + (0.6180339887498949 * (j + 1)) % 1.0)
+                # square roots of different odd numbers: no few lifts are in a simple proportion
+                lift[j] = spread * scale / r * (1.0 + (4321.0 * sqrt(2.0 * j + 3.0)) % 1.0)
                 v[j] += lift[j] if v[j] >= 0.0 else -lift[j]
             fresh = True
             while True:
@@ -82,6 +82,8 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
                         value += Binv[i, j] * sign[j]
                     u[i] = value
                 products(&P[0, 0], n, r, &u[0], &y[0])
+                for i in range(r):
+                    y[basis[i]] = 0.0  # |h·u| = 1 there up to rounding, which must not count
                 q = -1
                 best = 1.0 + tol
                 for i in range(n):
@@ -105,8 +107,8 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
                         alpha[j] += value * Binv[i, j]
                 n_kinks = 0
                 for j in range(r):
-                    if v[j] * tau * alpha[j] > 0.0 and fabs(alpha[j]) > 1e-11:
-                        theta[j] = v[j] / (tau * alpha[j])
+                    if sign[j] * tau * alpha[j] > 1e-11:
+                        theta[j] = fabs(v[j]) / fabs(alpha[j])
                         # insertion sort: r is small
                         t = n_kinks
                         while t > 0 and theta[queue[t - 1]] > theta[j]:
@@ -160,3 +162,55 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
                 break
             spread *= 1e-3
     return steps
+
+
+def dominant_basis(double[:, ::1] P, Py_ssize_t[::1] basis, double limit):
+    """Exchange basis rows until every row of P is a combination with weights at most ``limit``.
+
+    Rows of P become those weights; the basis is changed in place. Each exchange multiplies the
+    volume that the basis spans by more than ``limit``, so there is an end to it. Rows of very
+    different lengths then have coordinates of order one.
+    """
+    cdef Py_ssize_t n = P.shape[0], r = P.shape[1], i, j, x, at = 0
+    cdef double largest, pivot, value
+    cdef double[::1] row = np.empty(r)
+    cdef double[:, ::1] Binv = np.empty((r, r))
+    cdef double[::1] work = np.empty(64 * max(r, 1))
+    cdef int[::1] ipiv = np.empty(r, dtype=np.intc)
+    cdef bint singular = False
+    with nogil:
+        if r > 0 and invert(P, basis, Binv, ipiv, work) != 0:
+            singular = True
+        elif r > 0:
+            for x in range(n):
+                for j in range(r):
+                    row[j] = 0.0
+                for i in range(r):
+                    value = P[x, i]
+                    for j in range(r):
+                        row[j] += value * Binv[i, j]
+                for j in range(r):
+                    P[x, j] = row[j]
+            while True:
+                largest = limit
+                x = -1
+                for i in range(n):
+                    for j in range(r):
+                        if fabs(P[i, j]) > largest:
+                            largest = fabs(P[i, j])
+                            x = i
+                            at = j
+                if x < 0:
+                    break
+                pivot = 1.0 / P[x, at]
+                for j in range(r):
+                    row[j] = P[x, j]
+                row[at] -= 1.0
+                for i in range(n):
+                    value = P[i, at] * pivot
+                    if value != 0.0:
+                        for j in range(r):
+                            P[i, j] -= value * row[j]
+                basis[at] = x
+    if singular:
+        raise ValueError("the basis rows are dependent")

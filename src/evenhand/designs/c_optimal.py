@@ -44,7 +44,8 @@ def c_optimal_design(
         raise InputError("direction is the zero vector; there is nothing to estimate.")
     if costs is None:
         return _design(ElfvingProgram(A).solve(c), k, c, None, None)
-    cost = as_vector(costs, k, "costs")
+    cost = as_vector(costs, k, "costs").copy()  # the design keeps it
+    cost.flags.writeable = False
     if cost.min() < 0:
         x = int(np.argmin(cost))
         raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")

@@ -48,7 +48,7 @@ class Certificate:
     bound
         What no design can beat, proven by ``dual``.
     dual
-        c-optimal: a vector u with \\|a_x·u\\| ≤ √cost_x for all x; then every design of variance
+        c-optimal: a vector u with abs(a_x·u) ≤ √cost_x for all x; then every design of variance
         at most one costs at least (c·u)². G-optimal: a matrix W with ‖Wa‖ ≤ 1 for all points,
         the ellipsoid around them; the bound is the rank, since leverages average to it.
         Minimax: u as for c, with the mean gaps under ``mixture`` as costs.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand._passes import rows_beyond
-from evenhand.designs._simplex import elfving_basis
+from evenhand.designs._simplex import dominant_basis, elfving_basis
 from evenhand.errors import AccuracyError, NotIdentifiableError
 from evenhand.linalg import (
     Floats,
@@ -28,7 +28,9 @@ from evenhand.linalg import (
 TOLERANCE = 1e-9
 """How far |a·u| may exceed √cost, relatively, before its row has to enter the basis."""
 
-_IN_SPAN = 1e-8  # relative distance from the span below which a direction lies in it
+_IN_SPAN = 1e-10  # relative distance from the span below which a direction lies in it
+_ROUNDING = 1e-13  # share of a direction below which it is rounding error
+_DOMINANT = 100.0  # coordinates larger than this call for another basis of the pool
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
 _NEWCOMERS = 4096  # violators that join the pool at once
@@ -87,10 +89,10 @@ class ElfvingProgram:
         self.space = row_space(A, sample, free)
         self._n_free = self.space.n_leading
         # coordinates modulo the free rows: those on the rest of the basis
-        self.T = np.ascontiguousarray(self.space.transform[:, self._n_free :])
-        self._pool = np.concatenate([self.space.basis[self._n_free :], sample])
-        self._P = self._coordinates(self._pool)
-        if not np.isfinite(self._P).all():
+        T = np.ascontiguousarray(self.space.transform[:, self._n_free :])
+        paid = self.space.basis[self._n_free :]
+        self._pool = _Pool(A, s, np.concatenate([paid, sample]), T, np.arange(len(paid)))
+        if not np.isfinite(self._pool.P).all():
             refuse_non_finite(A)
 
     def solve(self, c: Floats) -> ElfvingSolution:
@@ -102,29 +104,28 @@ class ElfvingProgram:
                 f"(relative distance {distance:.2g} from their span, of dimension "
                 f"{self.space.rank}): it cannot be estimated, however many evaluations are made."
             )
-        pool, P = self._pool, self._P
-        g, basis = c @ self.T, np.arange(self.T.shape[1])
-        if np.abs(g).max(initial=0.0) <= _IN_SPAN * np.abs(c @ self.space.transform).max():
-            return self._solution(c, pool[basis], np.zeros(len(basis)))  # free altogether
-        v = _improve(P, g, basis)
+        pool, basis = self._pool, self._pool.start.copy()
+        if self._n_free and self._is_free(c):
+            return self._solution(c, pool.rows[basis], np.zeros(len(basis)))
+        v = pool.improve(c, basis)
         if len(self.A) > 8 * _MIDDLE:  # settle on a part first: it saves passes over everything
             part = sample_rows(len(self.A), _MIDDLE)
             rows, limits = self.A[part], None if self._limits is None else self._limits[part]
             while True:
-                found, excess = self._beyond(rows, limits, self.T @ v)
-                new = _newcomers(part[found], excess, pool)
+                found, excess = self._beyond(rows, limits, pool.T @ v)
+                new = _newcomers(part[found], excess, pool.rows)
                 if len(new) == 0:
                     break
-                pool, P = self._enlarged(pool, P, new)
-                v = _improve(P, g, basis)
+                pool = pool.enlarged(new, basis)
+                v = pool.improve(c, basis)
         while True:
-            solution = self._solution(c, pool[basis], np.sign(P[basis] @ v))
+            solution = self._solution(c, pool.rows[basis], np.sign(pool.P[basis] @ v))
             found, excess = self._beyond(self.A, self._limits, solution.dual)
-            new = _newcomers(found, excess, pool)
+            new = _newcomers(found, excess, pool.rows)
             if len(new) == 0:
                 return _feasible(solution, c, float(excess.max(initial=0.0)))
-            pool, P = self._enlarged(pool, P, new)
-            v = _improve(P, g, basis)
+            pool = pool.enlarged(new, basis)
+            v = pool.improve(c, basis)
 
     def largest(self, directions: Floats, tol: float = 1e-9) -> Indices:
         """Return the directions (rows) that may have the largest √κ, the largest first.
@@ -159,25 +160,17 @@ class ElfvingProgram:
 
     def _optimal_rows(self, c: Floats) -> Indices:
         """Return the rows of the optimal basis; quick where the pool is everything."""
-        g, basis = c @ self.T, np.arange(self.T.shape[1])
-        if not self._pool_is_all or not g.any():
+        if not self._pool_is_all or self._n_free:
             return self.solve(c).rows
-        _improve(self._P, g, basis)
-        return self._with_free(self._pool[basis])
+        basis = self._pool.start.copy()
+        self._pool.improve(c, basis)
+        return self._pool.rows[basis]
 
-    def _with_free(self, paid: Indices) -> Indices:
-        """Return the whole basis: the free rows that lead it, and the given ones."""
-        return np.concatenate([self.space.basis[: self._n_free], paid])
-
-    def _coordinates(self, rows: Indices) -> Floats:
-        """Return the rows on the basis of the row space, divided by the root of their cost."""
-        P = self.A[rows] @ self.T
-        if self.s is not None:
-            P /= self.s[rows, None]
-        return np.ascontiguousarray(P)
-
-    def _enlarged(self, pool: Indices, P: Floats, new: Indices) -> tuple[Indices, Floats]:
-        return np.concatenate([pool, new]), np.concatenate([P, self._coordinates(new)])
+    def _is_free(self, c: Floats) -> bool:
+        """Tell whether the free rows alone give the direction, up to rounding."""
+        lengths = np.linalg.norm(self.space.rows / self.space.scales, axis=1)
+        shares = np.abs(c @ self.space.transform) * lengths
+        return bool(shares[self._n_free :].max(initial=0.0) <= _ROUNDING * shares.max())
 
     def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
         """Return the rows where |a·u| exceeds its limit, and by how much relatively."""
@@ -188,8 +181,11 @@ class ElfvingProgram:
         return found, excess
 
     def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:
-        """Solve a basis afresh and accurately; the dual may still violate other rows."""
-        rows = self._with_free(paid)
+        """Solve a basis afresh and accurately; the dual may still violate other rows.
+
+        Signs of zero say that the free rows do it alone.
+        """
+        rows = np.concatenate([self.space.basis[: self._n_free], paid])
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
         C = self.space.coordinates
         M = self.A[rows] @ C
@@ -197,9 +193,60 @@ class ElfvingProgram:
         w = solver.solve_transposed(c @ C)
         target = s.copy()
         target[self._n_free :] *= signs
+        if not target.any():
+            w[self._n_free :] = 0.0
         u = C @ solver.solve(target)
         lengths = np.sqrt(np.einsum("ij,ij->i", M, M))
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
+
+
+class _Pool:
+    """Rows held in memory, in coordinates on a basis that dominates them, divided by √cost.
+
+    Parameters
+    ----------
+    A, s
+        All points and roots of costs.
+    rows
+        Indices of the rows in the pool.
+    T
+        (m, r) matrix: the coordinates of a point a are a T.
+    start
+        Places in ``rows`` of a basis.
+    """
+
+    def __init__(
+        self, A: Floats, s: Floats | None, rows: Indices, T: Floats, start: Indices
+    ) -> None:
+        self.A, self.s, self.rows, self.T, self.start = A, s, rows, T, start
+        self.P = self._coordinates(rows)
+        if np.abs(self.P).max(initial=0.0) > _DOMINANT:
+            self._dominate()
+
+    def improve(self, c: Floats, basis: Indices) -> Floats:
+        """Bring the basis to the optimum over the pool, in place, and return the dual vector."""
+        v = np.empty(len(basis))
+        status = elfving_basis(self.P, c @ self.T, basis, v, TOLERANCE, _STEPS)
+        if status == -1:
+            raise AccuracyError(f"the linear program did not finish in {_STEPS:,} steps.")
+        if status == -2:
+            raise AccuracyError("the linear program became singular to working precision.")
+        return v
+
+    def enlarged(self, new: Indices, basis: Indices) -> _Pool:
+        """Return a pool with more rows; a basis keeps its places."""
+        return _Pool(self.A, self.s, np.concatenate([self.rows, new]), self.T, basis.copy())
+
+    def _coordinates(self, rows: Indices) -> Floats:
+        P = self.A[rows] @ self.T
+        if self.s is not None:
+            P /= self.s[rows, None]
+        return np.ascontiguousarray(P)
+
+    def _dominate(self) -> None:
+        """Go over to a basis on which no row of the pool has large coordinates."""
+        dominant_basis(self.P, self.start, _DOMINANT)
+        self.T = self.T @ np.linalg.inv(self._coordinates(self.rows[self.start]))
 
 
 def _newcomers(found: Indices, excess: Floats, pool: Indices) -> Indices:
@@ -219,14 +266,3 @@ def _feasible(solution: ElfvingSolution, c: Floats, excess: float) -> ElfvingSol
     return ElfvingSolution(
         solution.rows, solution.weights, solution.lengths, solution.root, u, float(c @ u)
     )
-
-
-def _improve(P: Floats, g: Floats, basis: Indices) -> Floats:
-    """Bring the basis to the optimum over the rows of P, in place, and return the dual vector."""
-    v = np.empty(len(basis))
-    status = elfving_basis(P, g, basis, v, TOLERANCE, _STEPS)
-    if status == -1:
-        raise AccuracyError(f"the linear program did not finish in {_STEPS:,} steps.")
-    if status == -2:
-        raise AccuracyError("the linear program became singular to working precision.")
-    return v

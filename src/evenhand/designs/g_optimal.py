@@ -18,11 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas, lapack
 
+from evenhand._passes import spanning_rows
 from evenhand.designs._ascent import multiplicative, newton
+from evenhand.designs._simplex import dominant_basis
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.support import cut_support, symmetric_moments
 from evenhand.errors import AccuracyError, InputError
 from evenhand.linalg import (
+    RANK_TOLERANCE,
     Floats,
     Indices,
     RowSpace,
@@ -34,6 +37,7 @@ from evenhand.linalg import (
 )
 
 _SMALL = 2048  # up to this many rows the working set is everything
+_LONG = 64.0  # coordinates larger than this call for another basis
 _ROUNDS = 40
 _ROOM = 2.5  # rows per moment when weights are fitted to rows on an ellipsoid
 _WARM_UP = 10  # multiplicative steps before the first Newton step
@@ -57,8 +61,8 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     >>> grid[design.support], round(design.value, 4)
     (array([-1.,  0.,  1.]), 3.0)
     """
-    if not 0 < tol < 1:
-        raise InputError(f"tol must lie between 0 and 1; got {tol}.")
+    if not (isinstance(tol, (int, float)) and 0 < tol < 1):
+        raise InputError(f"tol must lie between 0 and 1; got {tol!r}.")
     A = as_points(points)
     k, m = A.shape
     sample = sample_rows(k, max(1024, 48 * m))
@@ -77,21 +81,24 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
         start = _Start(_coordinates(A, rows, space))
         settled = start.settled()
         if settled is None:
-            spread = A[sample_rows(k, 160 * m)]
+            spread = A[np.concatenate([sample_rows(k, 160 * m), space.basis])]
             screen = _Screen(A, _factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
             rows = np.union1d(_largest(screen.d, 3 * p // 2), rows)
             settled = _solve(_coordinates(A, rows, space), tol)
         w = settled
+    largest = np.inf
     for _ in range(_ROUNDS):
         rows, w = rows[w > 0.0], w[w > 0.0]
-        factor = _factor(space, A[rows], w)
+        few = cut_support(_coordinates(A, rows, space), w)
+        few /= few.sum()
+        factor = _factor(space, A[rows[few > 0.0]], few[few > 0.0])
         if screen is None:
             screen = _Screen(A, factor)
         high, d = screen.rows_above(r * (1.0 - 1e-6), factor)
         largest = float(d.max())
         if largest <= r * (1.0 + tol):
             weights = np.zeros(k)
-            weights[rows] = w
+            weights[rows] = few
             certificate = Certificate(largest, float(r), factor.W / np.sqrt(largest))
             return Design("G", weights, largest, largest, certificate)
         violating = d > r * (1.0 + 0.1 * tol)
@@ -116,6 +123,8 @@ class _Factor:
 def _factor(space: RowSpace, rows: Floats, w: Floats) -> _Factor:
     """Factor V(w) by QR of √w · rows, which keeps the accuracy that V itself would lose."""
     C = space.coordinates
+    order = np.argsort(-np.abs(rows).max(axis=1) * w, kind="stable")  # long rows first: stable
+    rows, w = rows[order], w[order]
     back = np.diag(space.scales) if space.full else space.rows
     R = np.linalg.qr((rows * np.sqrt(w)[:, None]) @ C, mode="r")
     inverse, _ = lapack.dtrtri(R)
@@ -162,8 +171,16 @@ class _Screen:
 
 
 def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
-    """Return the rows in coordinates on the basis of the row space, where V is well conditioned."""
-    return np.ascontiguousarray(A[rows] @ space.transform)
+    """Return the rows in coordinates in which V is well conditioned.
+
+    On the basis of the row space; where some row is very long, on a basis that dominates.
+    """
+    B = np.ascontiguousarray(A[rows] @ space.transform)
+    if np.abs(B).max() > _LONG:
+        basis, _, _ = spanning_rows(B, np.arange(len(B)), 0, RANK_TOLERANCE)
+        if len(basis) == B.shape[1]:
+            dominant_basis(B, basis, 2.0)
+    return B
 
 
 def _largest(d: Floats, size: int) -> Indices:
@@ -198,11 +215,13 @@ class _Start:
             return None
         (alive,) = np.nonzero(self.d > r * (1.0 - self.gap))
         w = _weights_on_ellipsoid(self.B, alive, self.w)
-        return None if w is None else _cut(self.B, w)
+        if w is None or multiplicative(self.B, w, self.d, 0) > 1e-9:
+            return None
+        return w
 
 
 def _solve(B: Floats, tol: float, w: Floats | None = None) -> Floats:
-    """Return D-optimal weights of the rows of B, at most r(r+1)/2 of them positive.
+    """Return D-optimal weights of the rows of B.
 
     Newton's method on a guess of the support is fastest and may stall where many rows lie almost
     on the optimal ellipsoid. Rows exactly on one ellipsoid are a linear problem; for the rest
@@ -223,15 +242,8 @@ def _solve(B: Floats, tol: float, w: Floats | None = None) -> Floats:
     inside = w.copy()
     if newton(B, w, d, tol, 2 * p, 60) > tol:
         w = _interior_point(B, inside, tol)
-    return _cut(B, w)
-
-
-def _cut(B: Floats, w: Floats) -> Floats:
-    """Return the weights with at most r(r+1)/2 positive ones and the same V, summing to one."""
-    (support,) = np.nonzero(w > 1e-14)
-    cut = np.zeros(len(w))
-    cut[support] = cut_support(B[support], w[support])
-    return cut / cut.sum()
+    w[w <= 1e-14] = 0.0
+    return w / w.sum()
 
 
 def _restrict(w: Floats, d: Floats, size: int) -> Floats:

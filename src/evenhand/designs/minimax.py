@@ -33,13 +33,15 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
     X = np.ascontiguousarray(A[:, :n_features])
     opponent = ElfvingProgram(X)
     program = ElfvingProgram(A)
+    T = program.space.transform
     first = program.solve(c)
     mu = np.zeros(len(A))
     mu[first.rows] = np.abs(first.weights) * first.root
     rows = np.union1d(sample_rows(len(A), _FIRST_ROWS), first.rows)
     parameters = np.empty((0, n_features))
     upper, pulls = np.inf, mu
-    lower, dual, mixture = 0.0, first.dual, Mixture(np.empty(0), parameters)
+    lower, dual = 0.0, np.zeros(A.shape[1])
+    mixture = Mixture(np.ones(1), np.zeros((1, n_features)))
     for _ in range(_ROUNDS):
         worst, answers = _best_answers(opponent, X, mu)
         if worst < upper:
@@ -51,7 +53,7 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
         parameters = np.concatenate([parameters, answers])
         values = X @ parameters.T
         gaps = values.max(axis=0) - values
-        lam, eta = _master(A[rows] @ program.T, gaps[rows], c @ program.T)
+        lam, eta = _master(A[rows] @ T, gaps[rows], c @ T)
         costs = gaps @ lam
         costs[costs < 1e-13 * costs.max()] = 0.0
         proof = ElfvingProgram(A, np.sqrt(costs)).solve(c)
@@ -71,6 +73,8 @@ def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[floa
     """Return the worst regret of pulls μ, max over x' and γ, and parameters γ that come near it."""
     directions = mu.sum() * X - mu @ X
     answers = [opponent.solve(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]]
+    if not answers:  # all options have the same features, so no choice is worse than another
+        return 0.0, np.zeros((1, X.shape[1]))
     return answers[0].root, np.array([answer.dual for answer in answers])
 
 

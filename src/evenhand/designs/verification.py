@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import qr, solve_triangular
 
 from evenhand.errors import InputError
 
@@ -31,57 +32,71 @@ class Finding(NamedTuple):
 
 
 def recompute(design: Design, points: ArrayLike, tol: float) -> Finding:
-    """Recompute value and bound of a design, and say everything that is wrong with it."""
+    """Recompute value and bound of a design, and say everything that is wrong with it.
+
+    Every comparison is written so that a NaN fails it.
+    """
     A = np.asarray(points, dtype=np.float64)
-    if A.ndim != 2 or len(A) != len(design.weights):
+    certificate = design.certificate
+    width = A.shape[1] if A.ndim == 2 else -1
+    if len(A) != len(design.weights) or certificate.dual.shape[-1] != width:
         raise InputError(
-            f"points must have one row for each of the {len(design.weights)} weights of the "
-            f"design; got shape {A.shape}."
+            f"points must be the ({len(design.weights)}, {certificate.dual.shape[-1]}) matrix that "
+            f"the design is for; got shape {A.shape}."
         )
+    numbers = (design.weights, [design.value, design.mass], certificate.dual)
+    numbers += ([certificate.value, certificate.bound], A)
+    if not all(np.isfinite(part).all() for part in numbers):
+        return Finding(np.nan, np.nan, ["some number of the design or the points is not finite"])
     reasons = []
-    if design.weights.min() < 0:
+    if not design.weights.min() >= 0:
         reasons.append(f"weight {int(np.argmin(design.weights))} is negative")
-    if abs(design.weights.sum() - 1.0) > 1e-9:
+    if not abs(design.weights.sum() - 1.0) <= 1e-9:
         reasons.append(f"the weights sum to {design.weights.sum():.12g}, not to 1")
     if reasons:
         return Finding(np.nan, np.nan, reasons)
     check = {"G": _check_g, "c": _check_c, "minimax": _check_minimax}[design.criterion]
     finding = check(design, A, tol)
-    if abs(finding.value - design.value) > tol * max(abs(design.value), 1e-300):
-        finding.reasons.append(f"its value is {finding.value:.12g}, not {design.value:.12g}")
-    if finding.bound < design.certificate.bound * (1.0 - tol):
+    _compare(finding.reasons, "its value", finding.value, design.value, tol)
+    _compare(finding.reasons, "its certified value", certificate.value, design.value, tol)
+    if not finding.bound >= certificate.bound * (1.0 - tol):
         finding.reasons.append(
-            f"its dual proves {finding.bound:.12g}, not {design.certificate.bound:.12g}"
+            f"its dual proves {finding.bound:.12g}, not {certificate.bound:.12g}"
         )
-    if finding.value > finding.bound * (1.0 + tol + design.certificate.gap):
+    if not design.value <= certificate.bound * (1.0 + max(tol, 1e-4)):
         finding.reasons.append(
-            f"value {finding.value:.12g} and proven bound {finding.bound:.12g} differ by more "
-            "than the certificate says"
+            f"the certificate proves only {certificate.bound:.12g} of the value {design.value:.12g}"
         )
     return finding
 
 
+def _compare(reasons: list[str], what: str, found: float, stated: float, tol: float) -> None:
+    if not abs(found - stated) <= tol * abs(stated):
+        reasons.append(f"{what} is {found:.12g}, not {stated:.12g}")
+
+
 def _check_g(design: Design, A: Floats, tol: float) -> Finding:
-    """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points."""
+    """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly."""
     scales = np.abs(A).max(axis=0)
     scales[scales == 0] = 1.0
-    rows = A[design.support] / scales
-    _, sigma, Vt = np.linalg.svd(rows * np.sqrt(design.weights[design.support])[:, None])
-    rank = int(np.count_nonzero(sigma > 1e-12 * sigma[0]))
-    Vt, sigma = Vt[:rank], sigma[:rank]
+    rows = A[design.support] / scales * np.sqrt(design.weights[design.support])[:, None]
+    _, R, pivots = qr(rows[np.argsort(-np.abs(rows).max(axis=1))], mode="economic", pivoting=True)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int(np.count_nonzero(diagonal > 1e-13 * diagonal[0]))
     largest, outside, stray = 0.0, 0.0, 0.0
     for a in _chunks(A):
-        unit = a / scales
-        y = unit @ Vt.T
-        largest = max(largest, float(((y / sigma) ** 2).sum(axis=1).max()))
+        unit = a[:, pivots] / scales[pivots]
+        y = solve_triangular(R[:rank, :rank], unit[:, :rank].T, trans="T")
+        largest = max(largest, float((y**2).sum(axis=0).max()))
         outside = max(outside, float(((a @ design.certificate.dual.T) ** 2).sum(axis=1).max()))
-        residual = np.linalg.norm(unit - y @ Vt, axis=1)
+        residual = np.linalg.norm(unit[:, rank:] - y.T @ R[:rank, rank:], axis=1)
         stray = max(stray, float((residual / (np.linalg.norm(unit, axis=1) + 1e-300)).max()))
-    reasons = []
-    if stray > 1e-6:
+    reasons: list[str] = []
+    if not stray <= 1e-6:
         reasons.append("some points lie outside the range of the design")
-    if outside > 1.0 + tol:
-        reasons.append(f"a point lies outside the dual ellipsoid: ‖Wa‖² = {outside:.9g}")
+    if not abs(outside - 1.0) <= tol:
+        reasons.append(f"the dual ellipsoid does not touch the points: max ‖Wa‖² = {outside:.9g}")
+    _compare(reasons, "its mass", design.mass, largest, tol)
     return Finding(largest, float(rank), reasons)
 
 
@@ -92,28 +107,30 @@ def _check_c(design: Design, A: Floats, tol: float) -> Finding:
 
 
 def _check_cost(design: Design, A: Floats, costs: Floats, tol: float) -> Finding:
-    reasons = []
+    reasons: list[str] = []
     c, u = design.direction, design.certificate.dual
     if c is None:
         return Finding(np.nan, np.nan, ["the design names no direction"])
+    scales = np.abs(A).max(axis=0)
+    scales[scales == 0] = 1.0
     mu = design.mass * design.weights
-    variance = _variance(A[design.support], mu[design.support], c)
-    if not variance <= 1.0 + tol:
-        reasons.append(f"the variance at mass {design.mass:.9g} is {variance:.9g}, not 1")
-    spent = float(mu @ costs) * variance
+    used = design.support
+    variance = _variance(A[used] / scales, mu[used], c / scales)
+    _compare(reasons, "the variance at its mass", variance, 1.0, tol)
+    spent = float(mu @ costs)
     if design.excess and spent <= design.value * (1.0 + design.excess) * (1.0 + tol):
         spent = design.value  # the infimum; attained only with infinitely many free pulls
     excess = 0.0
     for a, cost in zip(_chunks(A), _chunks(costs), strict=True):
-        reach = np.abs(a) @ np.abs(u)
         over = np.abs(a @ u) - np.sqrt(cost)
-        slack = 1e-12 * reach  # rounding of the product itself
+        rounding = 1e-12 * (np.abs(a) @ np.abs(u))
         paid = cost > 0
         if paid.any():
-            excess = max(excess, float(((over - slack)[paid] / np.sqrt(cost[paid])).max()))
-        if (over[~paid] > 1e4 * slack[~paid]).any():
+            excess = max(excess, float(((over - rounding)[paid] / np.sqrt(cost[paid])).max()))
+        vanishing = 1e-9 * (np.abs(a[~paid]) / scales).max(axis=1) * np.abs(u * scales).max()
+        if not (over[~paid] <= vanishing).all():
             reasons.append("the dual vector does not vanish on an option of cost zero")
-    if excess > tol:
+    if not excess <= tol:
         reasons.append(f"the dual vector exceeds √cost by {excess:.3g} relatively")
     bound = (max(float(c @ u), 0.0) / (1.0 + max(excess, 0.0))) ** 2
     return Finding(spent, bound, reasons)
@@ -132,7 +149,7 @@ def _check_minimax(design: Design, A: Floats, tol: float) -> Finding:
     gaps = values.max(axis=0) - values
     costs = gaps @ mixture.weights
     finding = _check_cost(design, A, costs, tol)
-    reasons = [r for r in finding.reasons if not r.startswith("its value")]
+    reasons = finding.reasons
     if np.abs(values).max() > 1.0 + tol:
         reasons.append("a parameter of the mixture gives a value outside [-1, 1]")
     if abs(mixture.weights.sum() - 1.0) > 1e-9 or mixture.weights.min() < 0:
@@ -148,11 +165,10 @@ def _check_minimax(design: Design, A: Floats, tol: float) -> Finding:
 
 def _variance(rows: Floats, mu: Floats, c: Floats) -> float:
     """Return cᵀV(μ)⁺c, infinite where c is not in the range, by least squares on √μ · rows."""
-    scales = np.abs(rows).max(axis=0)
-    scales[scales == 0] = 1.0
-    weighted = (rows / scales * np.sqrt(mu)[:, None]).T
-    y, *_ = np.linalg.lstsq(weighted, c / scales, rcond=1e-15)
-    if np.linalg.norm(weighted @ y - c / scales) > 1e-7 * np.linalg.norm(c / scales):
+    weighted = (rows * np.sqrt(mu)[:, None]).T
+    y, *_ = np.linalg.lstsq(weighted, c, rcond=1e-15)
+    y += np.linalg.lstsq(weighted, c - weighted @ y, rcond=1e-15)[0]
+    if not np.linalg.norm(weighted @ y - c) <= 1e-7 * np.linalg.norm(c):
         return np.inf
     return float(y @ y)
 

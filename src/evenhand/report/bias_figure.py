@@ -296,7 +296,7 @@ def _draw_frame(axes: Axes, picture: BiasPicture) -> None:
     thinned = ""
     if picture.n_options > len(picture.options):
         thinned = f" {len(picture.options):,} of {picture.n_options:,} options are drawn."
-    subtitle = textwrap.fill(picture.subtitle + thinned, 118)
+    subtitle = textwrap.fill(picture.subtitle + thinned, 112)
     _plain(axes.set_title(subtitle, loc="left", fontsize=9, color=_INK, pad=10))
     _plain(axes.set_xlabel(picture.horizontal_label, fontsize=9, color=_INK))
     _plain(axes.set_ylabel(picture.vertical_label, fontsize=9, color=_INK))
@@ -314,9 +314,9 @@ def _draw_frame(axes: Axes, picture: BiasPicture) -> None:
     # above the options is room for the two measures
     room = 0.32 if picture.margin is not None else 0.1
     axes.set_ylim(low - 0.12 * height, high + room * height)
-    reach = picture.radius or float(np.abs(picture.horizontal).max()) or 1.0
-    left = min(float(picture.horizontal.min()), -reach * (picture.radius is not None))
-    right = max(float(picture.horizontal.max()), reach * (picture.radius is not None))
+    left, right = float(picture.horizontal.min()), float(picture.horizontal.max())
+    if picture.radius is not None:
+        left, right = -picture.radius, picture.radius
     width = (right - left) or 1.0
     axes.set_xlim(left - 0.12 * width, right + 0.12 * width)
 

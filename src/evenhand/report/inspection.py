@@ -7,6 +7,7 @@ Notation: N evaluations, divided as the bias-optimal design says, know the bias 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, kappa
 from evenhand.linalg import row_space, sample_rows
 from evenhand.report.hyperplane import (
@@ -22,6 +23,7 @@ from evenhand.report.hyperplane import (
     linear_rule,
     separating_hyperplane,
     unit_of_distance,
+    varying_features,
 )
 
 CONFIDENCE = 0.95
@@ -249,10 +251,20 @@ def inspect_options(
         precision,
         evaluations,
         _purchases(geometry, evaluations),
-        geometry.alpha() if worked_out else None,
-        geometry.kappa_minimax() if worked_out else None,
+        _extra(geometry.alpha, full) if worked_out else None,
+        _extra(geometry.kappa_minimax, full) if worked_out else None,
         None if gaps is None else kappa(actions, gaps),
     )
+
+
+def _extra(work_out: Callable[[], float], asked: bool) -> float | None:
+    """Return a number beyond the question; if nobody asked, its failure spoils no answer."""
+    try:
+        return work_out()
+    except AccuracyError:
+        if asked:
+            raise
+        return None
 
 
 def grade(kappa_star: float) -> str:
@@ -282,9 +294,10 @@ def explanation(geometry: BiasGeometry) -> str:
     negative, positive = _group_names(geometry.actions)
     hyperplane = separating_hyperplane(geometry)
     if hyperplane is None:
+        through = " through 0" if varying_features(geometry.actions).all() else ""
         return (
-            f"No hyperplane separates {positive} from {negative}, so that every evaluation counts "
-            "in full (κ* = 1)."
+            f"No hyperplane{through} separates {positive} from {negative}, so that every "
+            "evaluation counts in full (κ* = 1)."
         )
     price = plain_number(geometry.kappa_star)
     return (

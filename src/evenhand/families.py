@@ -1,0 +1,299 @@
+"""Families of problems: the paper's hard instances, corrected, and random ones.
+
+Notation
+--------
+α = 2/(√κ + 1)     the last option of every hard set is x_{d+1} = −(1−α)e_1, in group −1; the
+                   other options are e_1, …, e_d. The d+1 points are a basis, and κ_* = κ.
+ρ                  gap between the two leaders of a pair of problems
+
+In every family the problems agree on the evaluations of nearly all options: only pulls of a few
+options, which cost regret, tell the problems apart. Option x_i of the paper has index i−1 here,
+Problem i likewise.
+
+Where the paper's text contradicts its own facts, the facts decide:
+
+- Theorem 4: e_i is in group +1 for i from 1, not from 2 (x_1 would be missing, and the span with
+  it).
+- Lemma borne_inf_kappa holds where Δ_1 = 0, as in Problem 1. In general
+  κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α², which the free choice of x_1 in Problem 1 turns into it.
+- d = 2, 3, case 1: the options are e_i, not all e_1; γ^(i) adds 2Δ_min e_i, not Δ_min e_i, which
+  would tie x_i with x_1 and contradict the means of Fact 2.
+- d = 2, 3, case 2 is the case d/Δ_min < κ/Δ_≠²; e_3 is left out where d = 2; the mean evaluation
+  of x_{d+1} is −(1−α)(1 ± Δ_≠)/2 ± Δ_≠/2; it is x_{d+1} that tells the problems apart, not x_1.
+- The paper asks for ρ < 1/4 and gaps < 1/8. Every fact holds as far as is allowed here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.linalg import Floats
+from evenhand.problem import BiasedLinearBandit
+
+
+def worst_case(
+    d: int, kappa: float, horizon: float, c: float = 1.0
+) -> tuple[BiasedLinearBandit, BiasedLinearBandit]:
+    """Return the two problems of which every policy finds one hard (Theorem 3).
+
+    The first option is best in the first problem, the second in the second, by
+    ρ = c(κ/T)^{1/3}. Only the last option, which costs at least 1/2, tells them apart.
+
+    Parameters
+    ----------
+    d
+        Number of features, at least 2; there are d + 1 options.
+    kappa
+        κ_* of the options, at least 1.
+    horizon
+        Number of rounds T that the gap ρ is made for.
+    c
+        The paper has c = 1, where never learning the bias costs little more than learning it;
+        c = 3 tells policies that learn from those that do not.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from evenhand import families
+    >>> first, second = families.worst_case(d=2, kappa=4.0, horizon=4000)
+    >>> first.values.round(3), second.values.round(3)
+    (array([ 0.55 ,  0.45 , -0.183]), array([ 0.45,  0.55, -0.15]))
+    >>> first.evaluations.round(3), second.evaluations.round(3)
+    (array([ 0.5  ,  0.5  , -0.133]), array([ 0.5, 0.5, -0.2]))
+    >>> first.best, second.best, round(first.kappa_star, 9)
+    (0, 1, 4.0)
+    """
+    _check_size(d, kappa)
+    if not (math.isfinite(horizon) and horizon >= 1):
+        raise InputError(f"horizon must be a finite number of rounds ≥ 1; got {horizon}.")
+    if not (math.isfinite(c) and c > 0):
+        raise InputError(f"c must be a finite number > 0; got {c}.")
+    rho = c * (kappa / horizon) ** (1 / 3)
+    if rho > 0.5:
+        needed = math.ceil(kappa * (2 * c) ** 3)
+        raise InputError(
+            f"the gap ρ = c(κ/T)^(1/3) of the worst-case pair is {rho:.4g} for c = {c:g}, "
+            f"kappa = {kappa:g} and horizon = {horizon:g}; it must be at most 1/2. Take a horizon "
+            f"of at least {needed:,}, or a smaller kappa or c."
+        )
+    return _leaders(d, kappa, rho)
+
+
+def gap_dependent(
+    d: int, kappa: float, delta_min: float, delta_neq: float
+) -> list[BiasedLinearBandit]:
+    """Return the problems whose gaps make the regret of one at least as large as Theorem 4 says.
+
+    For d ≥ 4, problems 1 to ⌊d/2⌋ + 1 in this order, all with the same options: option i is the
+    best of problem i. Problems 1 to ⌊d/2⌋ differ within the groups, the last differs from the
+    first in which group has the best option. For d = 2, 3 there is no room for both, and the
+    harder of `gap_dependent_within` and `gap_dependent_between` is returned.
+
+    Parameters
+    ----------
+    d
+        Number of features, at least 2; there are d + 1 options.
+    kappa
+        κ_* of the options, at least 1.
+    delta_min
+        Least gap of an option that is not the best.
+    delta_neq
+        Least gap of an option from the other group, at least ``delta_min``.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problems = families.gap_dependent(d=4, kappa=4.0, delta_min=0.05, delta_neq=0.1)
+    >>> [problem.best for problem in problems]
+    [0, 1, 2]
+    >>> [(round(problem.delta_min, 9), round(problem.delta_neq, 9)) for problem in problems]
+    [(0.05, 0.1), (0.05, 0.1), (0.05, 0.1)]
+    """
+    _check_size(d, kappa)
+    _check_gaps(delta_min, delta_neq)
+    if d < 4:
+        if d / delta_min >= kappa / delta_neq**2:
+            return gap_dependent_within(d, kappa, delta_min)
+        return gap_dependent_between(d, kappa, delta_neq)
+    half = d // 2
+    actions = _basis(d, kappa, n_positive=half)
+    first = _leading_group(d, delta_min, delta_neq, sign=1)
+    last = _leading_group(d, delta_min, delta_neq, sign=-1)
+    problems = [BiasedLinearBandit(actions, first, -delta_neq / 2)]
+    for i in range(1, half):
+        gamma = first.copy()
+        gamma[[i, half + i]] += 2 * delta_min
+        problems.append(BiasedLinearBandit(actions, gamma, -delta_neq / 2))
+    problems.append(BiasedLinearBandit(actions, last, delta_neq / 2))
+    return problems
+
+
+def gap_dependent_within(d: int, kappa: float, delta_min: float) -> list[BiasedLinearBandit]:
+    """Return d problems as hard as a linear bandit within one group (d = 2, 3, case 1).
+
+    Options 1 to d are in group +1, and option i is the best of problem i, by ``delta_min``. The
+    last option, alone in its group, costs at least 1/2. There is no bias, but no policy knows.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problems = families.gap_dependent_within(d=3, kappa=4.0, delta_min=0.1)
+    >>> [problem.values.round(3).tolist() for problem in problems]
+    [[0.55, 0.45, 0.45, -0.183], [0.55, 0.65, 0.45, -0.183], [0.55, 0.45, 0.65, -0.183]]
+    """
+    _check_size(d, kappa)
+    if not 0 < delta_min <= 1 / 3:
+        raise InputError(f"delta_min must be in (0, 1/3], to keep values below 1; got {delta_min}.")
+    actions = _basis(d, kappa, n_positive=d)
+    first = np.full(d, (1 - delta_min) / 2)
+    first[0] += delta_min
+    problems = [BiasedLinearBandit(actions, first, 0.0)]
+    for i in range(1, d):
+        gamma = first.copy()
+        gamma[i] += 2 * delta_min
+        problems.append(BiasedLinearBandit(actions, gamma, 0.0))
+    return problems
+
+
+def gap_dependent_between(d: int, kappa: float, delta_neq: float) -> list[BiasedLinearBandit]:
+    """Return two problems that differ in which group has the best option (d = 2, 3, case 2).
+
+    They are the worst-case pair with the gap ``delta_neq`` between the leaders.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> first, second = families.gap_dependent_between(d=3, kappa=4.0, delta_neq=0.1)
+    >>> first.values.round(3), second.values.round(3)
+    (array([ 0.55 ,  0.45 , -0.05 , -0.183]), array([ 0.45,  0.55,  0.05, -0.15]))
+    """
+    _check_size(d, kappa)
+    if not 0 < delta_neq <= 0.5:
+        raise InputError(f"delta_neq must be in (0, 1/2]; got {delta_neq}.")
+    return list(_leaders(d, kappa, delta_neq))
+
+
+def random(
+    k: int,
+    d: int,
+    seed: int | np.random.Generator,
+    *,
+    noise_scale: float = 1.0,
+    separation: float = 0.5,
+    lead: float = 0.5,
+) -> BiasedLinearBandit:
+    """Return a random problem in which evaluations favour the wrong group.
+
+    The groups are as equal in size as can be and lie on the two sides of a hyperplane through 0
+    with a random normal u: features are standard normal, but x·u = z(separation + |N(0, 1)|).
+    γ has a random direction, and a length that makes the largest |x·γ| equal to 1. The bias is
+    against the group of the best option: the best of the other group leads it by ``lead`` in
+    mean evaluation.
+
+    Parameters
+    ----------
+    k
+        Number of options, at least d + 1: with fewer, the bias could not be told.
+    d
+        Number of features.
+    seed
+        The same seed gives the same problem.
+    noise_scale
+        Standard deviation of an evaluation.
+    separation
+        Distance of the groups from the hyperplane, in standard deviations; κ_* grows with it.
+    lead
+        By how much the evaluations put the wrong option first.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.random(k=20, d=3, seed=1)
+    >>> wrong = int(problem.evaluations.argmax())
+    >>> groups = problem.actions.groups
+    >>> bool(groups[wrong] == -groups[problem.best])
+    True
+    >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
+    0.5
+    """
+    if d < 1 or k < max(d + 1, 2):
+        raise InputError(
+            f"d must be at least 1 and k at least d + 1, so that the bias can be told from the "
+            f"value; got k = {k}, d = {d}."
+        )
+    if not (math.isfinite(separation) and separation >= 0):
+        raise InputError(f"separation must be a finite number ≥ 0; got {separation}.")
+    if not (math.isfinite(lead) and lead > 0):
+        raise InputError(f"lead must be a finite number > 0; got {lead}.")
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.where(np.arange(k) % 2 == 0, 1, -1))
+    normal = _unit_vector(d, rng)
+    features = rng.standard_normal((k, d))
+    along = groups * (separation + np.abs(rng.standard_normal(k)))
+    features += np.outer(along - features @ normal, normal)
+    gamma = _unit_vector(d, rng)
+    gamma /= np.abs(features @ gamma).max()
+    actions = ActionSet(features, groups)
+    fair = BiasedLinearBandit(actions, gamma, 0.0)
+    # In evaluations the best of the other group leads x* by 2|ω| − Δ_≠.
+    omega = -groups[fair.best] * (fair.delta_neq + lead) / 2
+    return BiasedLinearBandit(actions, gamma, omega, noise_scale)
+
+
+def _unit_vector(d: int, rng: np.random.Generator) -> Floats:
+    vector = rng.standard_normal(d)
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
+def _basis(d: int, kappa: float, n_positive: int) -> ActionSet:
+    """Return e_1, …, e_d, the first of them in group +1, and x_{d+1}: κ_* = κ (Lemma kappa_2)."""
+    features = np.vstack([np.eye(d), np.zeros(d)])
+    features[d, 0] = 2.0 / (math.sqrt(kappa) + 1.0) - 1.0
+    groups = [1] * n_positive + [-1] * (d + 1 - n_positive)
+    return ActionSet(features, groups, [f"x{i}" for i in range(1, d + 2)])
+
+
+def _leaders(d: int, kappa: float, rho: float) -> tuple[BiasedLinearBandit, BiasedLinearBandit]:
+    """Return the pair in which x_1 leads x_2, or x_2 leads x_1, by ρ; they differ in x_{d+1}."""
+    actions = _basis(d, kappa, n_positive=1)
+    middle = np.zeros(d)
+    middle[:2] = 0.5
+    tilt = np.full(d, -rho / 2)
+    tilt[0] = rho / 2
+    return (
+        BiasedLinearBandit(actions, middle + tilt, -rho / 2),
+        BiasedLinearBandit(actions, middle - tilt, rho / 2),
+    )
+
+
+def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Floats:
+    """Return γ of Problem 1 (sign +1) or ⌊d/2⌋ + 1 (sign −1) of Theorem 4's proof."""
+    half = d // 2
+    gamma = np.full(d, (1 - sign * delta_neq - delta_min) / 2)
+    gamma[:half] = (1 + sign * delta_neq - delta_min) / 2
+    gamma[[0, half]] += delta_min
+    return gamma
+
+
+def _check_size(d: int, kappa: float) -> None:
+    if d != int(d) or d < 2:
+        raise InputError(
+            f"d must be a whole number ≥ 2; got {d}. With one feature at most two options can be "
+            "the best, and the problem is as easy as without bias."
+        )
+    if not (math.isfinite(kappa) and kappa >= 1):
+        raise InputError(
+            f"kappa must be a finite number ≥ 1; got {kappa}. It is κ_*, which is never below 1."
+        )
+
+
+def _check_gaps(delta_min: float, delta_neq: float) -> None:
+    if not 0 < delta_min <= delta_neq <= 0.5 or delta_neq + 3 * delta_min > 1:
+        raise InputError(
+            "the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and delta_neq + 3 delta_min ≤ "
+            f"1, to keep values below 1; got delta_min = {delta_min}, delta_neq = {delta_neq}."
+        )

@@ -1,0 +1,261 @@
+"""The protocol between a policy and whoever has the evaluations: ask, tell, recommend.
+
+A policy is written as a generator, `play`, that yields how often to evaluate each option and gets
+back the sums of those evaluations; so its file reads like pseudo-code. `Policy` turns it into
+ask and tell:
+
+- `ask` may be repeated: until it is told, it answers the same.
+- `tell` takes the feedback of the allocation that was asked for, and nothing else. A feedback
+  that does not fit is refused and changes nothing.
+- What a policy asks depends only on its arguments, its seed and what it was told, so telling
+  the same again brings it back to the same state (replay).
+- A policy sees evaluations only. The true parameters cannot reach it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Play = Generator[Counts, "Feedback", None]
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """How many evaluations of each option a policy wants next.
+
+    Parameters
+    ----------
+    counts
+        (k,) numbers of evaluations; all zero when the policy is done.
+    round
+        How many feedbacks the policy had been told when it asked.
+    """
+
+    counts: Counts
+    round: int
+
+    @property
+    def total(self) -> int:
+        """Number of evaluations wanted."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """What the evaluations of an allocation came to.
+
+    Parameters
+    ----------
+    counts
+        (k,) numbers of evaluations, as they were asked for.
+    sums, sums_of_squares
+        (k,) sums of the evaluations and of their squares, per option.
+
+    Examples
+    --------
+    >>> Feedback([2, 0], [3.0, 0.0], [5.0, 0.0]).means
+    array([1.5, 0. ])
+    """
+
+    counts: Counts
+    sums: Floats
+    sums_of_squares: Floats
+
+    def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
+        object.__setattr__(self, "counts", np.asarray(counts))
+        object.__setattr__(self, "sums", np.asarray(sums, dtype=np.float64))
+        object.__setattr__(self, "sums_of_squares", np.asarray(sums_of_squares, dtype=np.float64))
+
+    @property
+    def means(self) -> Floats:
+        """Mean evaluation of each option; 0 where there is none."""
+        return np.asarray(self.sums / np.maximum(self.counts, 1))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The option a policy would choose if it had to choose now.
+
+    Parameters
+    ----------
+    option, label
+        Index and name of the option.
+    """
+
+    option: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with an interval that holds it with probability at least ``level``.
+
+    Before anything is known the value is NaN and the interval is everything.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+    def covers(self, truth: float) -> bool:
+        """Tell whether the interval holds the given number."""
+        return self.low <= truth <= self.high
+
+
+class Policy(ABC):
+    """A way of choosing what to evaluate next, over a given number of evaluations.
+
+    Parameters
+    ----------
+    actions
+        The options.
+    horizon
+        Number of evaluations in all, T ≥ 1.
+    noise_scale
+        Standard deviation σ of one evaluation.
+    value_bound
+        Largest magnitude B of an option's value.
+    seed
+        Where the policy's own randomness starts, if it has any.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        noise_scale: float = 1.0,
+        value_bound: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        if isinstance(horizon, bool) or int(horizon) != horizon or horizon < 1:
+            raise InputError(f"horizon must be a whole number ≥ 1; got {horizon!r}.")
+        for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
+            if not (np.isfinite(scale) and scale > 0):
+                raise InputError(f"{label} must be a positive number; got {scale!r}.")
+        self.actions = actions
+        self.horizon = int(horizon)
+        self.noise_scale = float(noise_scale)
+        self.value_bound = float(value_bound)
+        self.seed = seed
+        self._game: Play | None = None
+        self._pending: Allocation | None = None
+        self._round = 0
+        self._spent = 0
+
+    @abstractmethod
+    def play(self) -> Play:
+        """Yield counts of evaluations, receive their feedback, until the horizon is spent."""
+
+    @abstractmethod
+    def recommend(self) -> Decision:
+        """Return the option to choose by what is known now."""
+
+    @abstractmethod
+    def bias(self) -> Estimate:
+        """Return the estimate of the bias, with an interval."""
+
+    @property
+    def spent(self) -> int:
+        """Evaluations told so far."""
+        return self._spent
+
+    @property
+    def remaining(self) -> int:
+        """Evaluations left."""
+        return self.horizon - self._spent
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether there is nothing left to ask."""
+        return self.ask().total == 0
+
+    def rng(self) -> np.random.Generator:
+        """Return the randomness of the present round: it depends on seed and round only."""
+        return np.random.default_rng([self.seed, self._round])
+
+    def ask(self) -> Allocation:
+        """Return what to evaluate next; the same until it is told."""
+        if self._pending is None:
+            if self._game is None:
+                self._game = self.play()
+                self._receive(next(self._game, None))
+            else:
+                self._receive(None)
+        assert self._pending is not None
+        return self._pending
+
+    def tell(self, feedback: Feedback) -> None:
+        """Take the feedback of the allocation that was asked for."""
+        allocation = self.ask()
+        _refuse_foreign(feedback, allocation)
+        if allocation.total == 0:
+            raise InputError("the policy is done: it asks for no evaluations and takes none.")
+        assert self._game is not None
+        self._spent += allocation.total
+        self._round += 1
+        try:
+            counts: Counts | None = self._game.send(feedback)
+        except StopIteration:
+            counts = None
+        self._receive(counts)
+
+    def decision(self, option: int) -> Decision:
+        """Return the decision for an option, by its index."""
+        return Decision(int(option), self.actions.labels[int(option)])
+
+    def single(self, option: int, n: int) -> Counts:
+        """Return counts with n evaluations of one option."""
+        counts = np.zeros(len(self.actions), dtype=np.int64)
+        counts[option] = n
+        return counts
+
+    def _receive(self, counts: Counts | None) -> None:
+        if counts is None:
+            counts = np.zeros(len(self.actions), dtype=np.int64)
+        if counts.min() < 0 or counts.sum() > self.remaining:
+            raise RuntimeError(
+                f"policy {self.name!r} asked for {counts.sum()} evaluations with "
+                f"{self.remaining} left"
+            )
+        counts.flags.writeable = False
+        self._pending = Allocation(counts, self._round)
+
+
+def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
+    """Raise `InputError` unless the feedback is one of exactly this allocation."""
+    k = len(allocation.counts)
+    for name in ("counts", "sums", "sums_of_squares"):
+        values = getattr(feedback, name)
+        if values.shape != (k,):
+            raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
+        if not np.isfinite(values).all():
+            x = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise InputError(f"feedback.{name}[{x}] is {values[x]}; it must be finite.")
+    if not np.array_equal(feedback.counts, allocation.counts):
+        x = int(np.flatnonzero(feedback.counts != allocation.counts)[0])
+        raise InputError(
+            f"this feedback is not of the allocation that was asked for: option {x} has "
+            f"{feedback.counts[x]} evaluations, {allocation.counts[x]} were asked for."
+        )
+    idle = allocation.counts == 0
+    if feedback.sums[idle].any() or feedback.sums_of_squares[idle].any():
+        raise InputError("an option without evaluations has a sum other than zero.")
+    n = allocation.counts[~idle]
+    least = feedback.sums[~idle] ** 2 / n
+    if (feedback.sums_of_squares[~idle] < least * (1.0 - 1e-9)).any():
+        raise InputError("a sum of squares is smaller than its sum allows (sum² / count).")

@@ -1,0 +1,77 @@
+"""Uniform evaluation: every option equally often, whatever comes back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.estimation import direction_weights, gaussian_width, least_squares
+from evenhand.policies.base import Decision, Estimate, Play, Policy
+
+
+class Uniform(Policy):
+    """Evaluates all options equally often, in rounds that double; a baseline.
+
+    Recommends by pooled least squares, with the bias taken out.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+    >>> policy = Uniform(actions, horizon=100)
+    >>> policy.tell(eh.Feedback([1, 1], [0.2, 1.0], [0.04, 1.0]))
+    >>> round(policy.bias().value, 6)
+    0.4
+    """
+
+    name = "uniform"
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        delta: float = 0.05,
+        noise_scale: float = 1.0,
+        value_bound: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            actions, horizon, noise_scale=noise_scale, value_bound=value_bound, seed=seed
+        )
+        self.delta = delta
+        self._counts = np.zeros(len(actions), dtype=np.int64)
+        self._sums = np.zeros(len(actions))
+
+    def play(self) -> Play:
+        """Ask 1, 1, 2, 4, … evaluations of every option; what is left at the end goes around."""
+        k, each = len(self.actions), 1
+        while self.remaining > 0:
+            counts = np.full(k, min(each, self.remaining // k), dtype=np.int64)
+            if each > self.remaining // k:
+                counts[: self.remaining - int(counts.sum())] += 1
+            feedback = yield counts
+            self._counts += feedback.counts
+            self._sums += feedback.sums
+            each = max(1, int(self._counts.max()))
+
+    def recommend(self) -> Decision:
+        """Return the option of largest estimated value."""
+        if not self._counts.any():
+            return self.decision(0)
+        theta = least_squares(self.actions.points, self._counts, self._sums)
+        d = self.actions.n_features
+        return self.decision(int(np.argmax(self.actions.features @ theta[:d])))
+
+    def bias(self) -> Estimate:
+        """Return the least squares estimate; the interval holds for all rounds at once."""
+        if not self._counts.all():
+            return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+        e = np.zeros(self.actions.points.shape[1])
+        e[self.actions.n_features] = 1.0
+        w = direction_weights(self.actions.points, self._counts, e)
+        value = float(w @ (self._sums / self._counts))
+        deviation = self.noise_scale * float(np.sqrt((w**2 / self._counts).sum()))
+        j = self._round
+        width = gaussian_width(deviation, self.delta / (j * (j + 1)))
+        return Estimate(value, value - width, value + width, 1.0 - self.delta)

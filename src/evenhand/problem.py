@@ -1,0 +1,173 @@
+"""A problem: options with the true parameters, from which evaluations can be drawn.
+
+Notation
+--------
+x·γ          value of an option: what it is worth, never observed
+x·γ + z·ω    mean of its evaluations: what is observed, with noise of scale σ
+Δ_x          gap: the value lost by choosing x instead of the best option
+Δ_min        least gap of an option that is not the best
+Δ_≠          least gap of an option from another group than the best
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.geometry import bias_geometry, kappa
+from evenhand.linalg import Floats, Indices, as_vector
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class BiasedLinearBandit:
+    """Options together with the truth about them: their values, the bias, the noise.
+
+    Parameters
+    ----------
+    actions : ActionSet
+        The options.
+    gamma : (d,) numbers
+        What a unit of each feature is worth.
+    omega : number, or (p,) numbers
+        The bias: what evaluations add for group +1 and take from group −1; one number per
+        attribute where the options have attributes instead of groups.
+    noise_scale : float
+        Standard deviation of an evaluation.
+
+    Attributes
+    ----------
+    omega : float or (p,) floats
+        A float where there is one attribute.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from evenhand.problem import BiasedLinearBandit
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
+    >>> problem = BiasedLinearBandit(actions, gamma=[0.5, 0.75], omega=0.25)
+    >>> problem.values
+    array([ 0.5 ,  0.75, -0.1 ])
+    >>> problem.evaluations              # the home option looks better than it is
+    array([ 0.75,  0.5 , -0.35])
+    >>> problem.best, problem.delta_min, problem.delta_neq
+    (1, 0.25, 0.25)
+    >>> problem
+    BiasedLinearBandit(3 options, best 'option 2', omega 0.25, noise_scale 1)
+    """
+
+    actions: ActionSet
+    gamma: Floats
+    omega: float | Floats
+    noise_scale: float
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        gamma: ArrayLike,
+        omega: ArrayLike,
+        noise_scale: float = 1.0,
+    ) -> None:
+        if not isinstance(actions, ActionSet):
+            raise InputError(
+                f"actions must be an ActionSet; got {type(actions).__name__}. Make one with "
+                "ActionSet(features, groups)."
+            )
+        (scale,) = as_vector(np.atleast_1d(noise_scale), 1, "noise_scale")
+        if scale <= 0:
+            raise InputError(f"noise_scale must be larger than 0; got {noise_scale}.")
+        worth = as_vector(gamma, actions.n_features, "gamma").copy()
+        bias = _bias_vector(omega, actions.n_attributes)
+        worth.flags.writeable = bias.flags.writeable = False
+        object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "gamma", worth)
+        object.__setattr__(self, "omega", float(bias[0]) if len(bias) == 1 else bias)
+        object.__setattr__(self, "noise_scale", float(scale))
+
+    @cached_property
+    def values(self) -> Floats:
+        """What each option is worth, x·γ; (k,)."""
+        return _read_only(self.actions.features @ self.gamma)
+
+    @cached_property
+    def evaluations(self) -> Floats:
+        """The mean of each option's evaluations, x·γ + z·ω; (k,)."""
+        return _read_only(self.values + self.actions.attributes @ np.atleast_1d(self.omega))
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """The value lost by choosing each option, Δ; (k,); 0 for all that are best."""
+        gaps = self.values.max() - self.values
+        # Equal options may differ by the rounding of a product of d terms: that is no gap.
+        sizes = np.abs(self.actions.features) @ np.abs(self.gamma)
+        gaps[gaps <= 4 * np.finfo(float).eps * len(self.gamma) * sizes.max()] = 0.0
+        return _read_only(gaps)
+
+    @cached_property
+    def best_all(self) -> Indices:
+        """The indices of all options of the largest value."""
+        return np.flatnonzero(self.gaps == 0.0)
+
+    @property
+    def best(self) -> int:
+        """The index of the best option, x*; the first where several are tied."""
+        return int(self.best_all[0])
+
+    @property
+    def delta_min(self) -> float:
+        """The least gap of an option that is not the best, Δ_min; infinite if all are tied."""
+        return float(self.gaps[self.gaps > 0.0].min(initial=math.inf))
+
+    @property
+    def delta_neq(self) -> float:
+        """The least gap of an option from another group than the best, Δ_≠.
+
+        With attributes instead of groups: of an option whose attributes differ from those of the
+        best; infinite if there is none.
+        """
+        z = self.actions.attributes
+        return float(self.gaps[(z != z[self.best]).any(axis=1)].min(initial=math.inf))
+
+    @cached_property
+    def kappa_star(self) -> float:
+        """Evaluations that tell the bias with the variance of one, κ_*."""
+        return bias_geometry(self.actions).kappa_star
+
+    @cached_property
+    def kappa(self) -> float:
+        """The least regret of telling the bias with the variance of one evaluation, κ(Δ)."""
+        return kappa(self.actions, self.gaps)
+
+    def __repr__(self) -> str:
+        bias = np.array2string(np.asarray(self.omega), precision=6)
+        return (
+            f"BiasedLinearBandit({len(self.actions)} options, best "
+            f"{self.actions.labels[self.best]!r}, omega {bias}, noise_scale {self.noise_scale:g})"
+        )
+
+    def __reduce__(self) -> tuple[Callable[..., BiasedLinearBandit], tuple[object, ...]]:
+        # Through the constructor, since an unpickled array would be writeable.
+        return type(self), (self.actions, self.gamma, self.omega, self.noise_scale)
+
+
+def _bias_vector(omega: ArrayLike, n_attributes: int) -> Floats:
+    """Return ω as a vector with one entry per attribute; a number will do where there is one."""
+    if np.ndim(omega) == 0:
+        if n_attributes != 1:
+            raise InputError(
+                f"omega is one number, but the options have {n_attributes} attributes; give one "
+                "number per attribute."
+            )
+        omega = np.reshape(np.asarray(omega), 1)
+    return as_vector(omega, n_attributes, "omega").copy()
+
+
+def _read_only(array: Floats) -> Floats:
+    array.flags.writeable = False
+    return array

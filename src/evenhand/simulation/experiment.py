@@ -1,0 +1,185 @@
+"""What is simulated, as immutable data; and how one piece of it runs.
+
+Replication i of every policy and horizon sees the same noise: it comes from (seed, i) and nothing
+else, so no result depends on who runs what, in which order or how many at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.environments import SimulatedEvaluations
+from evenhand.errors import EvenhandError, InputError
+from evenhand.policies.base import Estimate, Policy
+from evenhand.policies.registry import policy_class
+from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation.results import Runs
+
+Factory = Callable[..., Policy]
+
+_PER_DECADE = 10  # checkpoints
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy to be simulated: a name for it, and how to make one.
+
+    Parameters
+    ----------
+    name
+        What the results call it.
+    source
+        Name of a registered policy, or a function of (actions, horizon, seed=…).
+    """
+
+    name: str
+    source: str | Factory
+
+    def policy(self, problem: BiasedLinearBandit, horizon: int, seed: int) -> Policy:
+        """Make the policy; a registered one is told the noise scale of the problem."""
+        if isinstance(self.source, str):
+            return policy_class(self.source)(
+                problem.actions, horizon, noise_scale=problem.noise_scale, seed=seed
+            )
+        made = self.source(problem.actions, horizon, seed=seed)
+        if not isinstance(made, Policy):
+            raise InputError(
+                f"the function for policy {self.name!r} must return a Policy; it returned {made!r}."
+            )
+        return made
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some replications, first ≤ i < last, of one policy over one horizon."""
+
+    contender: int
+    horizon: int
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A problem, the policies to try on it, and where the randomness comes from.
+
+    Parameters
+    ----------
+    problem
+        The truth.
+    contenders
+        The policies.
+    seed
+        Number that all randomness derives from.
+    checkpoints
+        When the regret is wanted, in increasing order; None for ten times per decade.
+    """
+
+    problem: BiasedLinearBandit
+    contenders: tuple[Contender, ...]
+    seed: int
+    checkpoints: tuple[int, ...] | None = None
+
+    def checkpoints_until(self, horizon: int) -> NDArray[np.int64]:
+        """Return the checkpoints up to a horizon; the horizon itself is always the last."""
+        wanted = log_spaced(horizon) if self.checkpoints is None else self.checkpoints
+        return np.array([t for t in wanted if t < horizon] + [horizon], dtype=np.int64)
+
+    def policy(self, contender: int, horizon: int, replication: int) -> Policy:
+        """Make the policy of one run."""
+        seed = int(self._randomness(replication, 1).generate_state(1, np.uint64)[0] >> 1)
+        return self.contenders[contender].policy(self.problem, horizon, seed)
+
+    def run(self, piece: Piece) -> Runs:
+        """Run the replications of a piece."""
+        checkpoint = self.checkpoints_until(piece.horizon)
+        n = len(piece)
+        regret = np.empty((n, len(checkpoint)))
+        option = np.empty(n, dtype=np.int64)
+        estimates: list[Estimate] = []
+        stops: list[int] = checkpoint.tolist()
+        for row, replication in enumerate(range(piece.first, piece.last)):
+            try:
+                policy = self.policy(piece.contender, piece.horizon, replication)
+                noise = SimulatedEvaluations(self.problem, self._randomness(replication, 0))
+                regret[row] = _play(policy, noise, self.problem.gaps, stops)
+                option[row] = policy.recommend().option
+                estimates.append(policy.bias())
+            except Exception as error:
+                error.add_note(
+                    f"in replication {replication} of policy "
+                    f"{self.contenders[piece.contender].name!r} over {piece.horizon} evaluations, "
+                    f"seed {self.seed}"
+                )
+                raise
+        # with several attributes, policies estimate the effect of the first
+        truth = float(np.ravel(self.problem.omega)[0])
+        return Runs(
+            policy=self.contenders[piece.contender].name,
+            horizon=piece.horizon,
+            checkpoint=checkpoint,
+            regret=regret,
+            replication=np.arange(piece.first, piece.last),
+            option=option,
+            correct=np.isin(option, self.problem.best_all),
+            bias=np.array([estimate.value for estimate in estimates]),
+            bias_low=np.array([estimate.low for estimate in estimates]),
+            bias_high=np.array([estimate.high for estimate in estimates]),
+            bias_level=np.array([estimate.level for estimate in estimates]),
+            covered=np.array([estimate.covers(truth) for estimate in estimates]),
+        )
+
+    def _randomness(self, replication: int, purpose: int) -> np.random.SeedSequence:
+        """Noise (0) and the policy's own randomness (1) of a replication, independent."""
+        return np.random.SeedSequence(self.seed, spawn_key=(replication, purpose))
+
+
+def log_spaced(horizon: int) -> list[int]:
+    """Return whole numbers up to the horizon, ten to the decade.
+
+    Examples
+    --------
+    >>> log_spaced(20)
+    [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
+    """
+    steps: list[int] = []
+    while not steps or steps[-1] < horizon:
+        steps.append(round(10 ** (len(steps) / _PER_DECADE)))
+    return sorted({step for step in steps if step <= horizon})
+
+
+def _play(
+    policy: Policy,
+    evaluations: SimulatedEvaluations,
+    gaps: NDArray[np.float64],
+    stops: Sequence[int],
+) -> list[float]:
+    """Let a policy play to the end; return its regret at the given times.
+
+    Inside an allocation the regret grows evenly. That is its mean if the evaluations of an
+    allocation come in random order: the policy does not say which come first.
+    """
+    curve: list[float] = []
+    spent, lost = 0, 0.0
+    while spent < policy.horizon:
+        allocation = policy.ask()
+        n = allocation.total
+        if n == 0:
+            raise EvenhandError(
+                f"policy {policy.name!r} stopped after {spent} of {policy.horizon} evaluations; "
+                "regret is counted to the end, so it must say what to play until then."
+            )
+        policy.tell(evaluations.evaluate(allocation))
+        cost = float(allocation.counts @ gaps)
+        while len(curve) < len(stops) and stops[len(curve)] <= spent + n:
+            curve.append(lost + cost * ((stops[len(curve)] - spent) / n))
+        spent += n
+        lost += cost
+    return curve

@@ -1,0 +1,251 @@
+"""What came out of a simulation: runs as arrays, and the tables and pictures made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+OUTCOMES = (
+    "replication",
+    "option",
+    "correct",
+    "bias",
+    "bias_low",
+    "bias_high",
+    "bias_level",
+    "covered",
+)
+"""What is kept of every run besides its regret."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of one policy over one horizon, one entry per replication.
+
+    Parameters
+    ----------
+    policy, horizon
+        Whose runs, and over how many evaluations.
+    checkpoint
+        (c,) numbers of evaluations after which the regret is known; the last is the horizon.
+    regret
+        (n, c) pseudo-regret: the value lost by then, counted with the true values.
+    replication
+        (n,) number of the replication.
+    option, correct
+        (n,) the option recommended at the end; whether none is of larger value.
+    bias, bias_low, bias_high, bias_level, covered
+        (n,) the bias as estimated at the end, its interval and the probability claimed for it;
+        whether the interval holds the true bias. NaN and everything where there is no estimate.
+    """
+
+    policy: str
+    horizon: int
+    checkpoint: NDArray[np.int64]
+    regret: Floats
+    replication: NDArray[np.int64]
+    option: NDArray[np.int64]
+    correct: NDArray[np.bool_]
+    bias: Floats
+    bias_low: Floats
+    bias_high: Floats
+    bias_level: Floats
+    covered: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.replication)
+
+    @property
+    def final_regret(self) -> Floats:
+        """(n,) regret at the horizon."""
+        return self.regret[:, -1]
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Keep some of the runs, in the given order."""
+        kept = {name: getattr(self, name)[rows] for name in ("regret", *OUTCOMES)}
+        return type(self)(self.policy, self.horizon, self.checkpoint, **kept)
+
+    @classmethod
+    def merged(cls, pieces: Iterable[Self]) -> Self:
+        """Put runs of one policy and horizon together, each replication once, in their order."""
+        some = list(pieces)
+        first = some[0]
+        joined = {
+            name: np.concatenate([getattr(piece, name) for piece in some])
+            for name in ("regret", *OUTCOMES)
+        }
+        whole = cls(first.policy, first.horizon, first.checkpoint, **joined)
+        return whole.take(np.unique(whole.replication, return_index=True)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """All runs of a simulation, with the tables and the picture that they make.
+
+    Parameters
+    ----------
+    runs
+        One `Runs` per policy and horizon, in the order in which they were asked for.
+    seed
+        What the randomness came from.
+    """
+
+    runs: tuple[Runs, ...]
+    seed: int
+
+    def summary(self) -> pd.DataFrame:
+        """Return the regret at the horizon: one row per policy and horizon.
+
+        Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, n.
+        """
+        return pd.DataFrame(
+            [
+                (
+                    runs.policy,
+                    runs.horizon,
+                    float(runs.final_regret.mean()),
+                    float(_standard_error(runs.final_regret)),
+                    float(np.median(runs.final_regret)),
+                    float(np.quantile(runs.final_regret, 0.9)),
+                    len(runs),
+                )
+                for runs in self.runs
+            ],
+            columns=["policy", "horizon", "mean_regret", "se_regret", "median", "q90", "n"],
+        )
+
+    def curves(self) -> pd.DataFrame:
+        """Return the mean regret over time: a row per policy, horizon and checkpoint."""
+        return pd.concat(
+            [
+                pd.DataFrame(
+                    {
+                        "policy": runs.policy,
+                        "horizon": runs.horizon,
+                        "checkpoint": runs.checkpoint,
+                        "mean_regret": runs.regret.mean(axis=0),
+                        "se_regret": _standard_error(runs.regret),
+                        "n": len(runs),
+                    }
+                )
+                for runs in self.runs
+            ],
+            ignore_index=True,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return every regret: a row per policy, horizon, replication and checkpoint."""
+        return pd.concat(
+            [
+                pd.DataFrame(
+                    {
+                        "policy": runs.policy,
+                        "horizon": runs.horizon,
+                        "replication": np.repeat(runs.replication, len(runs.checkpoint)),
+                        "checkpoint": np.tile(runs.checkpoint, len(runs)),
+                        "regret": runs.regret.ravel(),
+                    }
+                )
+                for runs in self.runs
+            ],
+            ignore_index=True,
+        )
+
+    def outcomes(self) -> pd.DataFrame:
+        """Return how every run ended: a row per policy, horizon and replication.
+
+        Columns: policy, horizon, replication, regret (at the horizon), option, correct, bias,
+        bias_low, bias_high, bias_level, covered.
+        """
+        frames = []
+        for runs in self.runs:
+            columns: dict[str, Any] = {"policy": runs.policy, "horizon": runs.horizon}
+            columns |= {name: getattr(runs, name) for name in OUTCOMES}
+            frames.append(pd.DataFrame(columns))
+            frames[-1].insert(3, "regret", runs.final_regret)
+        return pd.concat(frames, ignore_index=True)
+
+    def coverage(self) -> pd.DataFrame:
+        """Return how often the interval for the bias held it: a row per policy and horizon.
+
+        Columns: policy, horizon, level (claimed), coverage and se_coverage (measured), n. Only runs
+        that ended with an estimate count; an interval that is everything would cover for free.
+        """
+        rows = []
+        for runs in self.runs:
+            told = ~np.isnan(runs.bias)
+            n = int(told.sum())
+            share = float(runs.covered[told].mean()) if n else np.nan
+            level = float(runs.bias_level[told].mean()) if n else np.nan
+            error = float(np.sqrt(share * (1.0 - share) / n)) if n else np.nan
+            rows.append((runs.policy, runs.horizon, level, share, error, n))
+        return pd.DataFrame(
+            rows, columns=["policy", "horizon", "level", "coverage", "se_coverage", "n"]
+        )
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        limits: Mapping[str, Callable[[float], float]] | None = None,
+    ) -> Figure:
+        """Draw mean regret against evaluations, both on logarithmic scales, with limits if given.
+
+        The bands are two standard errors wide on each side. Over several horizons the regrets at
+        the ends are joined, and the way there is drawn thinner.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        limits
+            Bounds to draw: name → function of the horizon.
+        """
+        # Matplotlib takes longer to load than most simulations to run, and no worker needs it.
+        from evenhand.report.bias_figure import save_figure  # noqa: PLC0415
+        from evenhand.report.regret_figure import (  # noqa: PLC0415
+            RegretLine,
+            draw_regret_picture,
+            regret_picture,
+        )
+
+        lines = [
+            RegretLine(
+                runs.policy,
+                runs.horizon,
+                runs.checkpoint,
+                runs.regret.mean(axis=0),
+                _standard_error(runs.regret),
+                len(runs),
+            )
+            for runs in self.runs
+        ]
+        figure = draw_regret_picture(regret_picture(lines, limits or {}))
+        if path is not None:
+            save_figure(figure, str(path))
+        return figure
+
+
+def _standard_error(regret: Floats) -> Floats:
+    """Standard error of the mean over the first axis; NaN for a single run."""
+    n = len(regret)
+    if n < 2:
+        return np.full(regret.shape[1:], np.nan)
+    return np.asarray(regret.std(axis=0, ddof=1) / np.sqrt(n))

@@ -1,0 +1,327 @@
+"""Runs on disk: nothing is lost when a simulation is killed, and nothing is counted twice.
+
+`runs.parquet` holds finished runs, a row each. While a simulation works, every piece that is done
+becomes a file of its own in `runs.parquet.parts/`; at the end all are put together and the folder
+goes. A file appears under its name only when it is complete and on the disk (write, fsync, rename).
+Runs are told apart by policy, horizon and replication; after a kill at the very end the same run may
+stand in both places, and counts once.
+
+Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of something
+else are never mixed in.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError
+from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation.experiment import Contender, Experiment, Factory
+from evenhand.simulation.results import OUTCOMES, Runs
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_METADATA = b"evenhand.simulation"
+_WORDS = {
+    "problem": "another problem",
+    "seed": "another seed",
+    "checkpoints": "other checkpoints",
+    "version": "another version of evenhand",
+}
+
+
+class RunStore:
+    """A Parquet file of runs that a simulation adds to, piece by piece.
+
+    Use `RunStore.opened`; only one process at a time may have it open.
+    """
+
+    def __init__(self, path: Path, experiment: Experiment) -> None:
+        self._path = path
+        self._parts = path.with_name(path.name + ".parts")
+        self._identity = identity(experiment)
+        self._merged: list[Path] = []
+        self._runs: dict[tuple[str, int], list[Runs]] = defaultdict(list)
+        self._added = 0
+
+    @classmethod
+    @contextmanager
+    def opened(cls, path: str | os.PathLike[str], experiment: Experiment) -> Iterator[Self]:
+        """Open the store at a path, which need not exist; on leaving without error, put it together."""
+        store = cls(Path(path), experiment)
+        if not store._path.parent.is_dir():
+            raise InputError(
+                f"store={str(path)!r}: there is no folder {str(store._path.parent)!r}; make it first."
+            )
+        if store._path.is_dir():
+            raise InputError(f"store={str(path)!r} is a folder; give the name of a file.")
+        with _only_one(store._parts, path):
+            store._load()
+            yield store
+            store._put_together()
+
+    def runs(self, policy: str, horizon: int) -> list[Runs]:
+        """Return what there is of one policy and horizon."""
+        return list(self._runs[policy, horizon])
+
+    def add(self, runs: Runs) -> None:
+        """Keep runs: when this returns they are on the disk."""
+        name = f"{self._added:06d}-{os.getpid()}-{os.urandom(4).hex()}.parquet"
+        path = self._parts / name
+        _write(path, self._table([runs]))
+        self._added += 1
+        self._runs[runs.policy, runs.horizon].append(runs)
+        self._merged.append(path)
+
+    def _load(self) -> None:
+        for leftover in self._parts.glob("*.tmp"):
+            leftover.unlink()
+        parts = sorted(self._parts.glob("*.parquet"))
+        for path in ([self._path] if self._path.exists() else []) + parts:
+            for runs in self._read(path):
+                self._runs[runs.policy, runs.horizon].append(runs)
+        self._merged = parts
+
+    def _put_together(self) -> None:
+        """Write all runs into the one file, then drop the parts that are in it."""
+        if not self._merged:
+            return
+        whole = [Runs.merged(pieces) for pieces in self._runs.values() if pieces]
+        _write(self._path, self._table(whole))
+        for part in self._merged:
+            part.unlink()
+        self._merged.clear()
+
+    def _read(self, path: Path) -> Iterator[Runs]:
+        try:
+            table = pq.read_table(path)
+            found = json.loads((table.schema.metadata or {})[_METADATA])
+        except (pa.ArrowException, KeyError, ValueError):
+            raise InputError(
+                f"{str(path)!r} was not written by simulate, so runs cannot be added to it; choose "
+                "another file."
+            ) from None
+        self._refuse_others(found, path)
+        self._identity["policies"] = found["policies"] | self._identity["policies"]
+        yield from _runs(table)
+
+    def _refuse_others(self, found: dict[str, Any], path: Path) -> None:
+        for key, words in _WORDS.items():
+            if found[key] != self._identity[key]:
+                detail = (
+                    ""
+                    if key in ("problem", "checkpoints")
+                    else f" ({found[key]}, not {self._identity[key]})"
+                )
+                raise InputError(
+                    f"{str(path)!r} holds runs of {words}{detail}; choose another file for these, "
+                    "or delete that one."
+                )
+        for name, description in self._identity["policies"].items():
+            if found["policies"].get(name, description) != description:
+                raise InputError(
+                    f"{str(path)!r} holds runs of another policy by the name {name!r}: "
+                    f"{found['policies'][name]}, not {description}. Give this one another name, "
+                    "or choose another file."
+                )
+
+    def _table(self, pieces: Sequence[Runs]) -> pa.Table:
+        tables = [_table_of(runs) for runs in pieces]
+        content = json.dumps(self._identity, sort_keys=True)
+        return pa.concat_tables(tables).replace_schema_metadata({_METADATA: content})
+
+
+def identity(experiment: Experiment) -> dict[str, Any]:
+    """Return what tells runs of this experiment from others, as JSON would have it."""
+    return {
+        "problem": problem_digest(experiment.problem),
+        "seed": experiment.seed,
+        "checkpoints": None if experiment.checkpoints is None else list(experiment.checkpoints),
+        "version": version("evenhand"),
+        "policies": {contender.name: described(contender) for contender in experiment.contenders},
+    }
+
+
+def problem_digest(problem: BiasedLinearBandit) -> str:
+    """Return a fingerprint of all numbers that runs depend on; names do not count."""
+    numbers = (problem.actions.points, problem.gamma, problem.omega, problem.noise_scale)
+    digest = hashlib.sha256(str(problem.actions.n_features).encode())
+    for part in numbers:
+        array = np.ascontiguousarray(part, dtype="<f8")
+        digest.update(str(array.shape).encode() + array.tobytes())
+    return digest.hexdigest()
+
+
+def described(contender: Contender) -> str:
+    """Say what a policy is made of, the same in every process.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from functools import partial
+    >>> described(Contender("bold", partial(eh.FairPhasedElimination, delta=0.5)))
+    'evenhand.policies.fair_phased_elimination.FairPhasedElimination(delta=0.5)'
+    """
+    if isinstance(contender.source, str):
+        return contender.source
+    try:
+        return _words(contender.source)
+    except TypeError as error:
+        raise InputError(
+            f"policy {contender.name!r} cannot be recognised again, so its runs cannot be stored "
+            f"({error}). Use a registered name, a function or class at the top of a module, or "
+            "functools.partial of one with plain values."
+        ) from None
+
+
+def _words(value: object) -> str:
+    if isinstance(value, functools.partial):
+        options = [_words(part) for part in value.args]
+        options += [f"{name}={_words(part)}" for name, part in sorted(value.keywords.items())]
+        return f"{_words(value.func)}({', '.join(options)})"
+    if callable(value):
+        name = getattr(value, "__qualname__", "")
+        if not name or "<" in name:
+            raise TypeError(f"{value!r} has no name that another process could find")
+        return f"{value.__module__}.{name}"
+    if isinstance(value, np.ndarray):
+        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return f"array({value.dtype.str}, {value.shape}, {digest})"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_words(part) for part in value)}]"
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    raise TypeError(f"{value!r} is not a plain value")
+
+
+def _table_of(runs: Runs) -> pa.Table:
+    """Return runs as a table, a row each; curves are lists."""
+    n, c = runs.regret.shape
+    offsets = pa.array(np.arange(0, (n + 1) * c, c, dtype=np.int32))
+    columns: dict[str, Any] = {
+        "policy": pa.array([runs.policy] * n, pa.string()),
+        "horizon": np.full(n, runs.horizon, dtype=np.int64),
+        "regret": runs.final_regret,
+    }
+    columns |= {name: getattr(runs, name) for name in OUTCOMES}
+    columns |= {
+        "checkpoints": pa.ListArray.from_arrays(offsets, pa.array(np.tile(runs.checkpoint, n))),
+        "regrets": pa.ListArray.from_arrays(offsets, pa.array(runs.regret.ravel())),
+    }
+    return pa.table(columns)
+
+
+def _runs(table: pa.Table) -> Iterator[Runs]:
+    """Yield the runs in a table, one `Runs` per policy and horizon."""
+    policy = np.asarray(table["policy"].to_pylist(), dtype=object)
+    horizon: NDArray[np.int64] = table["horizon"].to_numpy()
+    for name, end in dict.fromkeys(zip(policy.tolist(), horizon.tolist(), strict=True)):
+        own = table.take(np.flatnonzero((policy == name) & (horizon == end)))
+        n = len(own)
+        yield Runs(
+            policy=name,
+            horizon=end,
+            checkpoint=_flat(own["checkpoints"]).reshape(n, -1)[0].copy(),
+            regret=_flat(own["regrets"]).reshape(n, -1),
+            **{column: own[column].to_numpy() for column in OUTCOMES},
+        )
+
+
+def _flat(column: pa.ChunkedArray) -> NDArray[Any]:
+    return np.asarray(column.combine_chunks().flatten())
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    """Write a file that is complete on the disk before it has its name."""
+    draft = path.with_name(f"{path.name}.tmp")
+    try:
+        with draft.open("wb") as file:
+            pq.write_table(table, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise InputError(
+            f"runs cannot be written to {str(path)!r}: {error.strerror or error}; choose another "
+            "place. What was written before is kept."
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in a folder last; Windows does so by itself."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _only_one(folder: Path, path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold a folder for this process; the system lets go of it when the process is killed.
+
+    A lock of the process, not of the open file: workers inherit files, and may live longer.
+    """
+    descriptor = _locked(folder, path)
+    try:
+        yield
+    finally:
+        # while the lock is held; a folder that still has parts stays for the next time
+        if not any(folder.glob("*.parquet")):
+            (folder / "lock").unlink()
+            folder.rmdir()
+        os.close(descriptor)
+
+
+def _locked(folder: Path, path: str | os.PathLike[str]) -> int:
+    while True:
+        try:
+            folder.mkdir(exist_ok=True)
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:  # another process has just finished and removed the folder
+            continue
+        except OSError as error:
+            raise InputError(
+                f"runs cannot be written to {str(path)!r}: {error.strerror or error}; choose "
+                "another place."
+            ) from None
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise InputError(
+                f"another process is adding runs to {str(path)!r}; wait for it, or choose another "
+                "file."
+            ) from None
+        try:
+            if os.path.samestat(os.fstat(descriptor), os.stat(folder / "lock")):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)  # a lock on a file that is gone guards nothing
