@@ -23,9 +23,8 @@ $(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
 
 demo: $(READY)
 	mkdir -p out
-	$(BIN)/evenhand inspect examples/skating/event.csv --group side --label skater \
-		--features base_value,ability,start --figure out/skating.png
-	@echo "The picture is in out/skating.png."
+	$(BIN)/evenhand inspect examples/skating/skate_america.csv --group side --label skater \
+		--features base_value,max_base,ability --positive home --figure out/skating.png
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2

@@ -24,10 +24,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
 
 import evenhand as eh
@@ -97,7 +99,9 @@ def our_times(console: Console) -> None:
         tiny = (k, m) == TINY
         g_target, c_target = TARGETS[k, m]
         unit_name = "inv" if tiny else "passes"
-        table = Table(title=f"{k:,} × {m}: {unit_name} (numpy passes), targets {g_target} and {c_target}")
+        table = Table(
+            title=f"{k:,} × {m}: {unit_name} (numpy passes), targets {g_target} and {c_target}"
+        )
         for column in ("points", "G-optimal", "bias-optimal", "Δ-optimal", "memory G / c"):
             table.add_column(column, justify="right")
         for kind in CLOUDS:
@@ -128,15 +132,11 @@ def our_times(console: Console) -> None:
 
 
 def highs(B: Floats, c: Floats) -> float:
-    from scipy.optimize import linprog
-
     result = linprog(np.ones(2 * len(B)), A_eq=np.hstack([B.T, -B.T]), b_eq=c, method="highs")
     return float(result.fun) ** 2
 
 
 def clarabel_d_optimal(A: Floats) -> float:
-    import cvxpy as cp
-
     w = cp.Variable(len(A), nonneg=True)
     problem = cp.Problem(cp.Maximize(cp.log_det(A.T @ cp.diag(w) @ A)), [cp.sum(w) == 1])
     with warnings.catch_warnings():

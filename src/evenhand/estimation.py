@@ -14,35 +14,32 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def least_squares(points: Floats, counts: NDArray[np.int64], sums: Floats) -> Floats:
-    """Return θ̂ = V(n)⁺ Σ s_x a_x, the shortest one where V(n) is singular.
+def least_squares_estimator(points: Floats, counts: NDArray[np.int64], targets: Floats) -> Floats:
+    """Return the matrix E, (n, k), with targets · θ̂ = E · means: least squares as a linear map.
 
-    Works on √n · A, columns equilibrated, which keeps the accuracy that V(n) would lose.
+    Row i of E holds the weights w that minimise Σ w_x²/n_x subject to Σ w_x a_x = target i (its
+    projection, where that is not in the range). The variance of the estimate is Σ w_x²/n_x per
+    unit of noise. Works on √n · A, columns equilibrated, which keeps the accuracy that V(n) loses.
+
+    Parameters
+    ----------
+    points
+        (k, m) points.
+    counts
+        (k,) numbers of evaluations.
+    targets
+        (n, m) directions of the parameter.
     """
     (used,) = np.nonzero(counts)
     root = np.sqrt(counts[used].astype(np.float64))
     rows = points[used]
     scales = np.abs(rows).max(axis=0)
     scales[scales == 0.0] = 1.0
-    theta, *_ = np.linalg.lstsq(rows / scales * root[:, None], sums[used] / root, rcond=1e-13)
-    return np.asarray(theta / scales)
-
-
-def direction_weights(points: Floats, counts: NDArray[np.int64], direction: Floats) -> Floats:
-    """Return (k,) weights w with c·θ̂ = Σ w_x · mean_x and variance Σ w_x²/n_x per unit noise.
-
-    The best linear unbiased estimate of c·θ from the means: w minimises Σ w_x²/n_x subject to
-    Σ w_x a_x = c.
-    """
-    (used,) = np.nonzero(counts)
-    root = np.sqrt(counts[used].astype(np.float64))
-    rows = points[used]
-    scales = np.abs(rows).max(axis=0)
-    scales[scales == 0.0] = 1.0
-    y, *_ = np.linalg.lstsq((rows / scales * root[:, None]).T, direction / scales, rcond=1e-13)
-    weights = np.zeros(len(points))
-    weights[used] = y * root
-    return weights
+    weighted = rows / scales * root[:, None]
+    solution, *_ = np.linalg.lstsq(weighted.T, (targets / scales).T, rcond=1e-13)
+    estimator = np.zeros((len(targets), len(points)))
+    estimator[:, used] = solution.T * root
+    return estimator
 
 
 def gaussian_width(deviation: float, failure: float) -> float:

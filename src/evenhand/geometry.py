@@ -256,7 +256,7 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
 
 def _written(combination: dict[str, float]) -> str:
     """Return a combination as one would write it: 2·age − 0.5·height + 1."""
-    terms = []
+    terms: list[str] = []
     for name, value in combination.items():
         size = "" if abs(value) == 1.0 else f"{abs(value):.6g}·"
         term = f"{abs(value):.6g}" if name == "(constant)" else f"{size}{name}"
@@ -284,7 +284,9 @@ def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
     beta /= scales[others]
     combination = actions.in_user_units(beta[:d])
     attributes = np.delete(actions.attribute_names, column - d)
-    combination |= {str(name): float(value) for name, value in zip(attributes, beta[d:], strict=True)}
+    combination |= {
+        str(name): float(value) for name, value in zip(attributes, beta[d:], strict=True)
+    }
     largest = max(map(abs, combination.values()), default=0.0)
     combination = {
         name: value for name, value in combination.items() if abs(value) > 1e-9 * largest

@@ -156,8 +156,8 @@ class RowSpace:
         if self.full:
             return 0.0
         residual = vector - (vector @ self.transform) @ self.rows
-        length = float(np.linalg.norm(vector / self.scales))
-        return float(np.linalg.norm(residual / self.scales)) / length if length > 0 else 0.0
+        length = float(np.abs(vector / self.scales).max())
+        return float(np.abs(residual / self.scales).max()) / length if length > 0 else 0.0
 
 
 def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -> RowSpace:
@@ -179,7 +179,9 @@ def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -
     first = leading[sample_rows(len(leading), _LEADING)]
     while True:
         space = _row_space_of(points, np.concatenate([first, sample]), len(first))
-        astray = _leading_outside(points, leading, space) if len(first) < len(leading) else first[:0]
+        astray = (
+            _leading_outside(points, leading, space) if len(first) < len(leading) else first[:0]
+        )
         if len(astray):
             first = np.concatenate([first, astray])
             continue

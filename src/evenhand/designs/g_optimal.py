@@ -64,6 +64,18 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol must lie between 0 and 1; got {tol!r}.")
     A = as_points(points)
+    try:
+        return _g_optimal(A, tol)
+    except np.linalg.LinAlgError as error:
+        raise AccuracyError(
+            "the G-optimal design broke down: the points are singular to working precision. Bring "
+            "rows and columns to comparable size, or drop columns that are almost combinations "
+            "of others."
+        ) from error
+
+
+def _g_optimal(A: Floats, tol: float) -> Design:
+    """Alternate between a small working set and the rows that its optimum leaves too high."""
     k, m = A.shape
     sample = sample_rows(k, max(1024, 48 * m))
     space = row_space(A, sample)
@@ -127,6 +139,8 @@ def _factor(space: RowSpace, rows: Floats, w: Floats) -> _Factor:
     rows, w = rows[order], w[order]
     back = np.diag(space.scales) if space.full else space.rows
     R = np.linalg.qr((rows * np.sqrt(w)[:, None]) @ C, mode="r")
+    if len(R) < space.rank:
+        raise np.linalg.LinAlgError("too few rows for the rank")
     inverse, _ = lapack.dtrtri(R)
     return _Factor(np.ascontiguousarray(np.triu(inverse).T @ C.T), (R @ back).T)
 
@@ -155,7 +169,7 @@ class _Screen:
     def rows_above(self, threshold: float, factor: _Factor) -> tuple[Indices, Floats]:
         """Return all rows whose leverage under ``factor`` exceeds the threshold, and theirs."""
         if factor is not self.factor:
-            growth = np.linalg.norm(factor.W @ self.factor.U, 2) ** 2
+            growth = float(np.linalg.norm(factor.W @ self.factor.U, 2)) ** 2
             cutoff = threshold / growth
             if cutoff < self.cutoff:
                 if np.count_nonzero(self.d > cutoff) > 0.2 * len(self.A):
@@ -243,7 +257,7 @@ def _solve(B: Floats, tol: float, w: Floats | None = None) -> Floats:
     if newton(B, w, d, tol, 2 * p, 60) > tol:
         w = _interior_point(B, inside, tol)
     w[w <= 1e-14] = 0.0
-    return w / w.sum()
+    return np.asarray(w / w.sum())
 
 
 def _restrict(w: Floats, d: Floats, size: int) -> Floats:
@@ -304,13 +318,16 @@ def _weights_on_ellipsoid(B: Floats, rows: Indices, start: Floats) -> Floats | N
     for _ in range(8):
         scaled = M * np.sqrt(weights)[:, None]
         G, info = lapack.dpotrf(blas.dsyrk(1.0, scaled.T, lower=1), lower=1, overwrite_a=True)
-        if info != 0:
+        pivots = np.diagonal(G)
+        if info != 0 or pivots.min() < 1e-6 * pivots.max():  # moments too dependent to solve for
             return None
         if target is None:
             t, _ = lapack.dpotrs(G, M.T @ weights, lower=1)
             if np.abs(M @ t - 1.0).max() > 1e-9:
                 return None
             target = _moments_of_inverse(t, r)
+            if target is None:
+                return None
         z, _ = lapack.dpotrs(G, target - M.T @ weights, lower=1)
         weights = weights * (1.0 + M @ z)
         keep = weights > 0.0
@@ -322,11 +339,14 @@ def _weights_on_ellipsoid(B: Floats, rows: Indices, start: Floats) -> Floats | N
     return None
 
 
-def _moments_of_inverse(t: Floats, r: int) -> Floats:
-    """Return svec(T⁻¹)/r for the matrix T given as svec(T)."""
+def _moments_of_inverse(t: Floats, r: int) -> Floats | None:
+    """Return svec(T⁻¹)/r for the matrix T given as svec(T); None if T is no ellipsoid's."""
     i, j = np.tril_indices(r)
     root = np.where(i == j, 1.0, np.sqrt(2.0))
     T = np.zeros((r, r))
-    T[i, j] = T[j, i] = t / root
-    inverse = np.linalg.inv(T)
+    T[i, j] = t / root
+    factor, info = lapack.dpotrf(T, lower=1)
+    if info != 0:
+        return None
+    inverse, _ = lapack.dpotri(factor, lower=1)
     return np.asarray(inverse[i, j] * root / r)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.linalg import Floats
+from evenhand.linalg import Floats, Indices
 
 _DEPENDENT = 1e-10  # a pivot below this share of the largest: the moments are dependent
 
@@ -48,12 +48,12 @@ def cut_support(Y: Floats, w: Floats) -> Floats:
     return cut
 
 
-def _dependent_tableau(S: Floats) -> tuple[Floats, Floats, Floats]:
+def _dependent_tableau(S: Floats) -> tuple[Indices, Indices, Floats]:
     """As `moment_tableau`, by pivoted QR, for rows that span fewer than r(r+1)/2 dimensions."""
     qr, pivots, *_ = lapack.dgeqp3(S.T)
     diagonal = np.abs(np.diagonal(qr))
     rank = int(np.count_nonzero(diagonal > _DEPENDENT * diagonal[0]))
     R = np.triu(qr[:rank])
     T, _ = lapack.dtrtrs(R[:, :rank], R[:, rank:])
-    order = pivots - 1
+    order = np.asarray(pivots - 1, dtype=np.intp)
     return order[:rank], order[rank:], np.ascontiguousarray(T.T)

@@ -44,9 +44,9 @@ def recompute(design: Design, points: ArrayLike, tol: float) -> Finding:
             f"points must be the ({len(design.weights)}, {certificate.dual.shape[-1]}) matrix that "
             f"the design is for; got shape {A.shape}."
         )
-    numbers = (design.weights, [design.value, design.mass], certificate.dual)
-    numbers += ([certificate.value, certificate.bound], A)
-    if not all(np.isfinite(part).all() for part in numbers):
+    numbers = (design.value, design.mass, certificate.value, certificate.bound)
+    arrays = (design.weights, certificate.dual, A, np.array(numbers))
+    if not all(np.isfinite(array).all() for array in arrays):
         return Finding(np.nan, np.nan, ["some number of the design or the points is not finite"])
     reasons = []
     if not design.weights.min() >= 0:
@@ -116,7 +116,8 @@ def _check_cost(design: Design, A: Floats, costs: Floats, tol: float) -> Finding
     mu = design.mass * design.weights
     used = design.support
     variance = _variance(A[used] / scales, mu[used], c / scales)
-    _compare(reasons, "the variance at its mass", variance, 1.0, tol)
+    if not variance <= 1.0 + tol:
+        reasons.append(f"the variance at its mass is {variance:.12g}, not 1")
     spent = float(mu @ costs)
     if design.excess and spent <= design.value * (1.0 + design.excess) * (1.0 + tol):
         spent = design.value  # the infimum; attained only with infinitely many free pulls
@@ -159,6 +160,8 @@ def _check_minimax(design: Design, A: Floats, tol: float) -> Finding:
     for x in X:
         v = design.mass * x - mu @ X
         lp = linprog(-v, A_ub=np.vstack([X, -X]), b_ub=np.ones(2 * len(X)), bounds=(None, None))
+        if lp.fun is None:
+            return Finding(np.nan, np.nan, [*reasons, "a linear program failed"])
         worst = max(worst, -float(lp.fun))
     return Finding(worst, finding.bound, reasons)
 

@@ -50,8 +50,9 @@ class SimulatedEvaluations:
     Examples
     --------
     >>> import evenhand as eh
+    >>> from evenhand.problem import BiasedLinearBandit
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, -1])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
+    >>> problem = BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
     >>> evaluations = SimulatedEvaluations(problem, seed=1)
     >>> policy = eh.policy("uniform", actions, horizon=10**12)
     >>> feedback = evaluations.evaluate(policy.ask())
@@ -72,27 +73,27 @@ class SimulatedEvaluations:
         self._seed = seed
         self._means = problem.evaluations
         self._noise_scale = float(problem.noise_scale)
+        self._variance = self._noise_scale**2
         self._streams: dict[int, _Stream] = {}
 
     def evaluate(self, allocation: Allocation) -> Feedback:
         """Draw the evaluations of an allocation; every call draws new ones."""
         counts = allocation.counts
-        if counts.shape != self._means.shape or counts.min() < 0:
-            raise InputError(
-                f"an allocation must count evaluations, 0 or more, of each of the "
-                f"{len(self._means)} options; got {counts!r}."
-            )
-        sums = np.zeros(len(counts))
-        squares = np.zeros(len(counts))
-        for x in np.flatnonzero(counts).tolist():
+        k = len(self._means)
+        if counts.shape != (k,):
+            raise InputError(f"an allocation must count {k} options; this one is {counts!r}.")
+        sums, squares = np.zeros(k), np.zeros(k)
+        for x in counts.nonzero()[0].tolist():
             n = int(counts[x])
+            if n < 0:
+                raise InputError(f"an allocation counts {n} evaluations of option {x}.")
             stream = self._streams.get(x)
             if stream is None:
                 stream = self._streams[x] = _Stream(self._seed, x)
             noise, scatter = stream.batch(n)
             total = n * float(self._means[x]) + self._noise_scale * noise
             sums[x] = total
-            squares[x] = total * total / n + self._noise_scale**2 * scatter
+            squares[x] = total * total / n + self._variance * scatter
         return Feedback(counts, sums, squares)
 
 

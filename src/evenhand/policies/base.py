@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +46,7 @@ class Allocation:
     counts: Counts
     round: int
 
-    @property
+    @cached_property
     def total(self) -> int:
         """Number of evaluations wanted."""
         return int(self.counts.sum())
@@ -227,35 +228,37 @@ class Policy(ABC):
     def _receive(self, counts: Counts | None) -> None:
         if counts is None:
             counts = np.zeros(len(self.actions), dtype=np.int64)
-        if counts.min() < 0 or counts.sum() > self.remaining:
+        counts.flags.writeable = False
+        allocation = Allocation(counts, self._round)
+        if counts.min() < 0 or allocation.total > self.remaining:
             raise RuntimeError(
-                f"policy {self.name!r} asked for {counts.sum()} evaluations with "
+                f"policy {self.name!r} asked for {allocation.total} evaluations with "
                 f"{self.remaining} left"
             )
-        counts.flags.writeable = False
-        self._pending = Allocation(counts, self._round)
+        self._pending = allocation
 
 
 def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
     """Raise `InputError` unless the feedback is one of exactly this allocation."""
+    counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
     k = len(allocation.counts)
-    for name in ("counts", "sums", "sums_of_squares"):
-        values = getattr(feedback, name)
+    for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
         if values.shape != (k,):
             raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
-        if not np.isfinite(values).all():
-            x = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(f"feedback.{name}[{x}] is {values[x]}; it must be finite.")
-    if not np.array_equal(feedback.counts, allocation.counts):
-        x = int(np.flatnonzero(feedback.counts != allocation.counts)[0])
+    differs = counts != allocation.counts
+    if differs.any():
+        x = int(np.argmax(differs))
         raise InputError(
             f"this feedback is not of the allocation that was asked for: option {x} has "
-            f"{feedback.counts[x]} evaluations, {allocation.counts[x]} were asked for."
+            f"{counts[x]} evaluations, {allocation.counts[x]} were asked for."
         )
-    idle = allocation.counts == 0
-    if feedback.sums[idle].any() or feedback.sums_of_squares[idle].any():
-        raise InputError("an option without evaluations has a sum other than zero.")
-    n = allocation.counts[~idle]
-    least = feedback.sums[~idle] ** 2 / n
-    if (feedback.sums_of_squares[~idle] < least * (1.0 - 1e-9)).any():
-        raise InputError("a sum of squares is smaller than its sum allows (sum² / count).")
+    # one inequality says all: a sum of squares is at least sum²/n; NaN fails it; infinity is left
+    fits = squares * counts >= sums * sums * (1.0 - 1e-9)
+    fits &= (squares < np.inf) & ((counts > 0) | (squares == 0.0))
+    if not fits.all():
+        x = int(np.argmin(fits))
+        raise InputError(
+            f"feedback for option {x} cannot be right: {counts[x]} evaluations with sum {sums[x]} "
+            f"and sum of squares {squares[x]}. Both must be finite, 0 without evaluations, and the "
+            "sum of squares at least sum² / count."
+        )

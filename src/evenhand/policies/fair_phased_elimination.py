@@ -10,14 +10,14 @@ X_z         options of group z that may still be the best of their group
 z*          the group found to hold the best option; 0 while it is not known
 
 The paper takes B = σ = 1. Sample sizes grow by σ², and so does the price of information in the
-stopping test: ε_l³ ≤ κ(Δ̂) σ² log(T) / T. Where the paper leaves something open, the comment says how
-it is settled here.
+stopping test: ε_l³ ≤ κ(Δ̂) σ² log(T) / T. Where the paper leaves something open, a comment says
+how it is settled here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
-from evenhand.estimation import direction_weights, gaussian_width, least_squares
+from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import delta_optimal_design
 from evenhand.policies.base import Counts, Decision, Estimate, Feedback, Floats, Play, Policy
 
@@ -71,8 +71,8 @@ class Phase:
 class FairPhasedElimination(Policy):
     """The paper's algorithm: eliminates within groups by evaluations, between groups by the bias.
 
-    Its worst-case regret is of order κ_*^{1/3} T^{2/3} log(T)^{1/3} (Theorem 1), which is optimal up
-    to the logarithm; its gap-dependent regret is optimal up to a constant (Theorem 2).
+    Its worst-case regret is of order κ_*^{1/3} T^{2/3} log(T)^{1/3} (Theorem 1), which is optimal
+    up to the logarithm; its gap-dependent regret is optimal up to a constant (Theorem 2).
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ class FairPhasedElimination(Policy):
         self._evaluation = np.full(len(actions), np.nan)  # a_x · θ̂_{z_x}
         self._omega: Estimate | None = None
         self._best_group = 0
-        self._designs = _DesignCache.of(actions)
+        self._plans = _Plans.of(actions)
 
     def play(self) -> Play:
-        """Run the phases of the detailed algorithm; line comments name its steps."""
+        """Run the phases of the detailed algorithm; comments name its steps."""
         T, k, d = self.horizon, len(self.actions), self.actions.n_features
         gaps = np.full(k, 2.0 * self.value_bound)  # Δ̂¹
         phase = 0
@@ -134,85 +134,89 @@ class FairPhasedElimination(Policy):
                 if z == -self._best_group:
                     continue
                 n = 2 * (d + 1) * self._sizes(eps, k * phase * (phase + 1) / self.delta)
-                counts = self._designs.g_optimal(self._active[z], n)
-                if counts.sum() > self.remaining:
+                plan = self._plans.evaluate(self._active[z], n)
+                if plan.counts.sum() > self.remaining:
                     yield from self._exploit(phase, eps, self._active[z], z)
                     return
-                feedback = yield counts
-                self._estimate_evaluations(phase, eps, z, feedback)
+                feedback = yield plan.counts.copy()
+                self._eliminate(phase, eps, z, plan, feedback)
             if self._best_group != 0:
                 continue
             # Δ̂-optimal exploration and elimination, unless it is no longer worth its price
-            design = delta_optimal_design(self.actions, gaps)
-            price = design.value * self.noise_scale**2 * np.log(T) / T
-            if eps**3 <= price:
-                yield from self._exploit(phase, eps, self._candidates(), 0, design.value)
-                return
             n = 2 * self._sizes(eps, phase * (phase + 1) / self.delta)
-            counts = design.counts(precision=n)
-            if counts.sum() > self.remaining:
-                yield from self._exploit(phase, eps, self._candidates(), 0, design.value)
+            plan = self._plans.debias(self.actions, gaps, n)
+            too_dear = eps**3 <= plan.kappa * self.noise_scale**2 * np.log(T) / T
+            if too_dear or plan.counts.sum() > self.remaining:
+                yield from self._exploit(phase, eps, self._candidates(), 0, plan.kappa, too_dear)
                 return
-            feedback = yield counts
-            self._estimate_bias(phase, eps, feedback, gaps, design.value)
+            feedback = yield plan.counts.copy()
+            self._compare_groups(phase, eps, plan, feedback, gaps)
 
     def _sizes(self, eps: float, odds: float) -> float:
         """Return (σ/ε)² log(odds): evaluations per unit of variance for precision ε."""
         return (self.noise_scale / eps) ** 2 * float(np.log(odds))
 
-    def _estimate_evaluations(self, phase: int, eps: float, z: int, feedback: Feedback) -> None:
-        """θ̂_z by least squares on this step alone; drop what is more than 3ε below the best."""
+    def _eliminate(self, phase: int, eps: float, z: int, plan: _Plan, feedback: Feedback) -> None:
+        """Estimate evaluations from this step alone; drop what is over 3ε below the best."""
         active = self._active[z]
-        theta = least_squares(self.actions.points, feedback.counts, feedback.sums)
-        self._evaluation[active] = self.actions.points[active] @ theta
-        estimates = self._evaluation[active]
+        estimates = plan.estimator @ feedback.means
+        self._evaluation[active] = estimates
         keep = estimates.max() - estimates <= 3.0 * eps
-        self._active[z] = active[keep]
+        if not keep.all():
+            self._active[z] = active[keep]
         dropped = tuple(int(x) for x in active[~keep])
         self._record(phase, eps, "evaluate group", z, feedback.counts, eliminated=dropped)
 
-    def _estimate_bias(
-        self, phase: int, eps: float, feedback: Feedback, gaps: Floats, kappa: float
+    def _compare_groups(
+        self, phase: int, eps: float, plan: _Plan, feedback: Feedback, gaps: Floats
     ) -> None:
-        """ω̂ by least squares on this step alone; new gaps Δ̂, and a verdict on the groups."""
-        e = np.zeros(self.actions.points.shape[1])
-        e[-1] = 1.0
-        w = direction_weights(self.actions.points, feedback.counts, e)
-        omega = float(w @ feedback.means)
-        used = feedback.counts > 0
-        deviation = self.noise_scale * float(np.sqrt((w[used] ** 2 / feedback.counts[used]).sum()))
-        width = gaussian_width(deviation, self.delta / (phase * (phase + 1)))
+        """Estimate the bias from this step alone; new gaps Δ̂, and a verdict on the groups."""
+        omega = float((plan.estimator @ feedback.means)[0])
+        failure = self.delta / (phase * (phase + 1))
+        width = gaussian_width(self.noise_scale * plan.deviation, failure)
         self._omega = Estimate(omega, omega - width, omega + width, 1.0 - self.delta)
         # debiased values of the candidates; eliminated options keep their last Δ̂
         candidates = self._candidates()
-        values = self._evaluation[candidates] - self._z[candidates] * omega
-        gaps[candidates] = np.minimum(
-            values.max() - values + 4.0 * eps, 2.0 * self.value_bound
-        )
-        best = {z: values[self._z[candidates] == z].max() for z in (-1, 1)}
+        z = self._z[candidates]
+        values = self._evaluation[candidates] - z * omega
+        gaps[candidates] = np.minimum(values.max() - values + 4.0 * eps, 2.0 * self.value_bound)
+        lead = float(values[z == 1].max() - values[z == -1].max())
         verdict = "the best group is still open"
-        for z in (-1, 1):
-            if best[z] - 2.0 * eps >= best[-z] + 2.0 * eps:
-                self._best_group = z
-                verdict = f"the best option is in group {self._group_name(z)}"
+        if abs(lead) >= 4.0 * eps:
+            self._best_group = 1 if lead > 0 else -1
+            verdict = f"the best option is in group {self._group_name(self._best_group)}"
         self._record(
-            phase, eps, "estimate bias", 0, feedback.counts, bias=self._omega, kappa=kappa,
+            phase,
+            eps,
+            "estimate bias",
+            0,
+            feedback.counts,
+            bias=self._omega,
+            kappa=plan.kappa,
             verdict=verdict,
         )
 
     def _exploit(
-        self, phase: int, eps: float, options: NDArray[np.intp], z: int, kappa: float | None = None
+        self,
+        phase: int,
+        eps: float,
+        options: NDArray[np.intp],
+        z: int,
+        kappa: float | None = None,
+        too_dear: bool = False,
     ) -> Play:
         """Play the empirical best of the given options until the horizon."""
         best = self._empirical_best(options)
         counts = self.single(best, self.remaining)
-        stopped = kappa is not None
-        verdict = f"{self.actions.labels[best]} until the end: " + (
-            "more about the bias is not worth its price" if stopped else "the budget ends here"
-        )
+        why = "more about the bias is not worth its price" if too_dear else "the budget ends here"
         self._record(
-            phase, eps, "recovery" if stopped else "exploit", z, counts, kappa=kappa,
-            verdict=verdict,
+            phase,
+            eps,
+            "recovery" if too_dear else "exploit",
+            z,
+            counts,
+            kappa=kappa,
+            verdict=f"{self.actions.labels[best]} until the end: {why}",
         )
         yield counts
 
@@ -265,28 +269,66 @@ class FairPhasedElimination(Policy):
         )
 
 
-class _DesignCache:
-    """G-optimal designs by active set; runs on the same options share them."""
+class _Plan(NamedTuple):
+    """Counts of evaluations, and how estimates follow from the means that come back."""
+
+    counts: Counts
+    estimator: Floats  # (targets, k): estimates are estimator @ means
+    kappa: float = np.nan
+    deviation: float = np.nan  # of the estimate, per unit of noise
+
+
+class _Plans:
+    """Plans by what they depend on; runs on the same options share them.
+
+    Before the first elimination all runs go the same way, so most plans are found here.
+    """
 
     def __init__(self, actions: ActionSet) -> None:
-        self._points = actions.points
+        self._actions_points, self._n_features = actions.points, actions.n_features
+        self._g: dict[tuple[bytes, float], _Plan] = {}
         self._weights: dict[bytes, Floats] = {}
+        self._delta: dict[tuple[bytes, float], _Plan] = {}
 
     @staticmethod
-    def of(actions: ActionSet) -> _DesignCache:
-        """Return the cache of these options, kept as long as they are."""
-        if actions not in _CACHES:
-            _CACHES[actions] = _DesignCache(actions)
-        return _CACHES[actions]
+    def of(actions: ActionSet) -> _Plans:
+        """Return the plans of these options, kept as long as they are."""
+        if actions not in _PLANS:
+            _PLANS[actions] = _Plans(actions)
+        return _PLANS[actions]
 
-    def g_optimal(self, active: NDArray[np.intp], n: float) -> Counts:
-        """Return ⌈n π(x)⌉ for the G-optimal design π on the active options."""
-        key = active.tobytes()
-        if key not in self._weights:
-            weights = np.zeros(len(self._points))
-            weights[active] = g_optimal_design(self._points[active]).weights
-            self._weights[key] = weights
-        return np.ceil(n * self._weights[key]).astype(np.int64)
+    def evaluate(self, active: NDArray[np.intp], n: float) -> _Plan:
+        """Plan ⌈n π(x)⌉ evaluations for the G-optimal design π on the active options."""
+        points, key = self._actions_points, active.tobytes()
+        if (key, n) not in self._g:
+            if key not in self._weights:
+                self._weights[key] = g_optimal_design(points[active]).weights
+            counts = np.zeros(len(points), dtype=np.int64)
+            counts[active] = np.ceil(n * self._weights[key])
+            estimator = least_squares_estimator(points, counts, points[active])
+            _keep(self._g, (key, n), _Plan(counts, estimator))
+        return self._g[key, n]
+
+    def debias(self, actions: ActionSet, gaps: Floats, n: float) -> _Plan:
+        """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps."""
+        key = gaps.tobytes()
+        if (key, n) not in self._delta:
+            design = delta_optimal_design(actions, gaps)
+            counts = design.counts(precision=n)
+            e = np.zeros((1, self._actions_points.shape[1]))
+            e[0, -1] = 1.0
+            estimator = least_squares_estimator(self._actions_points, counts, e)
+            variance = float((estimator[0] ** 2 / np.maximum(counts, 1)).sum())
+            plan = _Plan(counts, estimator, design.value, np.sqrt(variance))
+            _keep(self._delta, (key, n), plan)
+        return self._delta[key, n]
 
 
-_CACHES: WeakKeyDictionary[ActionSet, _DesignCache] = WeakKeyDictionary()
+def _keep(plans: dict[tuple[bytes, float], _Plan], key: tuple[bytes, float], plan: _Plan) -> None:
+    """Remember a plan; start over when there are many, so that memory stays bounded."""
+    if len(plans) >= 4096:
+        plans.clear()
+    plans[key] = plan
+
+
+_PLANS: WeakKeyDictionary[ActionSet, _Plans] = WeakKeyDictionary()

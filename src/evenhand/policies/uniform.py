@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.estimation import direction_weights, gaussian_width, least_squares
-from evenhand.policies.base import Decision, Estimate, Play, Policy
+from evenhand.errors import InputError
+from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.policies.base import Decision, Estimate, Floats, Play, Policy
 
 
 class Uniform(Policy):
@@ -39,6 +40,8 @@ class Uniform(Policy):
         super().__init__(
             actions, horizon, noise_scale=noise_scale, value_bound=value_bound, seed=seed
         )
+        if not 0.0 < delta < 1.0:
+            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
         self.delta = delta
         self._counts = np.zeros(len(actions), dtype=np.int64)
         self._sums = np.zeros(len(actions))
@@ -57,21 +60,26 @@ class Uniform(Policy):
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        if not self._counts.any():
-            return self.decision(0)
-        theta = least_squares(self.actions.points, self._counts, self._sums)
-        d = self.actions.n_features
-        return self.decision(int(np.argmax(self.actions.features @ theta[:d])))
+        targets = self.actions.points.copy()
+        targets[:, self.actions.n_features :] = 0.0
+        return self.decision(int(np.argmax(self._estimator(targets) @ self._means)))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds for all rounds at once."""
         if not self._counts.all():
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
-        e = np.zeros(self.actions.points.shape[1])
-        e[self.actions.n_features] = 1.0
-        w = direction_weights(self.actions.points, self._counts, e)
-        value = float(w @ (self._sums / self._counts))
+        e = np.zeros((1, self.actions.points.shape[1]))
+        e[0, self.actions.n_features] = 1.0
+        w = self._estimator(e)[0]
+        value = float(w @ self._means)
         deviation = self.noise_scale * float(np.sqrt((w**2 / self._counts).sum()))
-        j = self._round
-        width = gaussian_width(deviation, self.delta / (j * (j + 1)))
+        rounds = self._round
+        width = gaussian_width(deviation, self.delta / (rounds * (rounds + 1)))
         return Estimate(value, value - width, value + width, 1.0 - self.delta)
+
+    @property
+    def _means(self) -> Floats:
+        return np.asarray(self._sums / np.maximum(self._counts, 1))
+
+    def _estimator(self, targets: Floats) -> Floats:
+        return least_squares_estimator(self.actions.points, self._counts, targets)

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import pickle
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from functools import cached_property
 from typing import Any
@@ -25,9 +25,7 @@ _PIECES_PER_WORKER = 16  # so that nobody waits long for the last worker
 _LARGEST_PIECE = 250  # runs; bounds what a kill can cost
 
 
-def pieces_of(
-    missing: Sequence[Piece], executor: Executor | None, size: int | None
-) -> list[Piece]:
+def pieces_of(missing: Sequence[Piece], executor: Executor | None, size: int | None) -> list[Piece]:
     """Cut long pieces into ones of at most ``size`` replications, or a size that suits."""
     if size is None:
         total = sum(len(piece) for piece in missing)
@@ -42,7 +40,7 @@ def pieces_of(
 
 def run_pieces(
     experiment: Experiment, pieces: Sequence[Piece], executor: Executor | None
-) -> Iterator[Runs]:
+) -> Generator[Runs, None, None]:
     """Run the pieces and yield their runs as they are done.
 
     Without an executor: in this process if there is little to do or only one processor, else in
@@ -61,7 +59,9 @@ def run_pieces(
         yield from _run_in(pool, shared, pieces)
 
 
-def _run_in(executor: Executor, shared: _Shared, pieces: Sequence[Piece]) -> Iterator[Runs]:
+def _run_in(
+    executor: Executor, shared: _Shared, pieces: Sequence[Piece]
+) -> Generator[Runs, None, None]:
     futures: list[Future[Runs]] = [executor.submit(_run, shared, piece) for piece in pieces]
     try:
         for future in as_completed(futures):

@@ -2,12 +2,12 @@
 
 `runs.parquet` holds finished runs, a row each. While a simulation works, every piece that is done
 becomes a file of its own in `runs.parquet.parts/`; at the end all are put together and the folder
-goes. A file appears under its name only when it is complete and on the disk (write, fsync, rename).
-Runs are told apart by policy, horizon and replication; after a kill at the very end the same run may
-stand in both places, and counts once.
+goes. A file has its name only once it is complete and on the disk (write, fsync, rename). Runs are
+told apart by policy, horizon and replication: after a kill at the very end the same run may stand
+in both places, and counts once.
 
-Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of something
-else are never mixed in.
+Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of
+something else are never mixed in.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from types import MethodType
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.problem import BiasedLinearBandit
-from evenhand.simulation.experiment import Contender, Experiment, Factory
+from evenhand.simulation.experiment import Contender, Experiment
 from evenhand.simulation.results import OUTCOMES, Runs
 
 if sys.platform == "win32":
@@ -65,12 +66,11 @@ class RunStore:
     @classmethod
     @contextmanager
     def opened(cls, path: str | os.PathLike[str], experiment: Experiment) -> Iterator[Self]:
-        """Open the store at a path, which need not exist; on leaving without error, put it together."""
+        """Open a store, new or not; on leaving without an error, put its parts together."""
         store = cls(Path(path), experiment)
-        if not store._path.parent.is_dir():
-            raise InputError(
-                f"store={str(path)!r}: there is no folder {str(store._path.parent)!r}; make it first."
-            )
+        folder = store._path.parent
+        if not folder.is_dir():
+            raise InputError(f"store={str(path)!r}: there is no folder {str(folder)!r}; make it.")
         if store._path.is_dir():
             raise InputError(f"store={str(path)!r} is a folder; give the name of a file.")
         with _only_one(store._parts, path):
@@ -197,7 +197,7 @@ def _words(value: object) -> str:
         options = [_words(part) for part in value.args]
         options += [f"{name}={_words(part)}" for name, part in sorted(value.keywords.items())]
         return f"{_words(value.func)}({', '.join(options)})"
-    if callable(value):
+    if callable(value) and not isinstance(value, MethodType):
         name = getattr(value, "__qualname__", "")
         if not name or "<" in name:
             raise TypeError(f"{value!r} has no name that another process could find")
@@ -262,6 +262,7 @@ def _write(path: Path, table: pa.Table) -> None:
         draft.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise InputError(
             f"runs cannot be written to {str(path)!r}: {error.strerror or error}; choose another "
             "place. What was written before is kept."

@@ -1,0 +1,6 @@
+"""Simulation: policies against problems whose truth is known, many times over."""
+
+from evenhand.simulation.results import Results, Runs
+from evenhand.simulation.run import simulate
+
+__all__ = ["Results", "Runs", "simulate"]

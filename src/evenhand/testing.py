@@ -1,0 +1,607 @@
+"""What every policy must do, as checks that anyone can run on a policy of their own.
+
+    from evenhand.testing import check_policy
+
+    def test_my_policy():
+        check_policy(MyPolicy)
+
+A check is a function of a factory, called as `Policy` is, and a `Case`; its docstring is the part
+of the contract that it checks, and it raises `AssertionError` where that is broken. No test runner
+is needed. With pytest, parametrise over `CHECKS` and `CASES` to see each by its name.
+
+A policy that may stop before its horizon is spent says so by ``spends_all = False``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import binom
+
+from evenhand.actions import ActionSet
+from evenhand.errors import EvenhandError, InputError
+from evenhand.policies.base import Allocation, Feedback, Policy
+
+Floats = NDArray[np.float64]
+PolicyFactory = Callable[..., Policy]
+
+HORIZON = 2_000
+"""Evaluations in an ordinary run."""
+
+ROUNDS = 120
+"""A run is broken off after so many rounds, for policies that ask for one evaluation at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A problem that every policy must cope with: options, and how they are evaluated on average.
+
+    Parameters
+    ----------
+    name
+        What is special about it.
+    actions
+        The options, in two groups.
+    evaluations
+        (k,) mean evaluations; values lie within ±1.
+    bias
+        What is added to evaluations in group +1 and taken off in group −1.
+    """
+
+    name: str
+    actions: ActionSet
+    evaluations: Floats
+    bias: float
+
+
+Check = Callable[[PolicyFactory, Case], None]
+
+
+def _case(
+    name: str, features: ArrayLike, groups: ArrayLike, gamma: ArrayLike, bias: float = 0.25
+) -> Case:
+    x, z = np.asarray(features, dtype=np.float64), np.asarray(groups)
+    return Case(name, ActionSet(x, z), x @ np.asarray(gamma) + z * bias, bias)
+
+
+def _scattered(k: int, d: int) -> Case:
+    rng = np.random.default_rng(k)
+    x = rng.standard_normal((k, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    gamma = rng.standard_normal(d)
+    gamma /= np.linalg.norm(gamma)
+    return _case(f"{k} options", x, np.where(x @ gamma > 0.1, -1, 1), gamma)
+
+
+CASES: tuple[Case, ...] = (
+    _case("three options", [[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1], [0.5, 0.4]),
+    _case("one option in each group", [[1.0], [0.5]], [1, -1], [0.75]),
+    _case(
+        "one option against three",
+        [[0.5, 1.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]],
+        [-1, 1, 1, 1],
+        [0.5, 0.25],
+    ),
+    _case(
+        "ties within and across groups",
+        [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]],
+        [1, 1, -1, -1, -1, 1],
+        [0.5, 0.5],
+    ),
+    _case(
+        "fewer options than dimensions",
+        [[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
+        [1, -1, 1],
+        [0.0625, 0.25, 0.125, 0.0],
+    ),
+    _case(
+        "a group on a line",
+        [[1.0, 0.0, 0.0], [0.5, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.5, 1.0]],
+        [1, 1, 1, -1, -1],
+        [0.5, -0.25, 0.75],
+    ),
+    _case("a large bias", [[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]], [1, 1, -1], [0.5, 0.25], -40.0),
+    _scattered(30, 3),
+)
+"""The problems that `check_policy` tries."""
+
+
+@dataclass
+class _Run:
+    """What a policy did: its asks, and what it knew before each of them and after the last."""
+
+    asks: list[Allocation] = field(default_factory=list)
+    told: list[Feedback] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
+    finished: bool = False
+
+    def differs_from(self, other: _Run) -> str:
+        """Say in words where two runs part; "" if they don't."""
+        for i, (a, b) in enumerate(zip(self.asks, other.asks, strict=False)):
+            if not np.array_equal(a.counts, b.counts):
+                return f"ask {i} was {_shown(a.counts)} and then {_shown(b.counts)}"
+        for i, (known, also) in enumerate(zip(self.known, other.known, strict=False)):
+            if known != also:
+                return f"after {i} feedbacks it knew {known} and then {also}"
+        if (len(self.asks), self.finished) != (len(other.asks), other.finished):
+            return f"it asked {len(self.asks)} times and then {len(other.asks)} times"
+        return ""
+
+
+def _shown(counts: NDArray[np.int64]) -> str:
+    return np.array2string(counts, threshold=12)
+
+
+def _knowledge(policy: Policy) -> str:
+    """Return what a policy says now, to the last bit."""
+    return f"{policy.recommend()!r}, {policy.bias()!r}"
+
+
+def _evaluate(
+    counts: NDArray[np.int64], case: Case, rng: np.random.Generator, scale: float = 1.0
+) -> Feedback:
+    """Draw the feedback of an allocation: noise of deviation 1, everything times ``scale``."""
+    n = counts.astype(np.float64)
+    sums = n * case.evaluations + np.sqrt(n) * rng.standard_normal(len(n))
+    within = 2.0 * rng.standard_gamma(np.maximum(n - 1.0, 0.0) / 2.0)
+    squares = sums**2 / np.maximum(n, 1.0) + within
+    return Feedback(counts.copy(), scale * sums, scale**2 * squares)
+
+
+def _run(
+    policy: Policy,
+    case: Case,
+    *,
+    seed: int = 1,
+    scale: float = 1.0,
+    meddle: Callable[[Policy, Feedback], None] = lambda policy, feedback: None,
+) -> _Run:
+    """Play to the end, or for `ROUNDS` rounds; ``meddle`` comes before each tell and at the end."""
+    rng = np.random.default_rng(seed)
+    run = _Run()
+    while len(run.asks) < ROUNDS and not run.finished:
+        run.known.append(_knowledge(policy))
+        allocation = policy.ask()
+        feedback = _evaluate(allocation.counts, case, rng, scale)
+        meddle(policy, feedback)
+        run.finished = allocation.total == 0
+        if not run.finished:
+            run.asks.append(allocation)
+            run.told.append(feedback)
+            policy.tell(feedback)
+    return run
+
+
+def asking_again_changes_nothing(make: PolicyFactory, case: Case) -> None:
+    """Until it is told, a policy asks the same, however often; its answer can't be scribbled on."""
+    clean = _run(make(case.actions, HORIZON), case)
+
+    def ask_and_scribble(policy: Policy, _: Feedback) -> None:
+        first = policy.ask()
+        before, spent = first.counts.copy(), policy.spent
+        try:
+            first.counts[0] += 1
+        except ValueError:
+            pass  # read-only, as it should be
+        else:
+            raise AssertionError("the counts of an allocation can be written to")
+        again = policy.ask()
+        assert np.array_equal(again.counts, before), (
+            f"asked twice, it answered {_shown(before)} and then {_shown(again.counts)}"
+        )
+        assert again.round == first.round, "asking again moved the round on"
+        assert policy.spent == spent, "asking alone spent evaluations"
+
+    difference = clean.differs_from(
+        _run(make(case.actions, HORIZON), case, meddle=ask_and_scribble)
+    )
+    assert not difference, f"asking several times changed the run: {difference}"
+
+
+def counts_are_affordable(make: PolicyFactory, case: Case) -> None:
+    """Counts are whole numbers ≥ 0, one for each option, and no more in all than remain.
+
+    At horizons 1, 2, 3, k, 10⁴ and 10¹². ``spent`` is what was told, ``remaining`` the rest.
+    """
+    k = len(case.actions)
+    for horizon in (1, 2, 3, k, 10**4, 10**12):
+        policy = make(case.actions, horizon)
+        told = 0
+        for i, allocation in enumerate(_allocations(policy, case)):
+            counts, at = allocation.counts, f"horizon {horizon}, ask {i}"
+            assert counts.shape == (k,), f"{at}: shape {counts.shape} for {k} options"
+            assert np.issubdtype(counts.dtype, np.integer), f"{at}: counts are {counts.dtype}"
+            assert counts.min() >= 0, f"{at}: negative counts {_shown(counts)}"
+            assert policy.spent == told, f"{at}: {told} were told, spent is {policy.spent}"
+            assert policy.remaining == horizon - told, f"{at}: remaining is {policy.remaining}"
+            total = sum(int(n) for n in counts)
+            assert allocation.total == total, f"{at}: total is {allocation.total}, not {total}"
+            assert total <= horizon - told, f"{at}: wants {total}, {horizon - told} remain"
+            assert allocation.round == i, f"{at}: it says that this is round {allocation.round}"
+            told += total
+
+
+def _allocations(policy: Policy, case: Case) -> Iterator[Allocation]:
+    """Yield what a policy asks, the zeros at the end included, and tell it what comes of it."""
+    rng = np.random.default_rng(2)
+    for _ in range(ROUNDS):
+        allocation = policy.ask()
+        yield allocation
+        if allocation.total == 0:
+            return
+        policy.tell(_evaluate(allocation.counts, case, rng))
+
+
+def asks_nothing_only_at_the_end(make: PolicyFactory, case: Case) -> None:
+    """An allocation of zeros means that the policy is done: it stays so, and takes no more.
+
+    Then the horizon is spent, unless the policy says ``spends_all = False``.
+    """
+    for horizon in (1, 2, 3, len(case.actions), ROUNDS - 1, 10**4, 10**12):
+        policy = make(case.actions, horizon)
+        total = 0
+        for total in (allocation.total for allocation in _allocations(policy, case)):
+            assert policy.finished == (total == 0), f"finished with {total} evaluations wanted"
+        assert total == 0 or horizon >= ROUNDS, f"{ROUNDS} rounds do not end horizon {horizon}"
+        if total > 0:
+            continue  # broken off
+        assert policy.spent == horizon or not getattr(policy, "spends_all", True), (
+            f"done after {policy.spent} of {horizon} evaluations; if that is meant, the policy "
+            "must say spends_all = False"
+        )
+        for _ in range(2):
+            zeros = np.zeros(len(case.actions))
+            _must_refuse(policy, "a feedback after the end", (policy.ask().counts, zeros, zeros))
+            assert policy.ask().total == 0, "it wants more after it was done"
+
+
+Parts = tuple[ArrayLike, ArrayLike, ArrayLike]
+
+
+def malformed(good: Feedback) -> dict[str, Parts | None]:
+    """Return what `Feedback` would be made of if it were wrong, each in one way; None is none."""
+    counts, sums, squares = good.counts, good.sums, good.sums_of_squares
+    x = int(np.argmax(counts))
+    at = np.eye(len(counts), dtype=np.int64)[x]
+
+    def put(values: Floats, index: int, value: float) -> Floats:
+        changed = values.copy()
+        changed[index] = value
+        return changed
+
+    wrong: dict[str, Parts | None] = {
+        "no feedback at all": None,
+        "an option too few": (counts[:-1], sums[:-1], squares[:-1]),
+        "an option too many": (np.append(counts, 0), np.append(sums, 0), np.append(squares, 0)),
+        "a table of counts": (counts[:, None], sums, squares),
+        "a table of sums": (counts, sums[None, :], squares),
+        "sums of squares of one option": (counts, sums, squares[x]),
+        "an evaluation too many": (counts + at, sums, squares),
+        "half an evaluation too many": (counts + 0.5 * at, sums, squares),
+        "counts below zero": (counts - 2 * counts.max(), sums, squares),
+        "words for counts": (["one"] * len(counts), sums, squares),
+        "words for sums": (counts, ["one"] * len(counts), squares),
+        "a sum that is not a number": (counts, put(sums, x, np.nan), squares),
+        "an infinite sum": (counts, put(sums, x, -np.inf), squares),
+        "an infinite sum of squares": (counts, sums, put(squares, x, np.inf)),
+        "a sum of squares that is not a number": (counts, sums, put(squares, x, np.nan)),
+        "a sum of squares below zero": (counts, put(sums, x, 0.0), put(squares, x, -1.0)),
+        "a sum of squares smaller than the sum allows": (
+            counts,
+            put(sums, x, 2.0 * counts[x]),
+            put(squares, x, 3.9 * counts[x]),
+        ),
+        "a sum too large to square": (counts, put(sums, x, 1e200), put(squares, x, 1e300)),
+    }
+    if counts.max() > 0:
+        wrong["an evaluation too few"] = (counts - at, sums, squares)
+        wrong["nothing evaluated"] = (0 * counts, 0.0 * sums, 0.0 * squares)
+    for idle in np.flatnonzero(counts == 0)[:1]:
+        wrong["a sum without evaluations"] = (counts, put(sums, idle, 1.0), squares)
+        wrong["squares without evaluations"] = (counts, sums, put(squares, idle, 1.0))
+    return wrong
+
+
+def _must_refuse(policy: Policy, what: str, parts: Parts | None) -> None:
+    """Fail unless `Feedback` or `tell` raises `InputError`."""
+    try:
+        policy.tell(None if parts is None else Feedback(*parts))  # type: ignore[arg-type] # on purpose
+    except InputError:
+        return
+    except Exception as error:
+        raise AssertionError(
+            f"{what}: refused by {type(error).__name__} ({error}), not by InputError"
+        ) from error
+    raise AssertionError(f"{what}: accepted")
+
+
+def malformed_feedback_is_refused(make: PolicyFactory, case: Case) -> None:
+    """A feedback that is not one of the allocation raises `InputError` and leaves no trace.
+
+    At every round, the last included; what follows is as if nothing had happened.
+    """
+    clean = _run(make(case.actions, HORIZON), case)
+    earlier: list[Feedback] = []
+
+    def tell_wrongly(policy: Policy, good: Feedback) -> None:
+        round_, spent = policy.ask().round, policy.spent
+        wrong = malformed(good)
+        if earlier and not np.array_equal(earlier[-1].counts, good.counts):
+            old = earlier[-1]
+            wrong["the feedback of the round before"] = (old.counts, old.sums, old.sums_of_squares)
+        for what, parts in wrong.items():
+            _must_refuse(policy, f"round {round_}, {what}", parts)
+            assert (policy.ask().round, policy.spent) == (round_, spent), f"{what}: counted"
+        earlier.append(good)
+
+    difference = clean.differs_from(_run(make(case.actions, HORIZON), case, meddle=tell_wrongly))
+    assert not difference, f"a refused feedback left a trace: {difference}"
+
+
+def whole_numbers_are_counts(make: PolicyFactory, case: Case) -> None:
+    """Counts may come back as floats or lists, as JSON would bring them: taken as they are."""
+    clean = _run(make(case.actions, HORIZON), case)
+    for kind in (np.float64, np.int32, np.uint64):
+        policy, run = make(case.actions, HORIZON), _Run(finished=clean.finished)
+        for good in clean.told:
+            run.known.append(_knowledge(policy))
+            run.asks.append(policy.ask())
+            policy.tell(
+                Feedback(good.counts.astype(kind), list(good.sums), list(good.sums_of_squares))
+            )
+        difference = clean.differs_from(run)
+        assert not difference, f"counts told as {kind.__name__} made a difference: {difference}"
+
+
+def what_was_told_is_kept(make: PolicyFactory, case: Case) -> None:
+    """Who told may reuse the arrays: to overwrite them afterwards changes nothing."""
+    clean = _run(make(case.actions, HORIZON), case)
+    used: list[Feedback] = []
+
+    def overwrite(policy: Policy, feedback: Feedback) -> None:
+        for old in used:
+            for values in (old.counts, old.sums, old.sums_of_squares):
+                if values.flags.writeable:
+                    values.fill(7)
+        used[:] = [feedback]
+
+    difference = clean.differs_from(_run(make(case.actions, HORIZON), case, meddle=overwrite))
+    assert not difference, f"overwriting an old feedback changed the run: {difference}"
+
+
+def replay_gives_the_same(make: PolicyFactory, case: Case) -> None:
+    """The same seed and the same tells give the same asks, recommendations and bias, to the bit."""
+    for seed in (0, 7):
+        first = _run(make(case.actions, HORIZON, seed=seed), case)
+        policy, again = make(case.actions, HORIZON, seed=seed), _Run()
+        for feedback in first.told:
+            again.known.append(_knowledge(policy))
+            again.asks.append(policy.ask())
+            policy.tell(feedback)
+        if first.finished:
+            again.known.append(_knowledge(policy))
+        again.finished = policy.finished
+        assert again.finished or not first.finished, "replayed to the end, it wants more"
+        again.finished = first.finished
+        difference = first.differs_from(again)
+        assert not difference, f"replay with seed {seed} went another way: {difference}"
+
+
+def runs_are_independent(make: PolicyFactory, case: Case) -> None:
+    """Two policies on the same options, told in turns, do as each would alone."""
+    seeds = (1, 2)
+    alone = [_run(make(case.actions, HORIZON), case, seed=seed) for seed in seeds]
+    policies = [make(case.actions, HORIZON) for _ in seeds]
+    turns = [_Run(finished=run.finished) for run in alone]
+    for i in range(max(len(run.told) for run in alone)):
+        for run, turn, policy in zip(alone, turns, policies, strict=True):
+            if i < len(run.told):
+                turn.known.append(_knowledge(policy))
+                turn.asks.append(policy.ask())
+                policy.tell(run.told[i])
+    for run, turn in zip(alone, turns, strict=True):
+        difference = run.differs_from(turn)
+        assert not difference, f"another run in between made a difference: {difference}"
+
+
+def looking_changes_nothing(make: PolicyFactory, case: Case) -> None:
+    """`recommend` and `bias` work before, during and after a run, and never change it."""
+    policy, rng = make(case.actions, HORIZON), np.random.default_rng(1)
+    for watched in _run(make(case.actions, HORIZON), case).asks:
+        counts = policy.ask().counts
+        assert np.array_equal(counts, watched.counts), (
+            f"it asks {_shown(watched.counts)} when looked at and {_shown(counts)} when not"
+        )
+        policy.tell(_evaluate(counts, case, rng))
+
+    def look_twice(policy: Policy, _: Feedback) -> None:
+        first, again = _knowledge(policy), _knowledge(policy)
+        assert first == again, f"looked at twice, it says {first} and then {again}"
+
+    _run(make(case.actions, HORIZON), case, meddle=look_twice)
+    fresh = make(case.actions, HORIZON)
+    before_ask = _knowledge(fresh)
+    fresh.ask()
+    assert _knowledge(fresh) == before_ask, "asking alone changed what it knows"
+
+
+def recommends_an_option(make: PolicyFactory, case: Case) -> None:
+    """A recommendation is the index of an option, with its label; at any time, any horizon."""
+
+    def look(policy: Policy, _: Feedback) -> None:
+        decision = policy.recommend()
+        assert isinstance(decision.option, int), f"index of type {type(decision.option).__name__}"
+        assert 0 <= decision.option < len(case.actions), f"there is no option {decision.option}"
+        label = case.actions.labels[decision.option]
+        assert decision.label == label, f"calls option {label!r} {decision.label!r}"
+
+    for horizon in (1, len(case.actions), HORIZON):
+        _run(make(case.actions, horizon), case, meddle=look)
+
+
+def bias_lies_in_its_interval(make: PolicyFactory, case: Case) -> None:
+    """The interval of the bias holds its estimate; before there is one it is all numbers."""
+
+    def look(policy: Policy, _: Feedback) -> None:
+        bias = policy.bias()
+        assert 0.0 <= bias.level <= 1.0, f"level {bias.level} is not a probability"
+        if np.isnan(bias.value):
+            assert (bias.low, bias.high) == (-np.inf, np.inf), (
+                f"no estimate, but an interval: {bias}"
+            )
+        else:
+            assert bias.low <= bias.value <= bias.high, (
+                f"the estimate is not in its interval: {bias}"
+            )
+
+    for horizon in (1, len(case.actions), HORIZON, 10**12):
+        _run(make(case.actions, horizon), case, meddle=look)
+
+
+def bias_intervals_cover(make: PolicyFactory, case: Case) -> None:
+    """The true bias lies in the interval at the end of a run as often as the level says.
+
+    Sixty runs; fails where so many misses have a probability below 10⁻⁶ at the stated level.
+    """
+    runs, misses, level = 60, 0, 1.0
+    for seed in range(runs):
+        policy = make(case.actions, HORIZON, seed=seed)
+        _run(policy, case, seed=100 + seed)
+        bias = policy.bias()
+        misses += not bias.covers(case.bias)
+        level = min(level, bias.level)
+    allowed = int(binom.isf(1e-6, runs, 1.0 - level))
+    assert misses <= allowed, (
+        f"{misses} of {runs} intervals of level {level} miss the bias; {allowed} might by chance"
+    )
+
+
+def units_do_not_matter(make: PolicyFactory, case: Case) -> None:
+    """Evaluations, ``noise_scale`` and ``value_bound`` in other units give the same asks.
+
+    The units are powers of two, so that floats scale exactly; the bias scales along.
+    """
+    plain = make(case.actions, HORIZON, noise_scale=1.0, value_bound=1.0)
+    run, bias = _run(plain, case), plain.bias()
+    for unit in (2.0**-10, 4.0, 2.0**20):
+        scaled = make(case.actions, HORIZON, noise_scale=unit, value_bound=unit)
+        other = _run(scaled, case, scale=unit)
+        run.known = other.known = []  # in other units
+        difference = run.differs_from(other)
+        assert not difference, f"in units of {1 / unit:g}, {difference}"
+        assert scaled.recommend() == plain.recommend(), f"other recommendation, unit {1 / unit:g}"
+        for name in ("value", "low", "high"):
+            a, b = getattr(bias, name) * unit, getattr(scaled.bias(), name)
+            assert np.isclose(a, b, rtol=1e-9, atol=1e-9 * unit, equal_nan=True), (
+                f"bias().{name} is {b} in units of {1 / unit:g}; {a} was due"
+            )
+
+
+def bad_arguments_are_refused(make: PolicyFactory, case: Case) -> None:
+    """A horizon that is no whole number ≥ 1, or a scale that is not positive, is an `InputError`."""
+    nonsense: dict[str, tuple[object, ...]] = {
+        "horizon": (0, -1, 2.5, np.nan, np.inf, True, "many", None),
+        "noise_scale": (0.0, -1.0, np.nan, np.inf, "loud"),
+        "value_bound": (0.0, -1.0, np.nan, np.inf, None),
+    }
+    for name, values in nonsense.items():
+        for value in values:
+            refusal = _refusal(make, case, {"horizon": 10, name: value})
+            assert refusal is not None, f"{name}={value!r} was accepted"
+            assert isinstance(refusal, InputError), (
+                f"{name}={value!r} raises {type(refusal).__name__} ({refusal}), not InputError"
+            )
+            assert name in str(refusal), f"{name}={value!r}: {str(refusal)!r} does not say {name}"
+
+
+def _refusal(make: PolicyFactory, case: Case, arguments: dict[str, object]) -> Exception | None:
+    """Return the error that these arguments raise; None if they are accepted."""
+    try:
+        make(case.actions, **arguments)
+    except Exception as error:
+        return error
+    return None
+
+
+def never_fails_midway(make: PolicyFactory, case: Case) -> None:
+    """Where no evaluations can tell the bias, a policy says so at the start, or plays on.
+
+    If it plays, it ends as always, and its interval for the bias stays unbounded. Here the group
+    is also a feature, so that value and bias cannot be told apart.
+    """
+    features = np.column_stack([case.actions.features, case.actions.groups])
+    hopeless = Case(
+        case.name, ActionSet(features, case.actions.groups), case.evaluations, case.bias
+    )
+    for horizon in (1, HORIZON, 10**12):
+        try:
+            policy = make(hopeless.actions, horizon)
+        except EvenhandError:
+            continue
+        try:
+            run = _run(policy, hopeless)
+        except EvenhandError as error:
+            raise AssertionError(
+                f"horizon {horizon}: {type(error).__name__} after {policy.spent} evaluations "
+                f"({error}); it was known at the start"
+            ) from error
+        bias = policy.bias()
+        assert bias.level == 0.0 or not np.isfinite([bias.low, bias.high]).any(), (
+            f"horizon {horizon}: the bias cannot be told, but the interval is {bias}"
+        )
+        spent = policy.spent
+        assert spent == horizon or not run.finished or not getattr(policy, "spends_all", True), (
+            f"horizon {horizon}: done after {spent} evaluations"
+        )
+
+
+CHECKS: tuple[Check, ...] = (
+    asking_again_changes_nothing,
+    counts_are_affordable,
+    asks_nothing_only_at_the_end,
+    malformed_feedback_is_refused,
+    whole_numbers_are_counts,
+    what_was_told_is_kept,
+    replay_gives_the_same,
+    runs_are_independent,
+    looking_changes_nothing,
+    recommends_an_option,
+    bias_lies_in_its_interval,
+    bias_intervals_cover,
+    units_do_not_matter,
+    bad_arguments_are_refused,
+    never_fails_midway,
+)
+"""All checks; the name of each says what holds."""
+
+
+def check_policy(
+    make: PolicyFactory,
+    *,
+    checks: tuple[Check, ...] = CHECKS,
+    cases: tuple[Case, ...] = CASES,
+) -> None:
+    """Raise `AssertionError` with the check, the case and the reason, unless a policy keeps all.
+
+    Parameters
+    ----------
+    make
+        A policy class, or a function with the same arguments: actions, horizon, noise_scale,
+        value_bound, seed.
+    checks, cases
+        What to check, and on which problems.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> check_policy(eh.FairPhasedElimination, cases=CASES[:1])
+    """
+    for check in checks:
+        for case in cases:
+            try:
+                check(make, case)
+            except AssertionError as error:
+                raise AssertionError(f"{check.__name__}, {case.name}: {error}") from error

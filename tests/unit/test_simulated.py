@@ -1,0 +1,153 @@
+"""Simulated evaluations: the exact law of n evaluations, drawn at once; the same for every policy.
+
+Statistical tests have fixed seeds. They allow five standard errors, or a p-value of 1e-5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import evenhand as eh
+from evenhand.environments import SimulatedEvaluations
+from evenhand.problem import BiasedLinearBandit
+
+Floats = NDArray[np.float64]
+
+ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1])
+PROBLEM = BiasedLinearBandit(ACTIONS, gamma=[0.5, -0.25], omega=0.125, noise_scale=0.5)
+MEANS = np.array([0.5 + 0.125, -0.25 - 0.125, -0.1 - 0.075 - 0.125])
+N_SEEDS = 20_000
+
+
+def asked(*counts: int) -> eh.Allocation:
+    return eh.Allocation(np.array(counts, dtype=np.int64), 0)
+
+
+def noise_of_batches(batches: list[int], n_seeds: int = N_SEEDS) -> tuple[Floats, Floats]:
+    """Standardised sums, and scatters in units of σ², of batches of option 0; (seeds, batches)."""
+    sums, scatters = np.empty((2, n_seeds, len(batches)))
+    for seed in range(n_seeds):
+        evaluations = SimulatedEvaluations(PROBLEM, seed)
+        for j, n in enumerate(batches):
+            feedback = evaluations.evaluate(asked(n, 0, 0))
+            sums[seed, j] = (feedback.sums[0] - n * MEANS[0]) / (0.5 * np.sqrt(n))
+            scatter = feedback.sums_of_squares[0] - feedback.sums[0] ** 2 / n
+            scatters[seed, j] = scatter / 0.25
+    return sums, scatters
+
+
+def test_batches_have_the_law_of_independent_evaluations() -> None:
+    # ends at 3, 4, 5, 14, 16, 1016: inside, on and across the powers of two
+    batches = [3, 1, 1, 9, 2, 1000]
+    sums, scatters = noise_of_batches(batches)
+    assert np.abs(sums.mean(axis=0)).max() < 5 / np.sqrt(N_SEEDS)
+    covariance = np.cov(sums.T)
+    error = np.where(np.eye(len(batches)) > 0, np.sqrt(2), 1.0) / np.sqrt(N_SEEDS)
+    assert (np.abs(covariance - np.eye(len(batches))) < 5 * error).all()
+    spread = scatters[:, [j for j, n in enumerate(batches) if n > 1]]
+    together = np.corrcoef(np.hstack([sums, spread]).T)
+    np.fill_diagonal(together, 0.0)
+    assert np.abs(together).max() < 5 / np.sqrt(N_SEEDS)
+    for j, n in enumerate(batches):
+        assert stats.kstest(sums[:, j], "norm").pvalue > 1e-5
+        if n == 1:
+            assert np.abs(scatters[:, j]).max() < 1e-12
+        else:
+            assert stats.kstest(scatters[:, j], "chi2", args=(n - 1,)).pvalue > 1e-5
+
+
+def test_a_batch_chosen_by_what_came_before_is_still_fresh_noise() -> None:
+    # The path is fixed in advance at 8 and 16; a policy must not be able to feel it.
+    after_good, after_bad = [], []
+    for seed in range(N_SEEDS):
+        evaluations = SimulatedEvaluations(PROBLEM, seed)
+        first = evaluations.evaluate(asked(5, 0, 0)).sums[0] - 5 * MEANS[0]
+        n = 2 if first > 0 else 9
+        second = evaluations.evaluate(asked(n, 0, 0)).sums[0] - n * MEANS[0]
+        (after_good if first > 0 else after_bad).append(second / (0.5 * np.sqrt(n)))
+    for noise in (after_good, after_bad):
+        assert len(noise) > 9_000
+        assert stats.kstest(noise, "norm").pvalue > 1e-5
+
+
+def test_every_option_has_its_mean_and_noise_of_its_own() -> None:
+    n = 100
+    totals = np.array(
+        [SimulatedEvaluations(PROBLEM, s).evaluate(asked(n, n, n)).sums for s in range(4000)]
+    )
+    error = 0.5 / np.sqrt(n * len(totals))
+    assert np.abs(totals.mean(axis=0) / n - MEANS).max() < 5 * error
+    correlations = np.corrcoef(totals.T)[np.triu_indices(3, 1)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(len(totals))
+
+
+def test_sums_at_powers_of_two_are_the_same_whatever_the_batches() -> None:
+    def total(batches: list[int]) -> float:
+        evaluations = SimulatedEvaluations(PROBLEM, 7)
+        return sum(float(evaluations.evaluate(asked(0, n, 0)).sums[1]) for n in batches)
+
+    whole = total([1024])
+    for batches in ([1] * 1024, [512, 512], [3, 1000, 21], [700, 324], [1023, 1]):
+        assert total(batches) == pytest.approx(whole, rel=1e-11)
+
+
+def test_sums_elsewhere_are_alike_as_far_as_the_path_is_fixed() -> None:
+    # Given the path at 1024 and 2048, W(1536) has a variance of 256 left: of 1536 in all, 5/6 are
+    # common to every policy.
+    pairs = np.empty((2000, 2))
+    for seed in range(len(pairs)):
+        for j, batches in enumerate(([1536], [7, 1500, 29])):
+            evaluations = SimulatedEvaluations(PROBLEM, seed)
+            pairs[seed, j] = sum(evaluations.evaluate(asked(0, n, 0)).sums[1] for n in batches)
+    correlation = np.corrcoef(pairs.T)[0, 1]
+    assert correlation == pytest.approx(5 / 6, abs=5 * (1 - 25 / 36) / np.sqrt(len(pairs)))
+
+
+def test_what_an_option_returns_does_not_depend_on_the_others() -> None:
+    alone, among = SimulatedEvaluations(PROBLEM, 3), SimulatedEvaluations(PROBLEM, 3)
+    for n in (4, 9, 1):
+        one = alone.evaluate(asked(0, n, 0))
+        among.evaluate(asked(n * n, 0, 17))
+        other = among.evaluate(asked(2, n, 0))
+        assert one.sums[1] == other.sums[1]
+        assert one.sums_of_squares[1] == other.sums_of_squares[1]
+
+
+def test_a_trillion_evaluations_are_one_draw() -> None:
+    T = 10**12
+    standard = []
+    for seed in range(400):
+        evaluations = SimulatedEvaluations(PROBLEM, seed)
+        evaluations.evaluate(asked(1, 0, 0))
+        feedback = evaluations.evaluate(asked(T, 0, 0))
+        standard.append((feedback.sums[0] - T * MEANS[0]) / (0.5 * np.sqrt(T)))
+        variance = feedback.sums_of_squares[0] / T - (feedback.sums[0] / T) ** 2
+        assert variance == pytest.approx(0.25, rel=6 * np.sqrt(2 / T))
+        assert not feedback.sums[1:].any()
+        assert not feedback.sums_of_squares[1:].any()
+    assert stats.kstest(standard, "norm").pvalue > 1e-5
+
+
+def test_a_seed_sequence_and_a_generator_will_do() -> None:
+    allocation = asked(3, 1, 4)
+    number, sequence = (
+        SimulatedEvaluations(PROBLEM, seed).evaluate(allocation).sums
+        for seed in (5, np.random.SeedSequence(5))
+    )
+    np.testing.assert_array_equal(number, sequence)
+    rng = np.random.default_rng(5)
+    one, two = (SimulatedEvaluations(PROBLEM, rng).evaluate(allocation).sums for _ in range(2))
+    assert (one != two).all()
+    again = SimulatedEvaluations(PROBLEM, np.random.default_rng(5)).evaluate(allocation).sums
+    np.testing.assert_array_equal(one, again)
+
+
+def test_allocations_of_something_else_are_refused() -> None:
+    evaluations = SimulatedEvaluations(PROBLEM, 0)
+    with pytest.raises(eh.InputError, match="3 options"):
+        evaluations.evaluate(asked(1, 1))
+    with pytest.raises(eh.InputError, match="-2 evaluations of option 1"):
+        evaluations.evaluate(asked(1, -2, 0))
