@@ -311,7 +311,10 @@ class GravesLai:
     def verify(self, tol: float = 1e-6) -> Verification:
         """Recompute value and bound from the problem alone, by dense least squares."""
         reasons = []
-        A, star, gaps = self.problem.actions.points, self.problem.best, self.problem.gaps
+        star, gaps = self.problem.best, self.problem.gaps
+        scales = np.abs(self.problem.actions.points).max(axis=0)
+        scales[scales == 0] = 1.0
+        A = self.problem.actions.points / scales
         V = A[star] - A
         V[:, self.problem.actions.n_features :] = 0.0
         others = np.arange(len(A)) != star
@@ -319,7 +322,7 @@ class GravesLai:
         aside = np.eye(A.shape[1])
         if A[star].any():
             aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
-        H = self.dual @ aside
+        H = (self.dual * scales) @ aside
         load = ((A[others] @ H.T) ** 2).sum(axis=1) / gaps[others]
         if load.max() > 1 + tol:
             reasons.append(f"the dual charges an option {load.max():.9g} times its gap")
@@ -379,11 +382,13 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     True
     """
     _refuse_ties(problem)
-    A, star, sigma = problem.actions.points, problem.best, problem.noise_scale
+    star, sigma = problem.best, problem.noise_scale
     (rivals,) = np.nonzero(problem.gaps > 0)
     if len(rivals) == 0:
         raise InputError("there is one option only: nothing is to be learnt.")
     gaps = problem.gaps[rivals]
+    units = np.ldexp(1.0, np.frexp(np.abs(problem.actions.points).max(axis=0))[1])
+    A = problem.actions.points / units
     V = A[star] - A[rivals]
     V[:, problem.actions.n_features :] = 0.0
     N = _complement(A[star])
@@ -406,13 +411,13 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
             f"{problem.actions.labels[star]!r}: the same means fit parameters for which it is "
             "better. Add options, or leave out features that tell the groups apart."
         )
-    costs, used, H = _joint_design(B @ transform, U @ transform)
+    costs, used, H = _joint_design(B @ transform, U @ transform, tol / 10)
     allocation = np.zeros(len(A))
     allocation[star] = math.inf
     allocation[rivals] = costs / gaps
     bound = float((((U @ transform)[used] * H).sum(axis=1) ** 2).sum())
     limit = GravesLai(
-        problem, float(costs.sum()), allocation, bound, rivals[used], H @ (N @ transform).T
+        problem, float(costs.sum()), allocation, bound, rivals[used], H @ (N @ transform).T / units
     )
     if not limit.gap <= tol:
         raise AccuracyError(
@@ -430,7 +435,7 @@ def _complement(a: Floats) -> Floats:
     return np.asarray(Q[:, 1:])
 
 
-def _joint_design(B: Floats, U: Floats) -> tuple[Floats, Indices, Floats]:
+def _joint_design(B: Floats, U: Floats, tol: float) -> tuple[Floats, Indices, Floats]:
     """Return the least costs λ with uᵀV(λ)⁺u ≤ 1 for all rows u of U; used rows, dual vectors.
 
     Σ b bᵀ is the identity: then Σ λ is between 1 and k for directions of length at most 1. Some
@@ -454,7 +459,7 @@ def _joint_design(B: Floats, U: Floats) -> tuple[Floats, Indices, Floats]:
         proves = float(((U[used[active]] * H).sum(axis=1) ** 2).sum())
         if proves > bound:
             bound, proof, proven = proves, H, used[active]
-        if value <= bound * (1 + 1e-9):
+        if value <= bound * (1 + tol):
             break
         violated = np.setdiff1d(np.flatnonzero(variances > 1 + 1e-8), used)
         worst = violated[np.argsort(-variances[violated], kind="stable")[:n_new]]

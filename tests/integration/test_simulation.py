@@ -1,0 +1,551 @@
+"""Simulations from end to end: what they measure, and that a kill loses and doubles nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import evenhand as eh
+from evenhand.policies.base import Play
+from evenhand.policies.uniform import Uniform
+from evenhand.problem import BiasedLinearBandit
+from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
+from evenhand.simulation import Results, simulate
+from evenhand.simulation.experiment import log_spaced
+from evenhand.simulation.results import OUTCOMES
+
+ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
+# values .5, .75, −.025: gaps .25, 0, .775
+PROBLEM = BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.75], omega=0.25)
+BOTH = ["fair-phased-elimination", "uniform"]
+
+
+class Blocks(eh.Policy):
+    """Plays blocks that are fixed in advance."""
+
+    name = "blocks"
+    blocks: ClassVar[tuple[tuple[int, int, int], ...]] = ((2, 2, 0), (0, 10, 0), (0, 0, 6))
+
+    def play(self) -> Play:
+        for block in self.blocks:
+            yield np.array(block)
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(self.seed % 2)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(0.2, 0.1, 0.3 if self.seed % 2 else 0.21, 0.5)
+
+
+class Trapped(Uniform):
+    """Breaks down on the seeds in `traps`."""
+
+    traps: ClassVar[set[int]] = set()
+    made: ClassVar[list[int]] = []
+
+    def recommend(self) -> eh.Decision:
+        if self.seed in self.traps:
+            raise RuntimeError("trapped")
+        self.made.append(self.seed)
+        return super().recommend()
+
+
+@pytest.fixture(autouse=True)
+def no_traps() -> Iterator[None]:
+    Trapped.traps.clear()
+    Trapped.made.clear()
+    yield
+    Trapped.traps.clear()
+
+
+def assert_same(one: Results, other: Results) -> None:
+    assert len(one.runs) == len(other.runs)
+    for mine, yours in zip(one.runs, other.runs, strict=True):
+        assert (mine.policy, mine.horizon) == (yours.policy, yours.horizon)
+        for name in ("checkpoint", "regret", *OUTCOMES):
+            assert getattr(mine, name).tobytes() == getattr(yours, name).tobytes(), name
+
+
+# ---------------------------------------------------------------- what is measured
+
+
+def test_regret_is_the_value_lost_spread_evenly_over_an_allocation() -> None:
+    results = simulate(PROBLEM, [("blocks", Blocks)], 20, 3, checkpoints=[1, 3, 4, 9, 14, 17])
+    (runs,) = results.runs
+    assert runs.checkpoint.tolist() == [1, 3, 4, 9, 14, 17, 20]
+    step = 2 * 0.25 / 4
+    expected = [step, 3 * step, 0.5, 0.5, 0.5, 0.5 + 3 * 0.775, 0.5 + 6 * 0.775]
+    for curve in runs.regret:
+        np.testing.assert_allclose(curve, expected, rtol=1e-14)
+
+
+def test_recommendations_and_intervals_are_judged_by_the_truth() -> None:
+    outcomes = simulate(PROBLEM, [("blocks", Blocks)], 20, 15).outcomes()
+    assert set(outcomes["option"]) == {0, 1}
+    assert (outcomes["correct"] == (outcomes["option"] == 1)).all()
+    # the true bias, .25, lies in [.1, .3] and not in [.1, .21]
+    assert (outcomes["covered"] == (outcomes["bias_high"] == 0.3)).all()
+    assert (outcomes["regret"] == pytest.approx(0.5 + 6 * 0.775)).all()
+    assert list(outcomes.columns[:4]) == ["policy", "horizon", "replication", "regret"]
+
+
+def test_tables_agree_with_one_another() -> None:
+    results = simulate(PROBLEM, BOTH, [500, 4000], 40, seed=3)
+    summary, curves, frame = results.summary(), results.curves(), results.to_frame()
+    assert list(summary.columns) == [
+        *("policy", "horizon", "mean_regret", "se_regret", "median", "q90", "n")
+    ]
+    assert list(zip(summary["policy"], summary["horizon"], strict=True)) == [
+        (name, T) for name in BOTH for T in (500, 4000)
+    ]
+    assert list(frame.columns) == ["policy", "horizon", "replication", "checkpoint", "regret"]
+    last = frame[frame["checkpoint"] == frame["horizon"]]
+    ends = last.groupby(["policy", "horizon"], sort=False)["regret"]
+    np.testing.assert_allclose(summary["mean_regret"], ends.mean())
+    np.testing.assert_allclose(summary["se_regret"], ends.sem())
+    np.testing.assert_allclose(summary["median"], ends.median())
+    np.testing.assert_allclose(summary["q90"], ends.quantile(0.9))
+    assert summary["n"].tolist() == [40] * 4
+    by_time = frame.groupby(["policy", "horizon", "checkpoint"], sort=False)["regret"]
+    np.testing.assert_allclose(curves["mean_regret"], by_time.mean())
+    np.testing.assert_allclose(curves["se_regret"], by_time.sem())
+
+
+def test_one_run_has_no_standard_error() -> None:
+    results = simulate(PROBLEM, "uniform", 50, 1)
+    assert np.isnan(results.summary()["se_regret"]).all()
+    assert np.isnan(results.curves()["se_regret"]).all()
+
+
+def test_runs_cannot_be_changed() -> None:
+    (runs,) = simulate(PROBLEM, "uniform", 50, 2).runs
+    with pytest.raises(ValueError, match="read-only"):
+        runs.regret[0, 0] = 1.0
+
+
+def test_uniform_loses_what_arithmetic_says() -> None:
+    results = simulate(PROBLEM, "uniform", 3 * 10**5, 4)
+    np.testing.assert_allclose(results.runs[0].final_regret, 10**5 * (0.25 + 0.775))
+
+
+def test_intervals_cover_at_least_as_often_as_they_claim() -> None:
+    sure = ("sure", partial(eh.FairPhasedElimination, delta=0.2))
+    coverage = simulate(PROBLEM, ["uniform", sure], 5000, 2000).coverage()
+    assert coverage["level"].tolist() == pytest.approx([0.95, 0.8])
+    assert (coverage["n"] > 1000).all()
+    assert (coverage["coverage"] >= coverage["level"] - 4 * coverage["se_coverage"]).all()
+
+
+def test_a_run_without_an_estimate_does_not_count_as_covered() -> None:
+    # one evaluation tells nothing about the bias
+    coverage = simulate(PROBLEM, "uniform", 1, 5).coverage()
+    assert coverage["n"].tolist() == [0]
+    assert np.isnan(coverage["coverage"]).all()
+
+
+@pytest.mark.parametrize("T", [1, 2, 9, 10**12])
+def test_any_horizon_is_an_ordinary_run(T: int) -> None:
+    results = simulate(PROBLEM, BOTH, T, 6)
+    for runs in results.runs:
+        assert runs.checkpoint[-1] == T
+        assert (np.diff(runs.regret, axis=1) >= 0).all()
+        assert (runs.final_regret <= 0.775 * T * (1 + 1e-12)).all()
+    if T == 10**12:
+        # the paper's policy has found the best option long before; uniform never stops paying
+        paper, uniform = results.summary()["mean_regret"]
+        assert paper < 1e-3 * uniform
+        assert results.runs[0].correct.all()
+
+
+def test_checkpoints_are_spaced_evenly_on_a_logarithmic_scale() -> None:
+    steps = log_spaced(10**6)
+    assert steps[0] == 1
+    assert steps[-1] == 10**6
+    assert {10**j for j in range(7)} <= set(steps)
+    ratios = np.diff(np.log10([t for t in steps if t >= 100]))
+    assert np.abs(ratios - 0.1).max() < 0.005
+    assert log_spaced(1) == [1]
+
+
+# ---------------------------------------------------------------- randomness
+
+
+def test_the_same_policy_by_two_names_sees_the_same_noise() -> None:
+    twins = {"one": "fair-phased-elimination", "two": eh.FairPhasedElimination}
+    one, two = simulate(PROBLEM, twins, 10**5, 30).runs
+    np.testing.assert_array_equal(one.regret, two.regret)
+    np.testing.assert_array_equal(one.bias, two.bias)
+
+
+def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
+    many = simulate(PROBLEM, "uniform", 100, 30, seed=1).runs[0]
+    few = simulate(PROBLEM, BOTH, [100, 50], 7, seed=1).runs[2]
+    assert (few.policy, few.horizon) == ("uniform", 100)
+    np.testing.assert_array_equal(many.bias[:7], few.bias)
+    assert len(np.unique(many.bias)) == 30
+    other = simulate(PROBLEM, "uniform", 100, 30, seed=2).runs[0]
+    assert not np.isin(other.bias, many.bias).any()
+
+
+def test_estimates_scatter_as_theory_says() -> None:
+    # Two rows and the group: uniform evaluation identifies the bias exactly, var = σ² Σ w²/n.
+    runs = simulate(PROBLEM, "uniform", 30_000, 4000).runs[0]
+    w = np.linalg.solve(ACTIONS.points.T, [0.0, 0.0, 1.0])
+    deviation = np.sqrt((w**2).sum() / 10_000)
+    assert runs.bias.mean() == pytest.approx(0.25, abs=5 * deviation / np.sqrt(4000))
+    assert runs.bias.std() == pytest.approx(deviation, rel=5 / np.sqrt(2 * 4000))
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"replications": 0}, "replications must be a whole number ≥ 1; got 0"),
+        ({"replications": 2.5}, "replications must be a whole number"),
+        ({"horizon": 0}, "horizon must be a whole number ≥ 1; got 0"),
+        ({"horizon": [10, -1]}, "horizon must be a whole number ≥ 1; got -1"),
+        ({"horizon": float("inf")}, "horizon must be a whole number"),
+        ({"horizon": 2**63}, "at most 2\\^62"),
+        ({"horizon": [10, 20, 10]}, "horizon 10 is given 2 times"),
+        ({"horizon": []}, "no horizon"),
+        ({"seed": -1}, "seed must be a whole number ≥ 0"),
+        ({"checkpoints": [0]}, "checkpoints must be a whole number ≥ 1"),
+        ({"piece_size": 0}, "piece_size must be a whole number ≥ 1"),
+        ({"policies": []}, "no policies"),
+        ({"policies": ["uniforn"]}, "Did you mean 'uniform'"),
+        ({"policies": {"mine": "uniforn"}}, "Did you mean 'uniform'"),
+        ({"policies": ["uniform", "uniform"]}, "two policies are called 'uniform'"),
+        ({"policies": [("a", "uniform"), ("a", Uniform)]}, "two policies are called 'a'"),
+        ({"policies": [3]}, "a registered name or a pair"),
+        ({"policies": {"a": 3}}, "'a' must be made by"),
+        ({"policies": {"a": lambda actions, horizon, seed: 3}}, "must return a Policy"),
+        ({"store": "/nowhere/at/all.parquet"}, "there is no folder '/nowhere/at'"),
+    ],
+)
+def test_bad_input_is_refused_in_words(changed: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"policies": BOTH, "horizon": 10, "replications": 2} | changed
+    with pytest.raises(eh.InputError, match=words):
+        simulate(PROBLEM, **given)
+
+
+def test_numbers_may_be_floats_that_are_whole() -> None:
+    assert simulate(PROBLEM, "uniform", 1e3, np.int64(2)).summary()["horizon"].tolist() == [1000]
+
+
+def test_a_policy_that_stops_early_is_an_error() -> None:
+    with pytest.raises(eh.EvenhandError, match="stopped after 20 of 21 evaluations"):
+        simulate(PROBLEM, [("blocks", Blocks)], 21, 1)
+
+
+def test_an_error_of_a_policy_says_where_it_happened() -> None:
+    Trapped.traps.update(seeds_of(4)[2:3])
+    with pytest.raises(RuntimeError, match="trapped") as caught:
+        simulate(PROBLEM, {"mine": Trapped}, 10, 4)
+    assert caught.value.__notes__ == [
+        "in replication 2 of policy 'mine' over 10 evaluations, seed 0"
+    ]
+
+
+def seeds_of(n: int) -> list[int]:
+    """The seeds that the policies of the first n replications get."""
+    traps, made = set(Trapped.traps), len(Trapped.made)
+    Trapped.traps.clear()
+    simulate(PROBLEM, {"mine": Trapped}, 10, n)
+    seeds = Trapped.made[made:]
+    del Trapped.made[made:]
+    Trapped.traps.update(traps)
+    return seeds
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def test_the_file_reads_as_a_table_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    results = simulate(PROBLEM, BOTH, [100, 2000], 5, store=path)
+    assert [p.name for p in tmp_path.iterdir()] == ["runs.parquet"]
+    outcomes = results.outcomes()
+    frame = pd.read_parquet(path)
+    pd.testing.assert_frame_equal(
+        frame[outcomes.columns].sort_values(["policy", "horizon", "replication"], kind="stable"),
+        outcomes.sort_values(["policy", "horizon", "replication"], kind="stable"),
+        check_dtype=False,
+    )
+    long = (
+        pl.read_parquet(path)
+        .select("policy", "horizon", "replication", "checkpoints", "regrets")
+        .explode("checkpoints", "regrets")
+    )
+    np.testing.assert_array_equal(long["regrets"], results.to_frame()["regret"])
+    np.testing.assert_array_equal(long["checkpoints"], results.to_frame()["checkpoint"])
+
+
+def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    first = simulate(PROBLEM, {"mine": Trapped}, 100, 10, store=path)
+    Trapped.made.clear()
+    stamp = path.stat().st_mtime_ns
+    assert_same(simulate(PROBLEM, {"mine": Trapped}, 100, 10, store=path), first)
+    assert Trapped.made == []
+    assert path.stat().st_mtime_ns == stamp
+    # more replications, another horizon and policy: only what is missing is run
+    policies = {"mine": Trapped, "uniform": "uniform"}
+    more = simulate(PROBLEM, policies, [50, 100], 13, store=path)
+    assert len(Trapped.made) == 13 + 3
+    assert_same(more, simulate(PROBLEM, policies, [50, 100], 13))
+    # fewer: the file keeps what it has
+    assert_same(simulate(PROBLEM, {"mine": Trapped}, 100, 10, store=path), first)
+    assert pq.read_metadata(path).num_rows == 4 * 13
+
+
+def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    seeds = seeds_of(12)
+    Trapped.traps.add(seeds[7])
+    options: dict[str, Any] = {"store": path, "piece_size": 2}
+    with pytest.raises(RuntimeError, match="trapped"):
+        simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
+    assert not path.exists()
+    parts = tmp_path / "runs.parquet.parts"
+    assert len(list(parts.glob("*.parquet"))) == 3
+    shutil.copytree(parts, tmp_path / "copy")
+
+    Trapped.traps.clear()
+    Trapped.made.clear()
+    whole = simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
+    assert sorted(Trapped.made) == sorted(seeds[6:])
+    assert not parts.exists()
+    assert_same(whole, simulate(PROBLEM, {"mine": Trapped}, 100, 12))
+
+    # as if killed after the file was written and before its parts were dropped
+    (tmp_path / "copy").rename(parts)
+    (parts / "half.parquet.tmp").write_bytes(b"PAR1 half a file")
+    again = simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
+    assert_same(again, whole)
+    assert pq.read_metadata(path).num_rows == 12
+    assert not parts.exists()
+
+
+def test_runs_of_something_else_are_not_mixed_in(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    run = partial(simulate, replications=3, horizon=100, store=path)
+    run(PROBLEM, {"mine": Uniform})
+    before = path.read_bytes()
+    louder = BiasedLinearBandit(ACTIONS, [0.5, 0.75], 0.25, noise_scale=1.5)
+    fairer = BiasedLinearBandit(ACTIONS, [0.5, 0.75], 0.0)
+    for call, words in (
+        (partial(run, louder, {"mine": Uniform}), "another problem"),
+        (partial(run, fairer, {"mine": Uniform}), "another problem"),
+        (partial(run, PROBLEM, {"mine": Uniform}, seed=4), "another seed .0, not 4."),
+        (partial(run, PROBLEM, {"mine": Uniform}, checkpoints=[5]), "other checkpoints"),
+        (
+            partial(run, PROBLEM, {"mine": partial(Uniform, delta=0.5)}),
+            "another policy by the name",
+        ),
+        (partial(run, PROBLEM, {"mine": "uniform"}), "another policy by the name 'mine'"),
+        (
+            partial(run, PROBLEM, [("mine", lambda a, T, seed: Uniform(a, T, seed=seed))]),
+            "'mine' cannot be recognised again",
+        ),
+    ):
+        with pytest.raises(eh.InputError, match=words):
+            call()
+        assert path.read_bytes() == before
+        assert [p.name for p in tmp_path.iterdir()] == ["runs.parquet"]
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    frame = tmp_path / "frame.parquet"
+    pd.DataFrame({"a": [1]}).to_parquet(frame)
+    text = tmp_path / "notes.txt"
+    text.write_text("not a table")
+    for path in (frame, text):
+        before = path.read_bytes()
+        with pytest.raises(eh.InputError, match="was not written by simulate"):
+            simulate(PROBLEM, "uniform", 10, 2, store=path)
+        assert path.read_bytes() == before
+    with pytest.raises(eh.InputError, match="is a folder"):
+        simulate(PROBLEM, "uniform", 10, 2, store=tmp_path)
+
+
+SWEEP = """
+import os, sys, time
+import evenhand as eh
+from evenhand.policies.uniform import Uniform
+from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation import simulate
+
+store, log = sys.argv[1:3]
+
+class Slow(Uniform):
+    def recommend(self):
+        time.sleep(0.01)
+        with open(log, "a") as file:
+            file.write(f"{os.getpid()} {self.seed} {self.horizon}\\n")
+        return super().recommend()
+
+if __name__ == "__main__":
+    actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
+    problem = BiasedLinearBandit(actions, gamma=[0.5, 0.75], omega=0.25)
+    simulate(problem, {"slow": Slow}, [1000, 10**12], 60, seed=8, store=store, piece_size=3)
+    print("done")
+"""
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition: Any) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "waited a minute"
+        time.sleep(0.005)
+
+
+def rows(paths: list[Path]) -> list[tuple[int, int]]:
+    """Which runs (horizon, replication) some files hold."""
+    tables = [pq.read_table(path, columns=["horizon", "replication"]) for path in paths]
+    return [(row["horizon"], row["replication"]) for table in tables for row in table.to_pylist()]
+
+
+def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
+    script = tmp_path / "sweep.py"
+    script.write_text(textwrap.dedent(SWEEP))
+    (tmp_path / "killed").mkdir()
+    path, log = tmp_path / "killed" / "runs.parquet", tmp_path / "log"
+    parts = path.with_name("runs.parquet.parts")
+    command = [sys.executable, str(script), str(path), str(log)]
+    kept = 0
+    for _ in range(3):
+        sweep = subprocess.Popen(command)
+        wait_until(lambda: len(list(parts.glob("*.parquet"))) >= kept // 3 + 4)  # noqa: B023
+        os.kill(sweep.pid, signal.SIGKILL)
+        assert sweep.wait() == -signal.SIGKILL
+        done = rows(sorted(parts.glob("*.parquet")))
+        assert len(done) == len(set(done))
+        assert len(done) > kept
+        kept = len(done)
+        # workers do not outlive the sweep they work for
+        workers = {int(line.split()[0]) for line in log.read_text().splitlines()}
+        wait_until(lambda: not any(running(pid) for pid in workers))  # noqa: B023
+    assert kept < 120
+    assert not path.exists()
+
+    log.unlink()
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout == "done\n"
+    # nothing that was kept is run again, and nothing else is left out
+    assert len(log.read_text().splitlines()) == 120 - kept
+    assert [p.name for p in path.parent.iterdir()] == ["runs.parquet"]
+
+    whole = tmp_path / "whole.parquet"
+    subprocess.run([sys.executable, str(script), str(whole), str(log)], check=True)
+    assert len(rows([path])) == len(set(rows([path]))) == 120
+    order = [("horizon", "ascending"), ("replication", "ascending")]
+    one, two = (pq.read_table(p).sort_by(order) for p in (path, whole))
+    assert one.equals(two)
+
+
+def test_two_processes_do_not_share_a_file(tmp_path: Path) -> None:
+    script = tmp_path / "sweep.py"
+    script.write_text(textwrap.dedent(SWEEP))
+    path = tmp_path / "runs.parquet"
+    command = [sys.executable, str(script), str(path), str(tmp_path / "log")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sweep:
+        wait_until(lambda: list(tmp_path.glob("runs.parquet.parts/*.parquet")))
+        with pytest.raises(eh.InputError, match="another process is adding runs"):
+            simulate(PROBLEM, "uniform", 10, 2, store=path)
+        assert sweep.wait() == 0
+    assert pq.read_metadata(path).num_rows == 120
+
+
+# ---------------------------------------------------------------- seen by people
+
+
+def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    simulate(PROBLEM, BOTH, 100, 20, progress=True)
+    assert "40/40" in capfd.readouterr().err
+    with ThreadPoolExecutor(2) as threads:
+        simulate(PROBLEM, BOTH, 100, 20, executor=threads)
+    captured = capfd.readouterr()
+    assert captured.err == captured.out == ""
+
+
+def test_the_picture_shows_means_bands_and_limits(tmp_path: Path) -> None:
+    results = simulate(PROBLEM, BOTH, 10**4, 30)
+    path = tmp_path / "regret.svg"
+    figure = results.plot(path, limits={"half": lambda t: t / 2})
+    assert path.read_bytes().startswith(b"<?xml")
+    (axes,) = figure.axes
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    lines = {line.get_label(): line for line in axes.lines}
+    assert list(lines) == [*BOTH, "half"]
+    for runs in results.runs:
+        np.testing.assert_array_equal(lines[runs.policy].get_xdata(), runs.checkpoint)
+        np.testing.assert_allclose(lines[runs.policy].get_ydata(), runs.regret.mean(axis=0))
+    times = np.asarray(lines["half"].get_xdata(), dtype=float)
+    np.testing.assert_allclose(lines["half"].get_ydata(), times / 2)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [*BOTH, "half"]
+
+
+def line_of(name: str, T: int, mean: list[float], error: list[float]) -> RegretLine:
+    times = np.array([1, T // 10, T])
+    return RegretLine(name, T, times, np.array(mean), np.array(error), 25)
+
+
+def test_bands_are_two_standard_errors_and_zeros_are_left_out() -> None:
+    picture = regret_picture([line_of("a", 1000, [0.0, 2.0, 10.0], [0.0, 1.5, 2.0])], {})
+    (curve,) = picture.curves
+    assert curve.times.tolist() == [100.0, 1000.0]
+    assert curve.high.tolist() == [5.0, 14.0]
+    # below zero there is no logarithm: the band is cut off at a hundredth of the mean
+    assert curve.low.tolist() == [0.02, 6.0]
+    assert picture.note == "mean of 25 runs per line; bands: ± 2 standard errors"
+    draw_regret_picture(picture)
+
+
+def test_over_several_horizons_the_ends_make_a_curve() -> None:
+    lines = [
+        line_of(name, T, [1.0, T / 20, T / 10], [0.1, 0.1, 0.5])
+        for T in (10_000, 100, 1000)
+        for name in ("a", "b")
+    ]
+    picture = regret_picture(lines, {"root": lambda t: t**0.5})
+    ends = [curve for curve in picture.curves if curve.ends]
+    assert [curve.name for curve in ends] == ["a", "b"]
+    for curve in ends:
+        assert curve.times.tolist() == [100.0, 1000.0, 10_000.0]
+        assert curve.heights.tolist() == [10.0, 100.0, 1000.0]
+    # only the ends are named; the six ways there are drawn without a name
+    assert sum(curve.name is None for curve in picture.curves) == 6
+    times, values = picture.limits["root"]
+    assert (times[0], times[-1]) == pytest.approx((100.0, 10_000.0))
+    np.testing.assert_allclose(values, times**0.5)
+    draw_regret_picture(picture)
+
+
+def test_no_regret_at_all_still_makes_a_picture() -> None:
+    draw_regret_picture(regret_picture([line_of("a", 100, [0.0] * 3, [0.0] * 3)], {}))

@@ -1,0 +1,615 @@
+"""Fair Phased Elimination against a second transcription of it, and its lemmas on every run.
+
+`detailed_algorithm` is the paper's pseudo-code written down line by line, with SPEC §3 where the
+paper is open. It shares nothing with the policy: sums over options, pseudo-inverses, HiGHS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import evenhand as eh
+from instances import gap_family, gap_parameter, separated, worst_case
+from reference import Floats
+
+GOOD_GROUP, OTHER_GROUP = 10.0, 42.0  # Lemma discard_subopt, in units of ε_{l+1}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Options with true parameters, and all that the lemmas speak of."""
+
+    name: str
+    features: Floats
+    z: Floats
+    gamma: Floats
+    omega: float
+
+    @property
+    def points(self) -> Floats:
+        return np.column_stack([self.features, self.z])
+
+    @property
+    def values(self) -> Floats:
+        return self.features @ self.gamma
+
+    @property
+    def means(self) -> Floats:
+        return self.values + self.z * self.omega
+
+    @property
+    def gaps(self) -> Floats:
+        return self.values.max() - self.values
+
+    @property
+    def best_group(self) -> int:
+        return int(self.z[np.argmax(self.values)])
+
+    @property
+    def delta_neq(self) -> float:
+        return float(self.gaps[self.z != self.best_group].min())
+
+
+def worst_case_pair(d: int, kappa: float, horizon: int, c: float) -> list[Problem]:
+    """Return Problems 1 and 2 of the proof of Theorem 3, with ρ = c(κ/T)^{1/3}."""
+    family, rho = worst_case(d, kappa), c * (kappa / horizon) ** (1 / 3)
+    z = np.array(family.groups, dtype=np.float64)
+    problems = []
+    for number, sign in ((1, 1.0), (2, -1.0)):
+        gamma = np.full(d, -sign * rho / 2)
+        gamma[:2] = (1 + sign * rho) / 2, (1 - sign * rho) / 2
+        name = f"worst case d={d} κ={kappa:g} c={c:g} problem {number}"
+        problems.append(Problem(name, family.features, z, gamma, -sign * rho / 2))
+    return problems
+
+
+def gap_problem(d: int, kappa: float, delta_min: float, delta_neq: float, number: int) -> Problem:
+    """Return Problem i of the gap-dependent lower bound; the bias is chosen to hide the truth."""
+    family = gap_family(d, kappa)
+    sign = -1.0 if number == d // 2 + 1 else 1.0
+    gamma = gap_parameter(d, delta_min, delta_neq, number)
+    return Problem(
+        f"gap family d={d} κ={kappa:g} Δ={delta_min:g}/{delta_neq:g} problem {number}",
+        family.features,
+        np.array(family.groups, dtype=np.float64),
+        gamma,
+        -sign * delta_neq / 2,
+    )
+
+
+def scattered(k: int, d: int, seed: int, omega: float = 0.3) -> Problem:
+    """Return random options with a margin between the groups, values within ±1."""
+    x, z = separated(k, d, 0.2, seed)
+    gamma = np.random.default_rng(seed).standard_normal(d)
+    gamma /= np.abs(x @ gamma).max()
+    return Problem(f"scattered {k}×{d}", x, np.array(z, dtype=np.float64), gamma, omega)
+
+
+def small(name: str, features: list[list[float]], z: list[int], gamma: list[float]) -> Problem:
+    return Problem(name, np.array(features), np.array(z, dtype=np.float64), np.array(gamma), 0.4)
+
+
+# ---------------------------------------------------------------- the transcription
+
+
+@dataclass
+class Explored:
+    """What one step of the transcription is, for comparison with the policy's story."""
+
+    counts: Floats
+    kappa: float | None = None
+    omega: float | None = None
+    removed: tuple[int, ...] = ()
+
+
+def delta_optimal(points: Floats, gaps: Floats) -> tuple[Floats, float]:
+    """Return μ and κ(Δ) by Lemma calcul:kappa: min Σ √Δ |w| with Σ w a = e, and μ = |w|√κ/√Δ."""
+    k, m = points.shape
+    e = np.eye(m)[-1]
+    costs = np.sqrt(np.concatenate([gaps, gaps]))
+    found = linprog(costs, A_eq=np.hstack([points.T, -points.T]), b_eq=e, method="highs-ds")
+    assert found.status == 0, found.message
+    w = found.x[:k] - found.x[k:]
+    support = np.flatnonzero(np.abs(w) > 1e-9 * np.abs(w).max())
+    w = np.zeros(k)
+    w[support] = np.linalg.lstsq(points[support].T, e, rcond=None)[0]
+    kappa = float((np.sqrt(gaps) * np.abs(w)).sum() ** 2)
+    return np.abs(w) * math.sqrt(kappa) / np.sqrt(gaps), kappa
+
+
+def g_optimal(points: Floats) -> Floats:
+    """Return a G-optimal design: 1/r each on independent rows; else the library's own.
+
+    With several optima the paper leaves the choice open, so no second solver could agree.
+    """
+    if np.linalg.matrix_rank(points) == len(points):
+        return np.full(len(points), 1.0 / len(points))
+    return eh.g_optimal_design(points).weights
+
+
+def detailed_algorithm(
+    a: Floats, z: Floats, T: int, delta: float, sigma: float = 1.0, B: float = 1.0
+) -> Generator[tuple[Floats, Explored], Floats, None]:
+    """Algorithm FPE (detailed version); yields counts, receives sums of evaluations."""
+    k, d = len(a), a.shape[1] - 1
+    t, l = 0, 1  # noqa: E741  # the paper's name
+    z_star = {1: 0}
+    X = {(1, s): [x for x in range(k) if z[x] == s] for s in (-1, 1)}
+    Delta = {1: np.full(k, 2.0 * B)}
+    theta: dict[int, Floats] = {}  # the last θ̂ of a group
+    omega: float | None = None  # ω̂ of the phase before
+
+    def empirical_best(options: list[int]) -> int:
+        if int(z[options[0]]) not in theta:  # before any estimate
+            return options[0]
+        correction = 0.0 if omega is None else omega
+        scores = [float(a[x] @ theta[int(z[x])]) - z[x] * correction for x in options]
+        return options[scores.index(max(scores))]
+
+    def all_on(x: int) -> Floats:
+        counts = np.zeros(k)
+        counts[x] = T - t
+        return counts
+
+    while t < T:
+        eps = B * 2.0 ** (2 - l)
+        z_star[l + 1], Delta[l + 1] = z_star[l], Delta[l].copy()
+        for s in (-1, 1):
+            X[l + 1, s] = X[l, s]
+        for s in (-1, 1):
+            if s == -z_star[l]:
+                continue
+            pi = g_optimal(a[X[l, s]])
+            mu = np.zeros(k)
+            for x, weight in zip(X[l, s], pi, strict=True):
+                size = 2 * (d + 1) * weight / (eps / sigma) ** 2
+                mu[x] = math.ceil(size * math.log(k * l * (l + 1) / delta))
+            if t + mu.sum() > T:
+                if t < T:
+                    counts = all_on(empirical_best(X[l, s]))
+                    yield counts, Explored(counts)
+                return
+            step = Explored(mu)
+            y = yield mu, step
+            V = sum(mu[x] * np.outer(a[x], a[x]) for x in X[l, s])
+            theta[s] = np.linalg.pinv(V, rcond=1e-12, hermitian=True) @ sum(
+                y[x] * a[x] for x in X[l, s]
+            )
+            X[l + 1, s] = [
+                x
+                for x in X[l, s]
+                if max(float((a[other] - a[x]) @ theta[s]) for other in X[l, s]) <= 3 * eps
+            ]
+            step.removed = tuple(x for x in X[l, s] if x not in X[l + 1, s])
+            t += int(mu.sum())
+        if z_star[l] == 0:
+            mu_hat, kappa = delta_optimal(a, Delta[l])
+            both = sorted(X[l + 1, -1] + X[l + 1, 1])
+            # the price of information grows by σ²; the paper has σ = 1
+            if eps <= (kappa * sigma**2 * math.log(T) / T) ** (1 / 3):
+                if t < T:
+                    counts = all_on(empirical_best(both))
+                    yield counts, Explored(counts, kappa)
+                return
+            mu = np.array([
+                math.ceil(2 * mass / (eps / sigma) ** 2 * math.log(l * (l + 1) / delta))
+                for mass in mu_hat
+            ])  # fmt: skip
+            if t + mu.sum() > T:
+                if t < T:
+                    counts = all_on(empirical_best(both))
+                    yield counts, Explored(counts, kappa)
+                return
+            step = Explored(mu.astype(np.float64), kappa)
+            y = yield step.counts, step
+            V = sum(mu[x] * np.outer(a[x], a[x]) for x in range(k))
+            full = np.linalg.pinv(V, rcond=1e-12, hermitian=True)
+            omega = step.omega = float((full @ sum(y[x] * a[x] for x in range(k)))[-1])
+            m = {x: float(a[x] @ theta[int(z[x])]) - z[x] * omega for x in both}
+            for x in both:
+                Delta[l + 1][x] = min(max(m.values()) - m[x] + 4 * eps, 2 * B)
+            for s in (-1, 1):
+                mine = max(m[x] for x in X[l + 1, s])
+                theirs = max(m[x] for x in X[l + 1, -s])
+                if mine - 2 * eps >= theirs + 2 * eps:
+                    z_star[l + 1] = s
+            t += int(mu.sum())
+        l += 1  # noqa: E741
+
+
+# ---------------------------------------------------------------- running the policy
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    policy: eh.FairPhasedElimination
+    told: list[tuple[Floats, Floats]]  # counts and sums of every step
+    pulls: Floats
+
+
+@cache
+def action_set(problem: Problem) -> eh.ActionSet:
+    return eh.ActionSet(problem.features, problem.z.astype(int))
+
+
+def play(
+    problem: Problem,
+    horizon: int,
+    rng: np.random.Generator,
+    *,
+    delta: float | None = None,
+    sigma: float = 1.0,
+    bound: float = 1.0,
+    on_ask: Callable[[Floats], None] = lambda counts: None,
+) -> Run:
+    """Run the policy on a problem; ``on_ask`` sees each allocation."""
+    policy = eh.FairPhasedElimination(
+        action_set(problem), horizon, delta=delta, noise_scale=sigma, value_bound=bound
+    )
+    told, means = [], problem.means
+    while (allocation := policy.ask()).total:
+        n = allocation.counts.astype(np.float64)
+        on_ask(n)
+        sums = n * means + sigma * np.sqrt(n) * rng.standard_normal(len(n))
+        squares = sums**2 / np.maximum(n, 1.0) + sigma**2 * np.maximum(n - 1.0, 0.0)
+        policy.tell(eh.Feedback(allocation.counts, sums, squares))
+        told.append((n, sums))
+    return Run(policy, told, np.sum([n for n, _ in told], axis=0))
+
+
+def regret(problem: Problem, run: Run) -> float:
+    return float(run.pulls @ problem.gaps)
+
+
+# ---------------------------------------------------------------- the same, step by step
+
+SMALL_SETS = [
+    small("one option in each group", [[1.0], [0.5]], [1, -1], [0.5]),
+    small("one against two", [[1.0, 0.5], [-0.5, 1.0], [1.0, -1.0]], [-1, 1, 1], [0.4, 0.1]),
+    small(
+        "a group of rank one",
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-0.5, 0.5, 1.0], [-1.0, -1.0, 0.25]],
+        [1, -1, -1, -1],
+        [0.5, -0.25, 0.25],
+    ),
+    small("k below m", [[4.0, 0, 4.0, 0], [-2.0, 0, -2.0, 0]], [1, -1], [0.125, 0.0, 0.0, 0.0]),
+]
+
+COMPARED: list[tuple[Problem, int]] = [
+    *((p, T) for T in (10**3, 10**6, 10**9) for p in worst_case_pair(2, 1.0, T, 3.0)),
+    *((p, T) for T in (10**2, 10**7) for p in worst_case_pair(3, 16.0, T, 1.0)),
+    *((p, T) for T in (10**6, 10**12) for p in worst_case_pair(5, 4.0, T, 3.0)),
+    *((gap_problem(4, 2.0, 0.1, 0.1, i), 10**6) for i in (1, 2, 3)),
+    *((gap_problem(7, 4.0, 0.25, 0.5, i), 10**7) for i in (1, 3, 4)),
+    *((p, T) for p in SMALL_SETS for T in (1, 7, 50, 10**4, 10**8)),
+    *((scattered(k, d, seed), 10**6) for k, d, seed in ((8, 2, 1), (12, 3, 2), (25, 4, 3))),
+    (scattered(15, 2, 4, omega=-2.0), 10**9),
+]
+
+
+@pytest.mark.parametrize(
+    ("problem", "horizon"), COMPARED, ids=[f"{p.name}, T={T:g}" for p, T in COMPARED]
+)
+def test_policy_and_transcription_agree_in_every_step(problem: Problem, horizon: int) -> None:
+    """Told the same, both ask the same counts to the last, remove the same, estimate the same."""
+    for seed, (delta, sigma, bound) in enumerate(
+        [(None, 1.0, 1.0), (0.2, 1.0, 1.0), (0.05, 0.5, 2.0), (None, 3.0, 1.5)]
+    ):
+        run = play(
+            problem, horizon, np.random.default_rng(seed), delta=delta, sigma=sigma, bound=bound
+        )
+        failure = 1.0 / horizon if delta is None else delta
+        paper = detailed_algorithm(problem.points, problem.z, horizon, failure, sigma, bound)
+        steps = []
+        counts, step = next(paper)
+        for i, (asked, sums) in enumerate(run.told):
+            np.testing.assert_array_equal(asked, counts, err_msg=f"step {i} of seed {seed}")
+            steps.append(step)
+            following = next_or_none(paper, sums)
+            if following is None:
+                assert i == len(run.told) - 1, f"the paper is done after step {i}"
+                break
+            counts, step = following
+        else:
+            pytest.fail(f"the policy is done, the paper wants {counts}")
+        story = [record for record in run.policy.history if record.counts.any()]
+        for record, step in zip(story, steps, strict=True):
+            assert record.eliminated == step.removed
+            assert (record.kappa is None) == (step.kappa is None)
+            if step.kappa is not None:
+                assert record.kappa == pytest.approx(step.kappa, rel=1e-6)
+            if step.omega is not None:
+                assert record.bias is not None
+                assert record.bias.value == pytest.approx(step.omega, rel=1e-7, abs=1e-9)
+
+
+def next_or_none(
+    paper: Generator[tuple[Floats, Explored], Floats, None], sums: Floats
+) -> tuple[Floats, Explored] | None:
+    try:
+        return paper.send(sums)
+    except StopIteration:
+        return None
+
+
+# ---------------------------------------------------------------- the lemmas, on every run
+
+
+@cache
+def kappa_floored(problem: Problem, floor: float) -> float:
+    """κ(Δ ∨ ε), by HiGHS."""
+    return delta_optimal(problem.points, np.maximum(problem.gaps, floor))[1]
+
+
+def fit(points: Floats, counts: Floats, sums: Floats) -> Floats:
+    used = counts > 0
+    root = np.sqrt(counts[used])
+    return np.linalg.lstsq(points[used] * root[:, None], sums[used] / root, rcond=1e-12)[0]
+
+
+@dataclass
+class Study:
+    """What many runs came to; the lemmas themselves are asserted run by run."""
+
+    runs: int = 0
+    failures: int = 0  # of the good event
+    missed: int = 0  # runs with an interval of the bias that does not hold it, in any phase
+    removed: int = 0  # options eliminated on the good event
+    settled: int = 0  # runs that found the best group on the good event
+    recovered: int = 0  # runs that ended in a recovery phase
+
+
+def examine(problem: Problem, run: Run, delta: float, study: Study) -> None:
+    """Assert every lemma on one run, as far as its good event lasts; count the rest."""
+    points, z, gaps = problem.points, problem.z, problem.gaps
+    k, m = points.shape
+    d = m - 1
+    best, z_best = int(np.argmin(gaps)), problem.best_group
+    estimates = np.full(k, np.nan)
+    active = {-1: z == -1, 1: z == 1}
+    upper = np.full(k, 2.0)  # Δ̂
+    good, covered, group = True, True, 0
+    history = run.policy.history
+    names = dict(zip(run.policy.actions.group_names or (), (-1, 1), strict=True))
+    for record, (counts, sums) in zip(history, run.told, strict=True):
+        l, eps = record.phase, record.precision  # noqa: E741  # the paper's name
+        assert eps == 2.0 ** (2 - l)
+        if record.step == "evaluate group":
+            s = names[record.group or ""]
+            assert s != -group, "the group that lost is evaluated no more"
+            assert not counts[~active[s]].any()
+            # Lemma time, first claim: on every event
+            size = 2 * (d + 1) / eps**2 * math.log(k * l * (l + 1) / delta)
+            assert counts.sum() <= size + (d + 1) * (d + 2) / 2
+            estimates[active[s]] = points[active[s]] @ fit(points, counts, sums)
+            errors = np.abs(estimates - problem.means)[active[s]]
+            good = good and bool((errors < eps).all())
+            before = active[s].sum()
+            active[s] = active[s].copy()
+            active[s][list(record.eliminated)] = False
+            if good:
+                study.removed += int(before - active[s].sum())
+                if s == z_best:  # Lemmas E and discard_subopt
+                    assert active[s][best], f"the best option is gone in phase {l}"
+                    assert (gaps[active[s]] < GOOD_GROUP * eps / 2).all()
+                else:
+                    assert (gaps[active[s]] < OTHER_GROUP * eps / 2).all()
+        elif record.step == "estimate bias":
+            assert record.bias is not None
+            assert record.kappa is not None
+            omega = float(fit(points, counts, sums)[-1])
+            assert omega == pytest.approx(record.bias.value, abs=1e-9 + 1e-7 * abs(omega))
+            covered = covered and record.bias.covers(problem.omega)
+            if good:
+                examine_price(problem, l, eps, counts, upper, record.kappa, delta)
+            good = good and abs(omega - problem.omega) < eps
+            both = active[-1] | active[1]
+            values = estimates - z * omega
+            upper[both] = np.minimum(values[both].max() - values[both] + 4 * eps, 2.0)
+            lead = {s: values[active[s]].max() - values[active[-s]].max() for s in (-1, 1)}
+            group = next((s for s in (-1, 1) if lead[s] >= 4 * eps), 0)
+            said = [s for name, s in names.items() if record.verdict.endswith(f"group {name}")]
+            assert said == ([group] if group else [])
+            if good:
+                assert group != -z_best, "the best group is gone"  # Lemma E
+                if eps <= problem.delta_neq / 8:
+                    assert group == z_best  # Lemma discard_z
+                study.settled += group == z_best
+        else:
+            candidates = active[names[record.group]] if record.group else active[-1] | active[1]
+            assert (counts > 0).sum() == 1
+            assert candidates[np.argmax(counts)]
+            study.recovered += record.step == "recovery"
+    study.runs += 1
+    study.failures += not good
+    study.missed += not covered
+
+
+def examine_price(
+    problem: Problem, l: int, eps: float, counts: Floats, upper: Floats, kappa: float, delta: float  # noqa: E741
+) -> None:  # fmt: skip
+    """Assert Lemma time, second claim, and Lemma kappa-l, both on the good event."""
+    d = problem.features.shape[1]
+    assert (problem.gaps <= upper + 1e-12).all()
+    assert upper.min() >= eps
+    price = 2 * kappa / eps**2 * math.log(l * (l + 1) / delta) + 2 * (d + 1)
+    assert counts @ problem.gaps <= counts @ upper <= price * (1 + 1e-9)
+    assert kappa >= kappa_floored(problem, eps) * (1 - 1e-6)
+    for tau in (eps / 16, eps, 4 * eps):
+        assert kappa <= 513 * (1 + eps / tau) * kappa_floored(problem, tau)
+
+
+def study_runs(problem: Problem, horizon: int, delta: float, runs: int) -> Study:
+    study, rng = Study(), np.random.default_rng([runs, horizon])
+    for _ in range(runs):
+        examine(problem, play(problem, horizon, rng, delta=delta), delta, study)
+    return study
+
+
+STUDIED = [
+    (worst_case_pair(2, 1.0, 10**4, 12.0)[0], 10**6),
+    (worst_case_pair(3, 4.0, 10**4, 9.0)[1], 10**6),
+    (gap_problem(4, 2.0, 0.25, 0.5, 2), 10**6),
+    (gap_problem(6, 4.0, 0.125, 0.25, 4), 10**7),
+    (scattered(12, 3, 2), 10**6),
+]
+
+
+@pytest.mark.parametrize(("problem", "horizon"), STUDIED, ids=[p.name for p, _ in STUDIED])
+def test_lemmas_hold_on_every_run_of_the_good_event(problem: Problem, horizon: int) -> None:
+    """Lemmas time, E, discard_subopt, discard_z and kappa-l, 500 runs each, δ = 0.2.
+
+    A large δ makes phases short and estimates wild, so that the lemmas are tried.
+    """
+    study = study_runs(problem, horizon, delta=0.2, runs=500)
+    assert study.settled >= study.runs - study.failures - study.recovered
+    assert study.settled > 0.5 * study.runs
+    assert study.removed > 0
+
+
+@cache
+def many_runs(delta: float) -> Study:
+    return study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, 10_000)
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.2])
+def test_lemma_proba_f(delta: float) -> None:
+    """P(F) ≤ 2δ over 10⁴ runs, up to four standard errors; and F does happen."""
+    study = many_runs(delta)
+    bound = 2 * delta
+    share = study.failures / study.runs
+    assert 0 < share <= bound + 4 * math.sqrt(bound * (1 - bound) / study.runs)
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.2])
+def test_bias_intervals_of_all_phases_hold_together(delta: float) -> None:
+    """All intervals of a run hold ω with probability ≥ 1 − δ, over 10⁴ runs, four errors."""
+    study = many_runs(delta)
+    share = study.missed / study.runs
+    assert 0 < share <= delta + 4 * math.sqrt(delta * (1 - delta) / study.runs)
+
+
+# ---------------------------------------------------------------- measured regret
+
+
+@pytest.mark.parametrize(
+    ("d", "kappa", "c", "measured", "runs"),
+    [(2, 1.0, 1.0, 31544.0, 20), (2, 1.0, 3.0, 41544.0, 20), (5, 4.0, 3.0, 46455.0, 150)],
+)
+def test_worst_case_regret_as_measured(
+    d: int, kappa: float, c: float, measured: float, runs: int
+) -> None:
+    """SPEC §6, T = 10⁶, mean over both problems: within four standard errors and rounding.
+
+    For d = 2 all runs go the same way, so the regret is one number.
+    """
+    means, variances = [], []
+    for problem in worst_case_pair(d, kappa, 10**6, c):
+        rng = np.random.default_rng(d)
+        regrets = [regret(problem, play(problem, 10**6, rng)) for _ in range(runs)]
+        means.append(np.mean(regrets))
+        variances.append(np.var(regrets, ddof=1) / runs)
+    error = math.sqrt(sum(variances)) / 2
+    assert abs(np.mean(means) - measured) <= 4 * error + 1.0
+
+
+# ---------------------------------------------------------------- ends of the range
+
+
+@pytest.mark.parametrize("exponent", range(13))
+def test_horizons_from_one_to_a_million_millions(exponent: int) -> None:
+    """Every evaluation is spent, in at most 1 ∨ log₄ T phases that were completed."""
+    horizon = 10**exponent
+    for problem in (*worst_case_pair(2, 4.0, max(horizon, 10**3), 1.0), SMALL_SETS[0]):
+        for T in {horizon, horizon + 1, 3 * horizon}:
+            run = play(problem, T, np.random.default_rng(T))
+            assert run.policy.finished
+            assert int(run.pulls.sum()) == run.policy.spent == T
+            complete = [h.phase for h in run.policy.history if h.step == "estimate bias"]
+            assert len(complete) <= max(1.0, math.log(T, 4))
+
+
+@pytest.mark.parametrize("delta", [0.0, -0.1, 1.5, np.nan, np.inf, -np.inf])
+def test_delta_is_a_probability(delta: float) -> None:
+    with pytest.raises(eh.InputError, match="delta"):
+        eh.FairPhasedElimination(action_set(SMALL_SETS[0]), 100, delta=delta)
+
+
+def test_delta_is_one_over_the_horizon_unless_given() -> None:
+    """First phase by hand: ε = 2, d = 1, k = 2; 2·2/4·log(2·2/δ) evaluations, δ = 1/100."""
+    policy = eh.FairPhasedElimination(action_set(SMALL_SETS[0]), 100)
+    assert policy.ask().counts.tolist() == [0, math.ceil(math.log(400))]
+    policy = eh.FairPhasedElimination(action_set(SMALL_SETS[0]), 100, delta=1.0)
+    assert policy.ask().counts.tolist() == [0, math.ceil(math.log(4))]
+
+
+def test_a_budget_below_the_first_phase_goes_to_the_first_option_of_group_minus_one() -> None:
+    actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.0, 0.5]], ["yes", "no", "no"])
+    for horizon in (1, 2, 5):
+        policy = eh.FairPhasedElimination(actions, horizon)
+        assert policy.ask().counts.tolist() == [0, horizon, 0]
+        assert policy.history[0].step == "exploit"
+        assert policy.history[0].group == "no"
+
+
+def test_a_budget_that_ends_in_the_second_group_goes_to_that_group() -> None:
+    """SPEC §3.6: the group whose phase does not fit plays its best, though nothing is resolved."""
+    actions = eh.ActionSet([[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]], [1, 1, -1])
+    policy = eh.FairPhasedElimination(actions, 10, delta=1.0)
+    first = policy.ask()
+    assert first.counts.tolist() == [0, 0, 3]  # ⌈2·3/4·log(3·2)⌉
+    policy.tell(eh.Feedback(first.counts, [0, 0, 30.0], [0, 0, 300.0]))
+    assert policy.ask().counts.tolist() == [2, 2, 0]
+    policy = eh.FairPhasedElimination(actions, 6, delta=1.0)
+    policy.tell(eh.Feedback(first.counts, [0, 0, 30.0], [0, 0, 300.0]))
+    assert policy.ask().counts.tolist() == [3, 0, 0]
+    assert [h.group for h in policy.history] == ["-1", "1"]
+
+
+def test_a_horizon_that_ends_with_a_phase_leaves_no_empty_step() -> None:
+    """The story holds what was evaluated: no step without evaluations."""
+    actions = eh.ActionSet([[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]], [1, 1, -1])
+    policy = eh.FairPhasedElimination(actions, 3, delta=1.0)
+    policy.tell(eh.Feedback([0, 0, 3], [0, 0, 3.0], [0, 0, 3.0]))
+    assert policy.finished
+    assert policy.spent == 3
+    assert all(h.counts.sum() > 0 for h in policy.history)
+
+
+def test_noise_and_bound_change_sample_sizes_as_their_square_ratio() -> None:
+    """SPEC §1: ε_l = B·2^{2−l}, so the sizes are the paper's times (σ/B)²."""
+    problem = worst_case_pair(2, 4.0, 10**6, 1.0)[0]
+    sizes = {}
+    for sigma, bound in ((64.0, 1.0), (128.0, 1.0), (128.0, 2.0), (256.0, 4.0)):
+        policy = eh.FairPhasedElimination(
+            action_set(problem), 10**9, noise_scale=sigma, value_bound=bound, delta=0.01
+        )
+        sizes[sigma, bound] = policy.ask().total
+    assert sizes[128.0, 2.0] == sizes[64.0, 1.0] == sizes[256.0, 4.0]
+    assert sizes[128.0, 1.0] == pytest.approx(4 * sizes[64.0, 1.0], abs=8)
+
+
+def test_ties_are_kept_and_end_with_the_first() -> None:
+    """Equal options are never told apart by anything but noise; in a group the first is played."""
+    actions = eh.ActionSet([[1.0], [1.0], [1.0], [0.5]], [-1, -1, 1, 1])
+    policy = eh.FairPhasedElimination(actions, 10**5)
+    while (counts := policy.ask().counts).any():  # without noise: value 0.5·x, bias 0.2
+        means = np.array([0.3, 0.3, 0.7, 0.45])
+        policy.tell(eh.Feedback(counts, counts * means, counts * means**2 * (1 + 1e-12)))
+    gone = {x for h in policy.history for x in h.eliminated}
+    assert gone <= {3}
+    assert policy.recommend().option == 0
+    assert policy.bias().value == pytest.approx(0.2)
+
+
+def test_groups_are_needed() -> None:
+    actions = eh.ActionSet([[1.0], [2.0], [3.0]], attributes=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    with pytest.raises(eh.InputError, match="two groups"):
+        eh.FairPhasedElimination(actions, 100)
