@@ -31,13 +31,15 @@ def least_squares_estimator(points: Floats, counts: NDArray[np.int64], targets: 
         (n, m) directions of the parameter.
     """
     (used,) = np.nonzero(counts)
+    estimator = np.zeros((len(targets), len(points)))
+    if len(used) == 0:
+        return estimator
     root = np.sqrt(counts[used].astype(np.float64))
     rows = points[used]
     scales = np.abs(rows).max(axis=0)
     scales[scales == 0.0] = 1.0
     weighted = rows / scales * root[:, None]
     solution, *_ = np.linalg.lstsq(weighted.T, (targets / scales).T, rcond=1e-13)
-    estimator = np.zeros((len(targets), len(points)))
     estimator[:, used] = solution.T * root
     return estimator
 

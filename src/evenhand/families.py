@@ -73,7 +73,7 @@ def worst_case(
     if not (math.isfinite(c) and c > 0):
         raise InputError(f"c must be a finite number > 0; got {c}.")
     rho = c * (kappa / horizon) ** (1 / 3)
-    if rho > 0.5:
+    if rho > 0.5 * (1 + 1e-12):
         needed = math.ceil(kappa * (2 * c) ** 3)
         raise InputError(
             f"the gap ρ = c(κ/T)^(1/3) of the worst-case pair is {rho:.4g} for c = {c:g}, "

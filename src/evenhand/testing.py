@@ -501,7 +501,7 @@ def units_do_not_matter(make: PolicyFactory, case: Case) -> None:
 
 
 def bad_arguments_are_refused(make: PolicyFactory, case: Case) -> None:
-    """A horizon that is no whole number ≥ 1, or a scale that is not positive, is an `InputError`."""
+    """A horizon that is no whole number ≥ 1, or a scale not above 0, raises `InputError`."""
     nonsense: dict[str, tuple[object, ...]] = {
         "horizon": (0, -1, 2.5, np.nan, np.inf, True, "many", None),
         "noise_scale": (0.0, -1.0, np.nan, np.inf, "loud"),
@@ -603,5 +603,6 @@ def check_policy(
         for case in cases:
             try:
                 check(make, case)
-            except AssertionError as error:
-                raise AssertionError(f"{check.__name__}, {case.name}: {error}") from error
+            except Exception as error:
+                kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+                raise AssertionError(f"{check.__name__}, {case.name}: {kind}{error}") from error

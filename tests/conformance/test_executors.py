@@ -14,7 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.problem import BiasedLinearBandit
-from evenhand.simulation import Results, Runs, simulate
+from evenhand.simulation import Results, Runs, executors, simulate
 from evenhand.simulation.executors import pieces_of
 from evenhand.simulation.experiment import Contender, Experiment, Piece
 from evenhand.simulation.results import OUTCOMES
@@ -87,10 +87,10 @@ def reference() -> Results:
                 experiment = Experiment(pickle.loads(pickle.dumps(PROBLEM)), contenders, 5)
                 pieces.append(experiment.run(Piece(c, T, i, i + 1)))
             runs.append(Runs.merged(pieces))
-    return Results(tuple(runs), 5)
+    return Results(PROBLEM, tuple(runs), 5)
 
 
-@pytest.fixture(params=list(EXECUTORS))
+@pytest.fixture(params=list(EXECUTORS), scope="module")
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
     made = EXECUTORS[request.param]()
     yield made
@@ -152,9 +152,12 @@ class WhereAmI(eh.Policy):
         return eh.Estimate(float(id(self.actions)), 0.0, 0.0, 0.5)
 
 
-def test_what_cannot_be_sent_to_processes_is_said_before_any_start() -> None:
+def test_what_cannot_be_sent_to_processes_is_said_before_any_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(executors, "_workers", lambda executor: 2)
     own = [("mine", lambda actions, horizon, seed: eh.policy("uniform", actions, horizon))]
-    with pytest.raises(eh.InputError, match="'mine' cannot be sent.*ThreadPoolExecutor"):
+    with pytest.raises(eh.InputError, match=r"'mine' cannot be sent.*ThreadPoolExecutor"):
         simulate(PROBLEM, own, 100, 40)
     with ThreadPoolExecutor(2) as threads:
         results = simulate(PROBLEM, own, 100, 40, executor=threads)

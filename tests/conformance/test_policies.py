@@ -1,13 +1,20 @@
-"""Every registered policy keeps the contract; a new one is found here by itself."""
+"""Every registered policy keeps the contract; a new one is found here by itself.
+
+Below, policies that break the contract, one way each: the suite must catch them all.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.testing import CASES, CHECKS, Case, Check
+from evenhand.policies.base import Play
+from evenhand.testing import CASES, CHECKS, Case, Check, check_policy
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -15,3 +22,252 @@ from evenhand.testing import CASES, CHECKS, Case, Check
 @pytest.mark.parametrize("name", eh.registered_policies())
 def test_contract(name: str, check: Check, case: Case) -> None:
     check(partial(eh.policy, name), case)
+
+
+class Steady(eh.Policy):
+    """A policy that keeps the contract: it evaluates seven options at a time, drawn at random."""
+
+    name = "steady"
+
+    def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
+        super().__init__(actions, horizon, **scales)
+        self.sums = np.zeros(len(actions))
+        self.counts = np.zeros(len(actions), dtype=np.int64)
+
+    def play(self) -> Play:
+        while self.remaining > 0:
+            drawn = self.rng().integers(len(self.actions), size=min(7, self.remaining))
+            feedback = yield np.bincount(drawn, minlength=len(self.actions)).astype(np.int64)
+            self.take(feedback)
+
+    def take(self, feedback: eh.Feedback) -> None:
+        self.sums = self.sums + feedback.sums
+        self.counts = self.counts + np.asarray(feedback.counts, dtype=np.int64)
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(int(np.argmax(self.sums)))
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
+
+
+class Forgetful(Steady):
+    """Draws anew at every ask."""
+
+    def ask(self) -> eh.Allocation:
+        fresh = np.random.default_rng()
+        counts = fresh.multinomial(
+            min(9, self.remaining), [1 / len(self.actions)] * len(self.actions)
+        )
+        counts.flags.writeable = False
+        self._pending = eh.Allocation(counts, self._round)
+        self._game = self._game or self.play()
+        return self._pending
+
+
+class Scribbled(Steady):
+    """Hands out counts that can be written to."""
+
+    def ask(self) -> eh.Allocation:
+        allocation = super().ask()
+        allocation.counts.flags.writeable = True
+        return allocation
+
+
+class Fractional(Steady):
+    """Asks for whole numbers of the wrong type."""
+
+    def ask(self) -> eh.Allocation:
+        allocation = super().ask()
+        return replace(allocation, counts=allocation.counts.astype(np.float64))
+
+
+class Lavish(Steady):
+    """Spends more than there is."""
+
+    def play(self) -> Play:
+        while self.remaining > 0:
+            self.take((yield self.single(0, 7)))
+
+
+class Lazy(Steady):
+    """Stops at half its horizon, and does not say so."""
+
+    def play(self) -> Play:
+        while self.remaining > self.horizon / 2:
+            self.take((yield self.single(0, 1)))
+
+
+class Pausing(Steady):
+    """Asks for nothing in the middle of a run."""
+
+    def play(self) -> Play:
+        yield self.single(0, 1)
+        yield self.single(0, 0)
+        yield self.single(0, self.remaining)
+
+
+class Trusting(Steady):
+    """Takes whatever it is told."""
+
+    def tell(self, feedback: eh.Feedback) -> None:
+        good = self.ask().counts
+        zeros = np.zeros(len(good))
+        super().tell(eh.Feedback(good, zeros, zeros))
+
+
+class Hasty(Steady):
+    """Learns from a feedback before it is looked at."""
+
+    def tell(self, feedback: eh.Feedback) -> None:
+        if isinstance(feedback, eh.Feedback) and feedback.sums.shape == self.sums.shape:
+            self.sums = self.sums + np.nan_to_num(feedback.sums) + 1.0
+        super().tell(feedback)
+
+
+class Borrowing(Steady):
+    """Keeps the arrays it was told, and reads them later."""
+
+    def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
+        super().__init__(actions, horizon, **scales)
+        self.told: list[eh.Feedback] = []
+
+    def take(self, feedback: eh.Feedback) -> None:
+        self.told.append(feedback)
+
+    def recommend(self) -> eh.Decision:
+        sums = sum((feedback.sums for feedback in self.told), np.zeros(len(self.actions)))
+        return self.decision(int(np.argmax(np.floor(sums))))
+
+
+class Unrepeatable(Steady):
+    """Takes its randomness from nowhere."""
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng()
+
+
+class Shared(Steady):
+    """Learns for all runs at once."""
+
+    everywhere: ClassVar[dict[int, Any]] = {}
+
+    def take(self, feedback: eh.Feedback) -> None:
+        super().take(feedback)
+        self.everywhere[id(self.actions)] = self.everywhere.get(id(self.actions), 0.0) + self.sums
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(int(np.argmax(self.everywhere.get(id(self.actions), self.sums))))
+
+
+class Nervous(Steady):
+    """Changes when it is looked at."""
+
+    looks = 0
+
+    def recommend(self) -> eh.Decision:
+        self.looks += 1
+        return self.decision(self.looks % len(self.actions))
+
+
+class Watched(Steady):
+    """Plays otherwise when it is looked at."""
+
+    looks = 0
+
+    def play(self) -> Play:
+        while self.remaining > 0:
+            option = (self.looks > self._round) % len(self.actions)
+            self.take((yield self.single(option, min(7, self.remaining))))
+
+    def bias(self) -> eh.Estimate:
+        self.looks += 1
+        return super().bias()
+
+
+class Nameless(Steady):
+    """Calls every option by the same name."""
+
+    def recommend(self) -> eh.Decision:
+        return replace(super().recommend(), label="?")
+
+
+class Outside(Steady):
+    """States an interval beside its estimate."""
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(0.0, 1.0, 2.0, 0.95)
+
+
+class Boastful(Steady):
+    """States an interval far too short."""
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(0.0, -1e-3, 1e-3, 0.95)
+
+
+class Unitary(Steady):
+    """Compares evaluations with a number of no unit."""
+
+    def play(self) -> Play:
+        while self.remaining > 0:
+            option = int(self.sums.max() > 3.0)
+            self.take((yield self.single(option, min(7, self.remaining))))
+
+
+class Credulous(Steady):
+    """Takes any scale."""
+
+    def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
+        super().__init__(actions, horizon)
+
+
+class Surprised(Steady):
+    """Finds out too late that the bias cannot be told."""
+
+    def play(self) -> Play:
+        self.take((yield self.single(0, min(7, self.remaining))))
+        eh.bias_geometry(self.actions)
+        yield from super().play()
+
+
+CAUGHT = {
+    Forgetful: "asking_again_changes_nothing",
+    Scribbled: "asking_again_changes_nothing",
+    Fractional: "counts_are_affordable",
+    Lavish: "counts_are_affordable",
+    Lazy: "asks_nothing_only_at_the_end",
+    Pausing: "asks_nothing_only_at_the_end",
+    Trusting: "malformed_feedback_is_refused",
+    Hasty: "malformed_feedback_is_refused",
+    Borrowing: "what_was_told_is_kept",
+    Unrepeatable: "replay_gives_the_same",
+    Shared: "runs_are_independent",
+    Nervous: "looking_changes_nothing",
+    Watched: "looking_changes_nothing",
+    Nameless: "recommends_an_option",
+    Outside: "bias_lies_in_its_interval",
+    Boastful: "bias_intervals_cover",
+    Unitary: "units_do_not_matter",
+    Credulous: "bad_arguments_are_refused",
+    Surprised: "never_fails_midway",
+}
+
+
+def test_a_policy_of_ones_own_can_pass() -> None:
+    check_policy(Steady, cases=CASES[:2])
+
+
+@pytest.mark.parametrize("broken", CAUGHT, ids=lambda broken: broken.__name__)
+def test_the_suite_catches(broken: type[eh.Policy]) -> None:
+    """Each way to break the contract is found by the check that is about it, with the reason."""
+    (check,) = (check for check in CHECKS if check.__name__ == CAUGHT[broken])
+    with pytest.raises(AssertionError, match=f"^{check.__name__}, .+: .+"):
+        check_policy(broken, checks=(check,))
+
+
+def test_a_policy_may_say_that_it_stops_early() -> None:
+    class Frank(Lazy):
+        spends_all = False
+
+    check_policy(Frank, cases=CASES[:2])

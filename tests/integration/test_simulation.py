@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
+from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.base import Play
 from evenhand.policies.uniform import Uniform
 from evenhand.problem import BiasedLinearBandit
@@ -101,7 +102,7 @@ def test_recommendations_and_intervals_are_judged_by_the_truth() -> None:
     assert (outcomes["correct"] == (outcomes["option"] == 1)).all()
     # the true bias, .25, lies in [.1, .3] and not in [.1, .21]
     assert (outcomes["covered"] == (outcomes["bias_high"] == 0.3)).all()
-    assert (outcomes["regret"] == pytest.approx(0.5 + 6 * 0.775)).all()
+    np.testing.assert_allclose(outcomes["regret"], 0.5 + 6 * 0.775, rtol=1e-14)
     assert list(outcomes.columns[:4]) == ["policy", "horizon", "replication", "regret"]
 
 
@@ -124,7 +125,7 @@ def test_tables_agree_with_one_another() -> None:
     assert summary["n"].tolist() == [40] * 4
     by_time = frame.groupby(["policy", "horizon", "checkpoint"], sort=False)["regret"]
     np.testing.assert_allclose(curves["mean_regret"], by_time.mean())
-    np.testing.assert_allclose(curves["se_regret"], by_time.sem())
+    np.testing.assert_allclose(curves["se_regret"], by_time.sem(), atol=1e-12)
 
 
 def test_one_run_has_no_standard_error() -> None:
@@ -308,7 +309,8 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     assert path.stat().st_mtime_ns == stamp
     # more replications, another horizon and policy: only what is missing is run
     policies = {"mine": Trapped, "uniform": "uniform"}
-    more = simulate(PROBLEM, policies, [50, 100], 13, store=path)
+    with ThreadPoolExecutor(1) as here:
+        more = simulate(PROBLEM, policies, [50, 100], 13, executor=here, store=path)
     assert len(Trapped.made) == 13 + 3
     assert_same(more, simulate(PROBLEM, policies, [50, 100], 13))
     # fewer: the file keeps what it has
@@ -509,6 +511,33 @@ def test_the_picture_shows_means_bands_and_limits(tmp_path: Path) -> None:
     times = np.asarray(lines["half"].get_xdata(), dtype=float)
     np.testing.assert_allclose(lines["half"].get_ydata(), times / 2)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [*BOTH, "half"]
+
+
+def test_the_promises_of_the_paper_are_drawn_where_they_say_anything() -> None:
+    paper = "fair-phased-elimination"
+
+    def limits_in(results: Results) -> set[str]:
+        names = {str(line.get_label()) for line in results.plot().axes[0].lines}
+        return {name for name in names if name.startswith("Theorem")}
+
+    long = simulate(PROBLEM, [paper], [10**8, 10**12], 4)
+    assert limits_in(long) == {"Theorem 1", "Theorem 2"}
+    drawn = {line.get_label(): line for line in long.plot().axes[0].lines}
+    for name, limit in (
+        ("Theorem 1", worst_case_upper(ACTIONS, 1e12)),
+        ("Theorem 2", gap_dependent_upper(PROBLEM, 1e12)),
+    ):
+        assert np.asarray(drawn[name].get_ydata(), dtype=float)[-1] == pytest.approx(limit)
+        assert limit > long.summary()["mean_regret"].iloc[-1]
+    assert len(long.plot(limits=False).axes[0].lines) == len(drawn) - 2
+    # over a thousand evaluations they promise less than the worst option does
+    assert limits_in(simulate(PROBLEM, [paper], 1000, 4)) == set()
+    # and they are about the paper's policy, with values within ±1
+    assert limits_in(simulate(PROBLEM, "uniform", 10**12, 4)) == set()
+    large = BiasedLinearBandit(ACTIONS, gamma=[0.5, 1.5], omega=0.25)
+    assert limits_in(simulate(large, [paper], 10**12, 4)) == set()
+    tied = BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.5], omega=0.25)
+    assert limits_in(simulate(tied, [paper], 10**12, 4)) == {"Theorem 1"}
 
 
 def line_of(name: str, T: int, mean: list[float], error: list[float]) -> RegretLine:

@@ -14,6 +14,7 @@ ask and tell:
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -74,9 +75,18 @@ class Feedback:
     sums_of_squares: Floats
 
     def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
-        object.__setattr__(self, "counts", np.asarray(counts))
-        object.__setattr__(self, "sums", np.asarray(sums, dtype=np.float64))
-        object.__setattr__(self, "sums_of_squares", np.asarray(sums_of_squares, dtype=np.float64))
+        parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
+        for name, values in parts.items():
+            try:
+                array = np.asarray(values)
+            except ValueError as error:
+                raise InputError(f"feedback.{name} must be a vector of numbers.") from error
+            if array.dtype.kind not in "fiu":
+                raise InputError(f"feedback.{name} must be numbers; got dtype {array.dtype}.")
+            if name == "counts" and not (np.isfinite(array) & (array == np.floor(array))).all():
+                raise InputError("feedback.counts must be whole numbers.")
+            kind = np.int64 if name == "counts" else np.float64
+            object.__setattr__(self, name, array.astype(kind))
 
     @property
     def means(self) -> Floats:
@@ -143,10 +153,10 @@ class Policy(ABC):
         value_bound: float = 1.0,
         seed: int = 0,
     ) -> None:
-        if isinstance(horizon, bool) or int(horizon) != horizon or horizon < 1:
+        if not _is_number(horizon) or horizon < 1 or horizon != int(horizon):
             raise InputError(f"horizon must be a whole number ≥ 1; got {horizon!r}.")
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
-            if not (np.isfinite(scale) and scale > 0):
+            if not _is_number(scale) or scale <= 0:
                 raise InputError(f"{label} must be a positive number; got {scale!r}.")
         self.actions = actions
         self.horizon = int(horizon)
@@ -238,8 +248,17 @@ class Policy(ABC):
         self._pending = allocation
 
 
+def _is_number(value: object) -> bool:
+    """Tell whether the value is a finite real number (a bool is not meant as one)."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return False
+    return bool(np.isfinite(float(value)))
+
+
 def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
     """Raise `InputError` unless the feedback is one of exactly this allocation."""
+    if not isinstance(feedback, Feedback):
+        raise InputError(f"tell takes a Feedback; got {type(feedback).__name__}.")
     counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
     k = len(allocation.counts)
     for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
@@ -253,7 +272,8 @@ def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
             f"{counts[x]} evaluations, {allocation.counts[x]} were asked for."
         )
     # one inequality says all: a sum of squares is at least sum²/n; NaN fails it; infinity is left
-    fits = squares * counts >= sums * sums * (1.0 - 1e-9)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = squares * counts >= sums * sums * (1.0 - 1e-9)
     fits &= (squares < np.inf) & ((counts > 0) | (squares == 0.0))
     if not fits.all():
         x = int(np.argmin(fits))

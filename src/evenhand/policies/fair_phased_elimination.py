@@ -27,7 +27,7 @@ from evenhand.actions import ActionSet
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.geometry import delta_optimal_design
+from evenhand.geometry import bias_optimal_design, delta_optimal_design
 from evenhand.policies.base import Counts, Decision, Estimate, Feedback, Floats, Play, Policy
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
@@ -285,7 +285,8 @@ class _Plans:
     """
 
     def __init__(self, actions: ActionSet) -> None:
-        self._actions_points, self._n_features = actions.points, actions.n_features
+        bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
+        self._actions_points = actions.points
         self._g: dict[tuple[bytes, float], _Plan] = {}
         self._weights: dict[bytes, Floats] = {}
         self._delta: dict[tuple[bytes, float], _Plan] = {}

@@ -78,7 +78,7 @@ class RegretPicture:
     curves
         Regret of the policies.
     limits
-        Name → (times, values) of the limits.
+        Name → (times, values) of the limits, where they are finite and positive.
     note
         How many runs it rests on, and what the bands are.
     """
@@ -121,9 +121,11 @@ def regret_picture(
     note = f"mean of {runs} run{'s' if most > 1 else ''}" + (
         " per line; bands: ± 2 standard errors" if fewest > 1 else " per line"
     )
+    if any(shown.any() for shown in drawn.values()):
+        note += "; a limit is for runs that end there"
     return RegretPicture(
         tuple(curves),
-        {name: (span[drawn[name]], heights[name][drawn[name]]) for name in heights},
+        {name: (span[shown], heights[name][shown]) for name, shown in drawn.items() if shown.any()},
         note,
     )
 

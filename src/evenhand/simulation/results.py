@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,10 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evenhand.limits import gap_dependent_upper, worst_case_upper
+from evenhand.policies import FairPhasedElimination
+from evenhand.problem import BiasedLinearBandit
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
+Limit = Callable[[float], float]
 
 OUTCOMES = (
     "replication",
@@ -101,12 +107,15 @@ class Results:
 
     Parameters
     ----------
+    problem
+        What was simulated.
     runs
         One `Runs` per policy and horizon, in the order in which they were asked for.
     seed
         What the randomness came from.
     """
 
+    problem: BiasedLinearBandit
     runs: tuple[Runs, ...]
     seed: int
 
@@ -204,9 +213,9 @@ class Results:
         self,
         path: str | PathLike[str] | None = None,
         *,
-        limits: Mapping[str, Callable[[float], float]] | None = None,
+        limits: bool | Mapping[str, Limit] = True,
     ) -> Figure:
-        """Draw mean regret against evaluations, both on logarithmic scales, with limits if given.
+        """Draw mean regret against evaluations, both on logarithmic scales, and limits.
 
         The bands are two standard errors wide on each side. Over several horizons the regrets at
         the ends are joined, and the way there is drawn thinner.
@@ -216,7 +225,8 @@ class Results:
         path
             File to write (.png, .svg or .pdf), if any.
         limits
-            Bounds to draw: name → function of the horizon.
+            Bounds to draw: name → function of the horizon. True stands for what the paper promises
+            of its policy (Theorems 1 and 2), where that is run and the promise is worth anything.
         """
         # Matplotlib takes longer to load than most simulations to run, and no worker needs it.
         from evenhand.report.bias_figure import save_figure  # noqa: PLC0415
@@ -237,10 +247,35 @@ class Results:
             )
             for runs in self.runs
         ]
-        figure = draw_regret_picture(regret_picture(lines, limits or {}))
+        if isinstance(limits, bool):
+            limits = self._promises() if limits else {}
+        figure = draw_regret_picture(regret_picture(lines, limits))
         if path is not None:
             save_figure(figure, str(path))
         return figure
+
+    def _promises(self) -> dict[str, Limit]:
+        """What Theorems 1 and 2 promise of the registered policy, which has B = 1 and δ = 1/T."""
+        problem = self.problem
+        if (
+            all(runs.policy != FairPhasedElimination.name for runs in self.runs)
+            or problem.actions.group_names is None
+            or np.abs(problem.values).max() > 1.0
+        ):
+            return {}
+        promises: dict[str, Limit] = {
+            "Theorem 1": partial(worst_case_upper, problem.actions, noise_scale=problem.noise_scale)
+        }
+        if len(problem.best_all) == 1:
+            promises["Theorem 2"] = partial(gap_dependent_upper, problem)
+        worst = float(problem.gaps.max())
+        return {name: partial(_below, promise, worst) for name, promise in promises.items()}
+
+
+def _below(limit: Limit, slope: float, T: float) -> float:
+    """A limit where it says something: choosing the worst option all the time costs slope · T."""
+    height = limit(T) if T >= 2.0 else np.inf
+    return height if height < slope * T else np.nan
 
 
 def _standard_error(regret: Floats) -> Floats:

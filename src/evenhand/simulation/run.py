@@ -25,7 +25,7 @@ Policies = str | Iterable[str | tuple[str, str | Factory]] | Mapping[str, str | 
 _LONGEST_HORIZON = 2**62  # counts are 64-bit
 
 
-def simulate(  # noqa: PLR0917, since the names that DESIGN promises come in this order
+def simulate(
     problem: BiasedLinearBandit,
     policies: Policies,
     horizon: int | Sequence[int],
@@ -120,9 +120,8 @@ def simulate(  # noqa: PLR0917, since the names that DESIGN promises come in thi
                 done[runs.policy, runs.horizon].append(runs)
                 advance(len(runs))
     merged = (Runs.merged(done[_key(experiment, piece)]) for piece in wanted)
-    return Results(
-        tuple(runs.take(np.flatnonzero(runs.replication < n)) for runs in merged), experiment.seed
-    )
+    asked = tuple(runs.take(np.flatnonzero(runs.replication < n)) for runs in merged)
+    return Results(problem, asked, experiment.seed)
 
 
 def _key(experiment: Experiment, piece: Piece) -> tuple[str, int]:
