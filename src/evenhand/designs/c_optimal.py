@@ -13,8 +13,6 @@ from evenhand.linalg import Floats, as_points, as_vector
 FREE_EXCESS = 0.01
 """How much more than κ the pulls may cost where options of cost zero would need infinitely many."""
 
-_NEGLIGIBLE = 1e-13  # a row whose share of the direction is smaller is rounding error
-
 
 def c_optimal_design(
     points: ArrayLike, direction: ArrayLike, costs: ArrayLike | None = None
@@ -61,10 +59,8 @@ def _design(
     Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
     so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
     """
-    w = np.abs(lp.weights)
-    share = w * lp.lengths
-    used = share > _NEGLIGIBLE * share.max()
-    rows, w = lp.rows[used], w[used]
+    rows, w = lp.support()
+    w = np.abs(w)
     root_cost = np.ones(len(w)) if s is None else s[rows]
     free = root_cost == 0.0
     free_weight = float(w[free].sum())

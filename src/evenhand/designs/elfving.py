@@ -20,6 +20,7 @@ from evenhand.linalg import (
     Floats,
     Indices,
     RefinedSolver,
+    RowSpace,
     refuse_non_finite,
     row_space,
     sample_rows,
@@ -62,6 +63,12 @@ class ElfvingSolution:
     dual: Floats
     root_bound: float
 
+    def support(self) -> tuple[Indices, Floats]:
+        """Return the rows that contribute more than rounding error, and their weights."""
+        share = np.abs(self.weights) * self.lengths
+        used = share > _ROUNDING * share.max()
+        return self.rows[used], self.weights[used]
+
 
 class ElfvingProgram:
     """The programs of all directions over the same rows and costs.
@@ -72,9 +79,11 @@ class ElfvingProgram:
         (k, m) points.
     s
         (k,) square roots of the costs, or None for unit costs.
+    space
+        The row space of A, if it is known from another program and no cost is zero.
     """
 
-    def __init__(self, A: Floats, s: Floats | None = None) -> None:
+    def __init__(self, A: Floats, s: Floats | None = None, space: RowSpace | None = None) -> None:
         self.A, self.s = A, s
         k, m = A.shape
         sample = sample_rows(k, _POOL_PER_COLUMN * m)
@@ -86,7 +95,7 @@ class ElfvingProgram:
             sample = sample[s[sample] > 0.0]
             self._limits = s.copy()
             self._limits[free] = np.inf  # where u vanishes, rounding is no violation
-        self.space = row_space(A, sample, free)
+        self.space = row_space(A, sample, free) if space is None else space
         self._n_free = self.space.n_leading
         # coordinates modulo the free rows: those on the rest of the basis
         T = np.ascontiguousarray(self.space.transform[:, self._n_free :])

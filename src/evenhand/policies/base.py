@@ -17,8 +17,7 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 
+_LARGEST = np.finfo(np.float64).max
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Play = Generator[Counts, "Feedback", None]
@@ -42,15 +42,16 @@ class Allocation:
         (k,) numbers of evaluations; all zero when the policy is done.
     round
         How many feedbacks the policy had been told when it asked.
+    total
+        Number of evaluations wanted.
     """
 
     counts: Counts
     round: int
+    total: int = field(init=False)
 
-    @cached_property
-    def total(self) -> int:
-        """Number of evaluations wanted."""
-        return int(self.counts.sum())
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", int(self.counts.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,10 @@ class Feedback:
     def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
         parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
         for name, values in parts.items():
+            kind = np.int64 if name == "counts" else np.float64
+            if type(values) is np.ndarray and values.dtype == kind:
+                object.__setattr__(self, name, values)
+                continue
             try:
                 array = np.asarray(values)
             except ValueError as error:
@@ -85,7 +90,6 @@ class Feedback:
                 raise InputError(f"feedback.{name} must be numbers; got dtype {array.dtype}.")
             if name == "counts" and not (np.isfinite(array) & (array == np.floor(array))).all():
                 raise InputError("feedback.counts must be whole numbers.")
-            kind = np.int64 if name == "counts" else np.float64
             object.__setattr__(self, name, array.astype(kind))
 
     @property
@@ -271,10 +275,10 @@ def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
             f"this feedback is not of the allocation that was asked for: option {x} has "
             f"{counts[x]} evaluations, {allocation.counts[x]} were asked for."
         )
-    # one inequality says all: a sum of squares is at least sum²/n; NaN fails it; infinity is left
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = squares * counts >= sums * sums * (1.0 - 1e-9)
-    fits &= (squares < np.inf) & ((counts > 0) | (squares == 0.0))
+    # |sum| ≤ √(n · sum of squares), by Cauchy and Schwarz; NaN fails it, infinity is left
+    with np.errstate(invalid="ignore"):
+        fits = np.abs(sums) <= np.sqrt(squares) * np.sqrt(counts) * (1.0 + 1e-9)
+    fits &= squares <= np.where(counts > 0, _LARGEST, 0.0)
     if not fits.all():
         x = int(np.argmin(fits))
         raise InputError(

@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.designs import g_optimal_design
+from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.geometry import bias_optimal_design, delta_optimal_design
+from evenhand.geometry import bias_optimal_design
 from evenhand.policies.base import Counts, Decision, Estimate, Feedback, Floats, Play, Policy
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
@@ -144,7 +145,7 @@ class FairPhasedElimination(Policy):
                 continue
             # Δ̂-optimal exploration and elimination, unless it is no longer worth its price
             n = 2 * self._sizes(eps, phase * (phase + 1) / self.delta)
-            plan = self._plans.debias(self.actions, gaps, n)
+            plan = self._plans.debias(gaps, n)
             too_dear = eps**3 <= plan.kappa * self.noise_scale**2 * np.log(T) / T
             if too_dear or plan.counts.sum() > self.remaining:
                 yield from self._exploit(phase, eps, self._candidates(), 0, plan.kappa, too_dear)
@@ -162,9 +163,8 @@ class FairPhasedElimination(Policy):
         estimates = plan.estimator @ feedback.means
         self._evaluation[active] = estimates
         keep = estimates.max() - estimates <= 3.0 * eps
-        if not keep.all():
-            self._active[z] = active[keep]
-        dropped = tuple(int(x) for x in active[~keep])
+        self._active[z] = active[keep]
+        dropped = () if keep.all() else tuple(int(x) for x in active[~keep])
         self._record(phase, eps, "evaluate group", z, feedback.counts, eliminated=dropped)
 
     def _compare_groups(
@@ -206,6 +206,8 @@ class FairPhasedElimination(Policy):
         too_dear: bool = False,
     ) -> Play:
         """Play the empirical best of the given options until the horizon."""
+        if self.remaining == 0:
+            return
         best = self._empirical_best(options)
         counts = self.single(best, self.remaining)
         why = "more about the bias is not worth its price" if too_dear else "the budget ends here"
@@ -229,13 +231,15 @@ class FairPhasedElimination(Policy):
     def _empirical_best(self, options: NDArray[np.intp]) -> int:
         """Return the option of largest debiased estimate; without ω̂, of largest evaluation.
 
-        Before there is any estimate it is the first option.
+        The first of those that tie; before there is any estimate, the first of all.
         """
         omega = self._omega.value if self._omega is not None else 0.0
         values = self._evaluation[options] - self._z[options] * omega
-        if np.isnan(values).all():
+        known = values[~np.isnan(values)]
+        if len(known) == 0:
             return int(options[0])
-        return int(options[np.nanargmax(values)])
+        rounding = 1e-12 * np.abs(known).max()
+        return int(options[np.argmax(values >= known.max() - rounding)])
 
     def recommend(self) -> Decision:
         """Return the empirical best of the options still in play."""
@@ -286,7 +290,10 @@ class _Plans:
 
     def __init__(self, actions: ActionSet) -> None:
         bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
-        self._actions_points = actions.points
+        self._points = actions.points
+        self._space = ElfvingProgram(self._points).space
+        self._direction = np.zeros(self._points.shape[1])
+        self._direction[-1] = 1.0
         self._g: dict[tuple[bytes, float], _Plan] = {}
         self._weights: dict[bytes, Floats] = {}
         self._delta: dict[tuple[bytes, float], _Plan] = {}
@@ -300,7 +307,7 @@ class _Plans:
 
     def evaluate(self, active: NDArray[np.intp], n: float) -> _Plan:
         """Plan ⌈n π(x)⌉ evaluations for the G-optimal design π on the active options."""
-        points, key = self._actions_points, active.tobytes()
+        points, key = self._points, active.tobytes()
         if (key, n) not in self._g:
             if key not in self._weights:
                 self._weights[key] = g_optimal_design(points[active]).weights
@@ -310,18 +317,23 @@ class _Plans:
             _keep(self._g, (key, n), _Plan(counts, estimator))
         return self._g[key, n]
 
-    def debias(self, actions: ActionSet, gaps: Floats, n: float) -> _Plan:
-        """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps."""
+    def debias(self, gaps: Floats, n: float) -> _Plan:
+        """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps, all positive.
+
+        Elfving's weights w are the design and the estimator at once: μ_x = |w_x| √κ / √Δ_x, and
+        ω̂ = Σ w_x · mean_x is least squares, since the rows of the design are independent.
+        """
         key = gaps.tobytes()
         if (key, n) not in self._delta:
-            design = delta_optimal_design(actions, gaps)
-            counts = design.counts(precision=n)
-            e = np.zeros((1, self._actions_points.shape[1]))
-            e[0, -1] = 1.0
-            estimator = least_squares_estimator(self._actions_points, counts, e)
-            variance = float((estimator[0] ** 2 / np.maximum(counts, 1)).sum())
-            plan = _Plan(counts, estimator, design.value, np.sqrt(variance))
-            _keep(self._delta, (key, n), plan)
+            roots = np.sqrt(gaps)
+            lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
+            rows, w = lp.support()
+            counts = np.zeros(len(gaps), dtype=np.int64)
+            counts[rows] = np.ceil(n * lp.root * np.abs(w) / roots[rows])
+            estimator = np.zeros((1, len(gaps)))
+            estimator[0, rows] = w
+            deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
+            _keep(self._delta, (key, n), _Plan(counts, estimator, lp.root**2, deviation))
         return self._delta[key, n]
 
 

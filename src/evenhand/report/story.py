@@ -1,4 +1,4 @@
-"""The story of a run of Fair Phased Elimination: what was evaluated and why, and what came of it."""
+"""The story of Fair Phased Elimination: what was evaluated and why, and what came of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from evenhand.policies.fair_phased_elimination import FairPhasedElimination, Pha
 from evenhand.report.inspection import plain_number
 
 _MOST_NAMES = 4  # of options in a cell; policy.history has all
+_PURPOSE = {"estimate bias": "the bias", "recovery": "the rest", "exploit": "the rest"}
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,25 @@ class StoryLine:
     verdict: str
     done: bool
 
+    @property
+    def outcome(self) -> str:
+        """What came of the step, in one sentence."""
+        dropped = f"dropped {self.eliminated}" if self.eliminated else ""
+        bias = f"bias {self.bias}" if self.bias else ""
+        return "; ".join(part for part in (dropped, bias, self.verdict) if part)
+
 
 def story_lines(policy: FairPhasedElimination) -> tuple[StoryLine, ...]:
     """Return what a policy did so far, step by step."""
-    left = {name: 0 for name in policy.actions.group_names or ()}
+    left: dict[str, list[str]] = {name: [] for name in policy.actions.group_names or ()}
     group_of = [(policy.actions.group_names or ())[int(z > 0)] for z in policy.actions.groups]
-    for name in group_of:
-        left[name] += 1
+    for label, name in zip(policy.actions.labels, group_of, strict=True):
+        left[name].append(label)
     lines, evaluations = [], 0
     for step in policy.history:
         evaluations += int(step.counts.sum())
         for x in step.eliminated:
-            left[group_of[x]] -= 1
+            left[group_of[x]].remove(policy.actions.labels[x])
         lines.append(_line(policy, step, left, done=evaluations <= policy.spent))
     return tuple(lines)
 
@@ -76,64 +85,58 @@ def story_table(policy: FairPhasedElimination) -> Table:
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [0.5]], ["home", "away"], ["Ada", "Bo"])
     >>> policy = eh.FairPhasedElimination(actions, horizon=2)
-    >>> policy.tell(eh.Feedback([2, 0], [1.8, 0.0], [1.7, 0.0]))
+    >>> policy.tell(eh.Feedback([0, 2], [0.0, 1.8], [0.0, 1.7]))
     >>> for column in story_table(policy).columns:
     ...     print(column.header, *column.cells, sep=": ")
     Phase: 1
-    To within: 2
-    What for: nothing more can be learned with what is left
-    Evaluations: 2 of Ada
-    Dropped: –
-    Bias: –
+    ±: 2
+    What for: the rest
+    Evaluated: 2 of Bo
     κ(Δ̂): –
-    Verdict: Ada until the end: the budget ends here
+    What came of it: Bo until the end: the budget ends here
     """
     table = Table(
-        title=f"Fair Phased Elimination, {policy.spent:,} of {policy.horizon:,} evaluations",
+        title=f"Fair Phased Elimination: {policy.spent:,} of {policy.horizon:,} evaluations",
         caption=_caption(policy),
         caption_justify="left",
         title_justify="left",
+        box=SIMPLE_HEAD,
     )
-    for header in ("Phase", "To within"):
+    for header in ("Phase", "±"):
         table.add_column(header, justify="right", no_wrap=True)
-    for header in ("What for", "Evaluations", "Dropped"):
+    for header in ("What for", "Evaluated"):
         table.add_column(header)
-    table.add_column("Bias", no_wrap=True)
     table.add_column("κ(Δ̂)", justify="right", no_wrap=True)
-    table.add_column("Verdict")
+    table.add_column("What came of it")
     phase = 0
     for line in story_lines(policy):
-        if line.phase != phase and phase:
-            table.add_section()
+        new = line.phase != phase
+        phase = line.phase
         cells = (
-            str(line.phase) if line.phase != phase else "",
-            f"{line.precision:.3g}" if line.phase != phase else "",
+            str(phase) if new else "",
+            f"{line.precision:.3g}" if new else "",
             line.why,
             line.evaluated,
-            line.eliminated or "–",
-            line.bias or "–",
             line.kappa or "–",
-            line.verdict,
+            line.outcome,
         )
         # Text, not markup: a name may hold brackets
         table.add_row(*(Text(cell) for cell in cells), style="" if line.done else "dim")
-        phase = line.phase
     return table
 
 
 def _line(
-    policy: FairPhasedElimination, step: Phase, left: dict[str, int], done: bool
+    policy: FairPhasedElimination, step: Phase, left: dict[str, list[str]], done: bool
 ) -> StoryLine:
     labels = policy.actions.labels
+    verdict = step.verdict
     if step.step == "evaluate group":
-        n = left[str(step.group)]
-        verdict = f"{n} option{'s' * (n != 1)} left in {step.group}"
-    else:
-        verdict = step.verdict
+        stay = left[str(step.group)]
+        verdict = f"only {stay[0]} is left" if len(stay) == 1 else f"{len(stay)} are left"
     return StoryLine(
         phase=step.phase,
         precision=step.precision,
-        why=_why(step),
+        why=f"compare {step.group}" if step.step == "evaluate group" else _PURPOSE[step.step],
         evaluated=_evaluated(policy, step.counts) + ("" if done else ", to come"),
         eliminated=_listed([labels[x] for x in step.eliminated]),
         bias="" if step.bias is None else _interval(step.bias),
@@ -141,16 +144,6 @@ def _line(
         verdict=verdict,
         done=done,
     )
-
-
-def _why(step: Phase) -> str:
-    if step.step == "evaluate group":
-        return f"compare the options of {step.group}"
-    if step.step == "estimate bias":
-        return "estimate the bias, where that costs least"
-    if step.step == "recovery":
-        return "to know the bias better would cost more than it saves"
-    return "nothing more can be learned with what is left"
 
 
 def _evaluated(policy: FairPhasedElimination, counts: Counts) -> str:
@@ -186,7 +179,7 @@ def _caption(policy: FairPhasedElimination) -> str:
     if not policy.spent:
         return "Nothing has been evaluated yet."
     names = policy.actions.group_names or ("", "")
-    said = f"Recommended: {policy.recommend().label}."
+    said = f"Recommended: {policy.recommend().label}. ± is what a phase wants to know to within."
     if any(step.bias is not None for step in policy.history):
         level = policy.bias().level
         said += (

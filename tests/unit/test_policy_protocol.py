@@ -1,0 +1,225 @@
+"""Ask and tell as `Policy` does them, and policies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.policies import registry
+from evenhand.policies.base import Play
+
+ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
+
+
+class Scripted(eh.Policy):
+    """Asks what it was given, and keeps what it was told."""
+
+    name = "scripted"
+
+    def __init__(
+        self, actions: eh.ActionSet, horizon: int, script: Iterable[list[int]] = (), seed: int = 0
+    ) -> None:
+        super().__init__(actions, horizon, seed=seed)
+        self.script = script
+        self.told: list[eh.Feedback] = []
+
+    def play(self) -> Play:
+        for counts in self.script:
+            feedback = yield np.array(counts, dtype=np.int64)
+            self.told.append(feedback)
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(len(self.told) % 3)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(np.nan, -np.inf, np.inf, 0.9)
+
+
+def feedback(*counts: int) -> eh.Feedback:
+    n = np.array(counts)
+    return eh.Feedback(n, 0.5 * n, 0.3 * n)
+
+
+def test_a_generator_becomes_ask_and_tell() -> None:
+    policy = Scripted(ACTIONS, 6, [[1, 2, 0], [0, 0, 3]])
+    assert policy.ask() is policy.ask()
+    assert policy.ask().counts.tolist() == [1, 2, 0]
+    assert (policy.ask().round, policy.ask().total, policy.spent) == (0, 3, 0)
+    policy.tell(feedback(1, 2, 0))
+    assert (policy.ask().round, policy.spent, policy.remaining) == (1, 3, 3)
+    assert policy.ask().counts.tolist() == [0, 0, 3]
+    assert not policy.finished
+    policy.tell(feedback(0, 0, 3))
+    assert policy.finished
+    assert policy.ask().counts.tolist() == [0, 0, 0]
+    assert [told.counts.tolist() for told in policy.told] == [[1, 2, 0], [0, 0, 3]]
+
+
+def test_telling_without_asking_is_telling_what_would_have_been_asked() -> None:
+    policy = Scripted(ACTIONS, 6, [[1, 2, 0]])
+    policy.tell(feedback(1, 2, 0))
+    assert policy.spent == 3
+
+
+def test_a_policy_that_ends_early_is_finished_with_evaluations_left() -> None:
+    policy = Scripted(ACTIONS, 100, [[1, 0, 0]])
+    policy.tell(feedback(1, 0, 0))
+    assert policy.finished
+    assert policy.remaining == 99
+    with pytest.raises(eh.InputError, match="done"):
+        policy.tell(feedback(0, 0, 0))
+
+
+def test_a_script_without_lines_is_finished_at_once() -> None:
+    assert Scripted(ACTIONS, 5).finished
+
+
+@pytest.mark.parametrize("counts", [[4, 0, 0], [-1, 0, 0], [2, -1, 2]])
+def test_a_policy_cannot_ask_for_what_there_is_not(counts: list[int]) -> None:
+    """A fault of the policy, not of its user."""
+    with pytest.raises(RuntimeError, match="'scripted' asked for"):
+        Scripted(ACTIONS, 3, [counts]).ask()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (feedback(1, 2), r"shape \(3,\); got \(2,\)"),
+        (feedback(1, 1, 0), "option 1 has 1 evaluations, 2 were asked for"),
+        (eh.Feedback([1, 2, 0], [np.nan, 1.0, 0.0], [1.0, 1.0, 0.0]), "option 0.*finite"),
+        (eh.Feedback([1, 2, 0], [0.5, 1.0, 0.1], [1.0, 1.0, 0.1]), "option 2.*0 without eval"),
+        (eh.Feedback([1, 2, 0], [0.5, 2.0, 0.0], [1.0, 1.9, 0.0]), "option 1.*at least sum"),
+        (eh.Feedback([1, 2, 0], [0.5, 2.0, 0.0], [1.0, np.inf, 0.0]), "option 1.*finite"),
+    ],
+)
+def test_the_refusal_says_what_is_wrong_and_where(wrong: eh.Feedback, reason: str) -> None:
+    policy = Scripted(ACTIONS, 6, [[1, 2, 0], [0, 0, 3]])
+    before = policy.ask()
+    with pytest.raises(eh.InputError, match=reason):
+        policy.tell(wrong)
+    assert policy.ask() is before
+    assert (policy.spent, policy.told) == (0, [])
+
+
+def test_sums_of_squares_may_be_as_small_as_rounding_makes_them() -> None:
+    """A thousand equal evaluations of 0.1: sum²/n and the sum of squares differ by rounding."""
+    policy = Scripted(ACTIONS, 1000, [[1000, 0, 0]])
+    values = np.full(1000, 0.1)
+    policy.tell(eh.Feedback([1000, 0, 0], [values.sum(), 0, 0], [(values**2).sum(), 0, 0]))
+    assert policy.spent == 1000
+
+
+def test_an_error_in_a_policy_does_not_look_like_its_end() -> None:
+    """A policy that breaks stays broken: asking again must not say that it is done."""
+
+    class Broken(Scripted):
+        def play(self) -> Play:
+            yield self.single(0, 1)
+            raise ZeroDivisionError
+
+    policy = Broken(ACTIONS, 5)
+    with pytest.raises(ZeroDivisionError):
+        policy.tell(feedback(1, 0, 0))
+    with pytest.raises((RuntimeError, ZeroDivisionError)):
+        policy.tell(feedback(1, 0, 0))
+    with pytest.raises((RuntimeError, ZeroDivisionError)):
+        policy.ask()
+
+
+def test_randomness_depends_on_seed_and_round_only() -> None:
+    one, two = (Scripted(ACTIONS, 6, [[1, 0, 0]], seed=3) for _ in range(2))
+    first = one.rng().random()
+    assert one.rng().random() == first == two.rng().random()
+    one.tell(feedback(1, 0, 0))
+    assert one.rng().random() != first
+    assert Scripted(ACTIONS, 6, seed=4).rng().random() != first
+
+
+def test_a_decision_names_its_option() -> None:
+    assert Scripted(ACTIONS, 6).decision(1) == eh.Decision(1, "Bo")
+
+
+def test_an_estimate_covers_its_ends() -> None:
+    estimate = eh.Estimate(0.0, -1.0, 2.0, 0.95)
+    assert [estimate.covers(x) for x in (-1.1, -1.0, 0.0, 2.0, 2.1)] == [
+        False, True, True, True, False,
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------- by name
+
+
+def test_policies_by_name() -> None:
+    assert {"fair-phased-elimination", "uniform"} <= set(eh.registered_policies())
+    for name in eh.registered_policies():
+        policy = eh.policy(name, ACTIONS, 50, noise_scale=2.0)
+        assert type(policy).name == name
+        assert (policy.horizon, policy.noise_scale) == (50, 2.0)
+
+
+def test_options_reach_the_policy() -> None:
+    policy = eh.policy("fair-phased-elimination", ACTIONS, 50, delta=0.25)
+    assert isinstance(policy, eh.FairPhasedElimination)
+    assert policy.delta == 0.25
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("fair-phase-elimination", "Did you mean 'fair-phased-elimination'"),
+        ("unifrom", "Did you mean 'uniform'"),
+        ("xyz", "no policy 'xyz'. There are: .*fair-phased-elimination.*uniform"),
+    ],
+)
+def test_an_unknown_name_says_what_there_is(given: str, said: str) -> None:
+    with pytest.raises(eh.InputError, match=said):
+        eh.policy(given, ACTIONS, 50)
+
+
+def bring(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    """Pretend that packages with these entry points are installed."""
+    points = [
+        EntryPoint(name.strip("_").replace("_", "-"), value, registry.ENTRY_POINT_GROUP)
+        for name, value in values.items()
+    ]
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [p for p in points if p.group == group]
+    )
+
+
+def test_a_package_brings_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(monkeypatch, scripted=f"{__name__}:Scripted")
+    assert "scripted" in eh.registered_policies()
+    policy = eh.policy("scripted", ACTIONS, 7, script=[[7, 0, 0]])
+    assert type(policy).__name__ == "Scripted"
+    assert policy.ask().total == 7
+    with pytest.raises(eh.InputError, match="Did you mean 'scripted'"):
+        eh.policy("scriptd", ACTIONS, 7)
+
+
+def test_a_name_that_is_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(monkeypatch, uniform="elsewhere:Uniform")
+    with pytest.raises(eh.InputError, match=r"called 'uniform'.*elsewhere:Uniform"):
+        eh.registered_policies()
+
+
+def test_two_packages_with_the_same_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(monkeypatch, mine="one:A", _mine="two:B")
+    with pytest.raises(eh.InputError, match=r"called 'mine'.*two:B"):
+        eh.policy("mine", ACTIONS, 5)
+
+
+def test_an_entry_point_must_be_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(monkeypatch, mine=f"{__name__}:feedback")
+    with pytest.raises(eh.InputError, match="'mine' is not a Policy"):
+        eh.policy("mine", ACTIONS, 5)
+
+
+def test_an_entry_point_that_cannot_be_loaded_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    bring(monkeypatch, mine="no_such_package_here:Policy")
+    with pytest.raises(eh.InputError, match=r"'mine'.*no_such_package_here"):
+        eh.policy("mine", ACTIONS, 5)
