@@ -54,4 +54,4 @@ def gaussian_width(deviation: float, failure: float) -> float:
     >>> round(gaussian_width(1.0, 0.05), 3)
     2.448
     """
-    return deviation * float(np.sqrt(2.0 * np.log(1.0 / failure)))
+    return float(deviation * np.sqrt(2.0 * np.log(1.0 / failure)))

@@ -82,7 +82,7 @@ def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float 
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
     >>> round(eh.minimax_design(actions).value, 4)
-    4.5
+    2.25
     """
     points, direction = actions.points, _direction(actions, attribute)
     try:
@@ -97,7 +97,7 @@ def kappa(actions: ActionSet, gaps: ArrayLike) -> float:
     Examples
     --------
     >>> import evenhand as eh
-    >>> eh.kappa(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), gaps=[0.5, 0.5])
+    >>> round(eh.kappa(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), gaps=[0.5, 0.5]), 9)
     0.5
     """
     return delta_optimal_design(actions, gaps).value

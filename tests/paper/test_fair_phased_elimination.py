@@ -609,3 +609,20 @@ def test_groups_are_needed() -> None:
     actions = eh.ActionSet([[1.0], [2.0], [3.0]], attributes=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     with pytest.raises(eh.InputError, match="two groups"):
         eh.FairPhasedElimination(actions, 100)
+
+
+def test_a_bias_that_can_hardly_be_told_is_given_up_at_once() -> None:
+    """κ_* is about 10²²: the Δ-optimal counts exceed all whole numbers, but are never needed."""
+    actions = eh.ActionSet([[1.0, 0.0], [-1.0 + 1e-11, 0.0], [0.0, 1.0]], [1, -1, -1])
+    problem = Problem("almost confounded", actions.features, actions.groups, np.ones(2) / 2, 0.1)
+    run = play(problem, 10**6, np.random.default_rng(1))
+    assert [h.step for h in run.policy.history] == ["evaluate group"] * 2 + ["recovery"]
+    assert run.policy.spent == 10**6
+
+
+def test_noise_beyond_any_budget_leaves_the_first_option() -> None:
+    """σ/B = 10¹⁸ would take more evaluations than can be counted: the first phase doesn't fit."""
+    policy = eh.FairPhasedElimination(
+        action_set(SMALL_SETS[0]), 10**12, noise_scale=1e9, value_bound=1e-9
+    )
+    assert policy.ask().counts.tolist() == [0, 10**12]

@@ -31,8 +31,8 @@ def cut_support(Y: Floats, w: Floats) -> Floats:
     --------
     >>> circle = np.column_stack([np.cos(np.arange(8)), np.sin(np.arange(8))])
     >>> w = cut_support(circle, np.full(8, 0.125))
-    >>> np.count_nonzero(w) <= 3, np.allclose(circle.T * w @ circle, circle.T @ circle / 8)
-    (True, True)
+    >>> int(np.count_nonzero(w)), np.allclose(circle.T * w @ circle, circle.T @ circle / 8)
+    (3, True)
     """
     n, r = Y.shape
     if n <= r * (r + 1) // 2:

@@ -18,7 +18,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,6 +147,8 @@ class Policy(ABC):
     """
 
     name: ClassVar[str]
+    spends_all: ClassVar[bool] = True
+    """Whether the policy always asks until the horizon is spent."""
 
     def __init__(
         self,
@@ -157,10 +159,10 @@ class Policy(ABC):
         value_bound: float = 1.0,
         seed: int = 0,
     ) -> None:
-        if not _is_number(horizon) or horizon < 1 or horizon != int(horizon):
-            raise InputError(f"horizon must be a whole number ≥ 1; got {horizon!r}.")
+        if not is_number(horizon) or not 1 <= horizon <= 10**18 or horizon != int(horizon):
+            raise InputError(f"horizon must be a whole number from 1 to 10¹⁸; got {horizon!r}.")
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
-            if not _is_number(scale) or scale <= 0:
+            if not is_number(scale) or scale <= 0:
                 raise InputError(f"{label} must be a positive number; got {scale!r}.")
         self.actions = actions
         self.horizon = int(horizon)
@@ -169,6 +171,7 @@ class Policy(ABC):
         self.seed = seed
         self._game: Play | None = None
         self._pending: Allocation | None = None
+        self._failure: Exception | None = None
         self._round = 0
         self._spent = 0
 
@@ -205,12 +208,11 @@ class Policy(ABC):
 
     def ask(self) -> Allocation:
         """Return what to evaluate next; the same until it is told."""
-        if self._pending is None:
-            if self._game is None:
-                self._game = self.play()
-                self._receive(next(self._game, None))
-            else:
-                self._receive(None)
+        if self._failure is not None:
+            raise self._failure
+        if self._game is None:
+            self._game = self.play()
+            self._receive(next(self._game, None))
         assert self._pending is not None
         return self._pending
 
@@ -223,10 +225,14 @@ class Policy(ABC):
         assert self._game is not None
         self._spent += allocation.total
         self._round += 1
+        self._pending = None
         try:
             counts: Counts | None = self._game.send(feedback)
         except StopIteration:
             counts = None
+        except Exception as error:
+            self._failure = error  # so that a broken policy does not look like one that is done
+            raise
         self._receive(counts)
 
     def decision(self, option: int) -> Decision:
@@ -252,7 +258,7 @@ class Policy(ABC):
         self._pending = allocation
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Tell whether the value is a finite real number (a bool is not meant as one)."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return False

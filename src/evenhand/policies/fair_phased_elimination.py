@@ -29,7 +29,16 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
-from evenhand.policies.base import Counts, Decision, Estimate, Feedback, Floats, Play, Policy
+from evenhand.policies.base import (
+    Counts,
+    Decision,
+    Estimate,
+    Feedback,
+    Floats,
+    Play,
+    Policy,
+    is_number,
+)
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
 
@@ -92,7 +101,7 @@ class FairPhasedElimination(Policy):
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
     >>> policy = eh.FairPhasedElimination(actions, horizon=10_000)
     >>> policy.ask().counts                     # first: how are group −1's options evaluated?
-    array([ 0, 17, 17])
+    array([0, 9, 9])
     """
 
     name = "fair-phased-elimination"
@@ -111,9 +120,10 @@ class FairPhasedElimination(Policy):
         )
         if actions.group_names is None:
             raise InputError("Fair Phased Elimination needs two groups; these options have none.")
-        self.delta = 1.0 / self.horizon if delta is None else float(delta)
-        if not 0.0 < self.delta <= 1.0:
+        delta = 1.0 / self.horizon if delta is None else delta
+        if not is_number(delta) or not 0.0 < delta <= 1.0:
             raise InputError(f"delta must lie in (0, 1]; got {delta!r}.")
+        self.delta = float(delta)
         self.history: list[Phase] = []
         self._z = np.asarray(actions.groups)
         self._active = {z: np.flatnonzero(self._z == z) for z in (-1, 1)}
@@ -312,7 +322,7 @@ class _Plans:
             if key not in self._weights:
                 self._weights[key] = g_optimal_design(points[active]).weights
             counts = np.zeros(len(points), dtype=np.int64)
-            counts[active] = np.ceil(n * self._weights[key])
+            counts[active] = _whole(n * self._weights[key])
             estimator = least_squares_estimator(points, counts, points[active])
             _keep(self._g, (key, n), _Plan(counts, estimator))
         return self._g[key, n]
@@ -329,12 +339,17 @@ class _Plans:
             lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
             rows, w = lp.support()
             counts = np.zeros(len(gaps), dtype=np.int64)
-            counts[rows] = np.ceil(n * lp.root * np.abs(w) / roots[rows])
+            counts[rows] = _whole(n * lp.root * np.abs(w) / roots[rows])
             estimator = np.zeros((1, len(gaps)))
             estimator[0, rows] = w
             deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
             _keep(self._delta, (key, n), _Plan(counts, estimator, lp.root**2, deviation))
         return self._delta[key, n]
+
+
+def _whole(pulls: Floats) -> Counts:
+    """Round up; what no horizon can hold is cut off before it overflows, and stays too much."""
+    return np.minimum(np.ceil(pulls), 2.0**60 / len(pulls)).astype(np.int64)
 
 
 def _keep(plans: dict[tuple[bytes, float], _Plan], key: tuple[bytes, float], plan: _Plan) -> None:

@@ -40,7 +40,13 @@ def policy_class(name: str) -> type[Policy]:
         return _BUILT_IN[name]
     brought = _brought()
     if name in brought:
-        cls = brought[name].load()
+        try:
+            cls = brought[name].load()
+        except (ImportError, AttributeError) as error:
+            raise InputError(
+                f"policy {name!r} cannot be loaded from its entry point "
+                f"{brought[name].value!r}: {error}."
+            ) from error
         if not (isinstance(cls, type) and issubclass(cls, Policy)):
             raise InputError(f"the entry point of policy {name!r} is not a Policy but {cls!r}.")
         return cls

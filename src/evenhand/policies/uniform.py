@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.policies.base import Decision, Estimate, Floats, Play, Policy
+from evenhand.policies.base import Decision, Estimate, Floats, Play, Policy, is_number
 
 
 class Uniform(Policy):
@@ -40,7 +40,7 @@ class Uniform(Policy):
         super().__init__(
             actions, horizon, noise_scale=noise_scale, value_bound=value_bound, seed=seed
         )
-        if not 0.0 < delta < 1.0:
+        if not is_number(delta) or not 0.0 < delta < 1.0:
             raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
         self.delta = delta
         self._counts = np.zeros(len(actions), dtype=np.int64)

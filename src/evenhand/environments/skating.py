@@ -1,0 +1,90 @@
+"""A skating judge who favours home: a real event, and a model of how such events are scored.
+
+The event and the fitted model come with the package; `data/SOURCE.md` says from where, and under
+which licence.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+
+from evenhand.actions import ActionSet
+from evenhand.environments.files import problem_with_parameters
+from evenhand.problem import BiasedLinearBandit
+
+FEATURES = ("base_value", "max_base", "ability")
+
+# What all couples of this event share: the free programme of ice dance, without a fall.
+_SAME_FOR_ALL = {"free": 1.0, "dance": 1.0, "n_flagged": 0.0, "deductions": 0.0}
+
+
+@dataclass(frozen=True, eq=False)
+class SkatingEvent:
+    """One event as one judge scored it, and the problem that a model makes of it.
+
+    Parameters
+    ----------
+    problem
+        The couples with the values, the bias and the noise of the model.
+    scores
+        (k,) what the judge really gave.
+    references
+        (k,) the mean total of the other judges from other nations, the best truth there is.
+    value_bound
+        Half of what two couples' values may differ by, in points: known before anybody skates.
+    """
+
+    problem: BiasedLinearBandit
+    scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    references: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    value_bound: float = 15.0
+
+
+def skate_canada() -> SkatingEvent:
+    """Return the free dance at Skate Canada 2016, judged from the USA.
+
+    Examples
+    --------
+    >>> event = skate_canada()
+    >>> labels = event.problem.actions.labels
+    >>> labels[event.scores.argmax()], labels[event.references.argmax()]
+    ('S161', 'S255')
+    >>> labels[event.problem.evaluations.argmax()], labels[event.problem.best]
+    ('S161', 'S255')
+    """
+    data = files("evenhand") / "data"
+    table = (data / "skate_canada.csv").read_text("utf-8")
+    model = json.loads((data / "skating_model.json").read_text("utf-8"))
+    actions = ActionSet.from_csv(
+        io.StringIO(table), group="side", label="couple", features=FEATURES, positive="home"
+    )
+    frame = pd.read_csv(io.StringIO(table))
+    # Start order says nothing about a programme; it counts as its mean, like men, pairs, ladies
+    shared = _SAME_FOR_ALL | {"start": float(frame["start"].mean())}
+    constant = 0.0
+    worth: dict[str, float] = {}
+    columns = zip(model["features"], model["mean"], model["sd"], model["gamma"], strict=True)
+    for name, mean, sd, gamma in columns:
+        if name == "1":
+            constant += gamma
+            continue
+        constant -= gamma * mean / sd
+        if name in FEATURES:
+            worth[name] = gamma / sd
+        else:
+            constant += gamma / sd * shared.get(name, 0.0)
+    problem = problem_with_parameters(
+        actions,
+        {
+            "gamma": worth | {"(constant)": constant},
+            "omega": model["omega"],
+            "noise_scale": model["noise_scale"],
+        },
+    )
+    return SkatingEvent(problem, frame["score"].to_numpy(), frame["reference"].to_numpy())
