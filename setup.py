@@ -37,6 +37,7 @@ setup(
             kernel("evenhand.designs._simplex"),
             kernel("evenhand.designs._ascent"),
             kernel("evenhand.designs._caratheodory"),
+            kernel("evenhand.policies._feedback"),
         ],
         compiler_directives={
             "language_level": 3,

@@ -13,7 +13,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from evenhand.cli.demo import demo
 from evenhand.cli.inspect import inspect
+from evenhand.cli.reproduce import reproduce
+from evenhand.cli.simulate import simulate
 from evenhand.errors import EvenhandError
 
 
@@ -26,7 +29,7 @@ class _Commands(TyperGroup):
         except EvenhandError as error:
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
-            if named := re.search(r"\b(features|label|group|positive|categorical)=", str(error)):
+            if named := re.search(r"\b(features|label|group|positive|categorical|store)=", str(error)):
                 hint = (
                     f"({named[0]} is --{named[1]} here; names in a list are separated by commas.)"
                 )
@@ -43,7 +46,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(inspect)
+for _command in (demo, inspect, simulate, reproduce):
+    app.command()(_command)
 
 
 def _print_version(asked: bool) -> None:

@@ -42,7 +42,7 @@ _OPTIONS = {
 def problem_with_parameters(
     actions: ActionSet, parameters: Mapping[str, Any], source: str = "the parameters"
 ) -> BiasedLinearBandit:
-    """Return the problem of these options with parameters as in a parameter file.
+    r"""Return the problem of these options with parameters as in a parameter file.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def problem_with_parameters(
     Examples
     --------
     >>> import io
-    >>> table = io.StringIO("side,age\\nhome,30\\naway,40\\naway,80")
+    >>> table = io.StringIO("side,age\nhome,30\naway,40\naway,80")
     >>> actions = ActionSet.from_csv(table, group="side")
     >>> problem = problem_with_parameters(actions, {"gamma": {"age": 0.5}, "omega": 2.0})
     >>> problem.values.round(6)

@@ -65,7 +65,7 @@ def skate_canada() -> SkatingEvent:
         io.StringIO(table), group="side", label="couple", features=FEATURES, positive="home"
     )
     frame = pd.read_csv(io.StringIO(table))
-    # Start order says nothing about a programme; it counts as its mean, like men, pairs, ladies
+    # In which order they start is not theirs to choose: it counts as the same for all
     shared = _SAME_FOR_ALL | {"start": float(frame["start"].mean())}
     constant = 0.0
     worth: dict[str, float] = {}

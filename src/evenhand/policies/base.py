@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
+from evenhand.policies._feedback import first_misfit
 
-_LARGEST = np.finfo(np.float64).max
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Play = Generator[Counts, "Feedback", None]
@@ -79,7 +79,7 @@ class Feedback:
         parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
         for name, values in parts.items():
             kind = np.int64 if name == "counts" else np.float64
-            if type(values) is np.ndarray and values.dtype == kind:
+            if type(values) is np.ndarray and values.dtype == kind and values.flags.c_contiguous:
                 object.__setattr__(self, name, values)
                 continue
             try:
@@ -90,7 +90,7 @@ class Feedback:
                 raise InputError(f"feedback.{name} must be numbers; got dtype {array.dtype}.")
             if name == "counts" and not (np.isfinite(array) & (array == np.floor(array))).all():
                 raise InputError("feedback.counts must be whole numbers.")
-            object.__setattr__(self, name, array.astype(kind))
+            object.__setattr__(self, name, np.ascontiguousarray(array, dtype=kind))
 
     @property
     def means(self) -> Floats:
@@ -274,21 +274,16 @@ def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
     for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
         if values.shape != (k,):
             raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
-    differs = counts != allocation.counts
-    if differs.any():
-        x = int(np.argmax(differs))
+    x = first_misfit(allocation.counts, counts, sums, squares)
+    if x < 0:
+        return
+    if counts[x] != allocation.counts[x]:
         raise InputError(
             f"this feedback is not of the allocation that was asked for: option {x} has "
             f"{counts[x]} evaluations, {allocation.counts[x]} were asked for."
         )
-    # |sum| ≤ √(n · sum of squares), by Cauchy and Schwarz; NaN fails it, infinity is left
-    with np.errstate(invalid="ignore"):
-        fits = np.abs(sums) <= np.sqrt(squares) * np.sqrt(counts) * (1.0 + 1e-9)
-    fits &= squares <= np.where(counts > 0, _LARGEST, 0.0)
-    if not fits.all():
-        x = int(np.argmin(fits))
-        raise InputError(
-            f"feedback for option {x} cannot be right: {counts[x]} evaluations with sum {sums[x]} "
-            f"and sum of squares {squares[x]}. Both must be finite, 0 without evaluations, and the "
-            "sum of squares at least sum² / count."
-        )
+    raise InputError(
+        f"feedback for option {x} cannot be right: {counts[x]} evaluations with sum {sums[x]} "
+        f"and sum of squares {squares[x]}. Both must be finite, 0 without evaluations, and the "
+        "sum of squares at least sum² / count."
+    )
