@@ -34,11 +34,13 @@ setup(
     ext_modules=cythonize(
         [
             kernel("evenhand._passes"),
+            kernel("evenhand._bases"),
             kernel("evenhand.designs._simplex"),
             kernel("evenhand.designs._ascent"),
             kernel("evenhand.designs._caratheodory"),
             kernel("evenhand.policies._feedback"),
         ],
+        include_path=["src"],
         compiler_directives={
             "language_level": 3,
             "boundscheck": False,

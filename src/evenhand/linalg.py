@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import lapack
 
-from evenhand._passes import products_into, spanning_rows, squared_norms_into
+from evenhand._bases import spanning_rows
+from evenhand._passes import products_into, squared_norms_into
 from evenhand.errors import AccuracyError, InputError
 
 Floats = NDArray[np.float64]

@@ -29,7 +29,7 @@ class _Commands(TyperGroup):
         except EvenhandError as error:
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
-            if named := re.search(r"\b(features|label|group|positive|categorical|store)=", str(error)):
+            if named := re.search(r"\b(features|label|group|positive|categorical)=", str(error)):
                 hint = (
                     f"({named[0]} is --{named[1]} here; names in a list are separated by commas.)"
                 )

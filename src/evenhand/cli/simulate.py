@@ -262,9 +262,7 @@ def simulate(
             typer.echo(f"The {what} is in {path}.")
 
 
-def _from_family(
-    name: str, shape: dict[str, Any], horizon: int, seed: int
-) -> BiasedLinearBandit:
+def _from_family(name: str, shape: dict[str, Any], horizon: int, seed: int) -> BiasedLinearBandit:
     """Return one problem of a family; what the family has no use for is refused."""
     # Family: what it takes, None where there is no default, and what makes its problems.
     makers: dict[str, tuple[dict[str, Any], Callable[..., Sequence[BiasedLinearBandit]]]] = {
@@ -291,7 +289,7 @@ def _from_family(
     if missing:
         raise InputError(f"--family {name} needs {', '.join(missing)} as well.")
     index = chosen.pop("index")
-    problems = make(**chosen)
+    problems: Sequence[BiasedLinearBandit] = make(**chosen)
     if not 1 <= index <= len(problems):
         raise InputError(f"--index must be from 1 to {len(problems)}, the problems of this family.")
     return problems[index - 1]

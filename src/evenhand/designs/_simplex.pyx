@@ -10,25 +10,10 @@ piecewise linear objective through its kinks to the minimum, so that one step ma
 import numpy as np
 
 from libc.math cimport fabs, sqrt
-from scipy.linalg.cython_lapack cimport dgetrf, dgetri
+from evenhand._bases cimport invert
 
 cdef extern from "_passes.h" nogil:
     void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
-
-
-cdef int invert(const double[:, ::1] P, Py_ssize_t[::1] basis, double[:, ::1] Binv,
-                int[::1] ipiv, double[::1] work) noexcept nogil:
-    """Binv <- inverse of the matrix whose rows are the basis rows."""
-    cdef int r = <int>basis.shape[0], info = 0, lwork = <int>work.shape[0]
-    cdef Py_ssize_t i, j
-    for i in range(r):
-        for j in range(r):
-            Binv[i, j] = P[basis[i], j]
-    # LAPACK sees the transpose; the inverse of the transpose is the transpose of the inverse.
-    dgetrf(&r, &r, &Binv[0, 0], &r, &ipiv[0], &info)
-    if info == 0:
-        dgetri(&r, &Binv[0, 0], &r, &ipiv[0], &work[0], &lwork, &info)
-    return info
 
 
 def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] basis,
@@ -162,55 +147,3 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
                 break
             spread *= 1e-3
     return steps
-
-
-def dominant_basis(double[:, ::1] P, Py_ssize_t[::1] basis, double limit):
-    """Exchange basis rows until every row of P is a combination with weights at most ``limit``.
-
-    Rows of P become those weights; the basis is changed in place. Each exchange multiplies the
-    volume that the basis spans by more than ``limit``, so there is an end to it. Rows of very
-    different lengths then have coordinates of order one.
-    """
-    cdef Py_ssize_t n = P.shape[0], r = P.shape[1], i, j, x, at = 0
-    cdef double largest, pivot, value
-    cdef double[::1] row = np.empty(r)
-    cdef double[:, ::1] Binv = np.empty((r, r))
-    cdef double[::1] work = np.empty(64 * max(r, 1))
-    cdef int[::1] ipiv = np.empty(r, dtype=np.intc)
-    cdef bint singular = False
-    with nogil:
-        if r > 0 and invert(P, basis, Binv, ipiv, work) != 0:
-            singular = True
-        elif r > 0:
-            for x in range(n):
-                for j in range(r):
-                    row[j] = 0.0
-                for i in range(r):
-                    value = P[x, i]
-                    for j in range(r):
-                        row[j] += value * Binv[i, j]
-                for j in range(r):
-                    P[x, j] = row[j]
-            while True:
-                largest = limit
-                x = -1
-                for i in range(n):
-                    for j in range(r):
-                        if fabs(P[i, j]) > largest:
-                            largest = fabs(P[i, j])
-                            x = i
-                            at = j
-                if x < 0:
-                    break
-                pivot = 1.0 / P[x, at]
-                for j in range(r):
-                    row[j] = P[x, j]
-                row[at] -= 1.0
-                for i in range(n):
-                    value = P[i, at] * pivot
-                    if value != 0.0:
-                        for j in range(r):
-                            P[i, j] -= value * row[j]
-                basis[at] = x
-    if singular:
-        raise ValueError("the basis rows are dependent")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand._bases import dominant_basis
 from evenhand._passes import rows_beyond
-from evenhand.designs._simplex import dominant_basis, elfving_basis
+from evenhand.designs._simplex import elfving_basis
 from evenhand.errors import AccuracyError, NotIdentifiableError
 from evenhand.linalg import (
     Floats,

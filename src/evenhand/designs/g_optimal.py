@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas, lapack
 
-from evenhand._passes import spanning_rows
+from evenhand._bases import dominant_basis, spanning_rows
 from evenhand.designs._ascent import multiplicative, newton
-from evenhand.designs._simplex import dominant_basis
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.support import cut_support, symmetric_moments
 from evenhand.errors import AccuracyError, InputError
@@ -82,22 +81,7 @@ def _g_optimal(A: Floats, tol: float) -> Design:
     r = space.rank
     if r == 0:
         raise InputError("all points are zero; there is nothing to estimate.")
-    p = r * (r + 1) // 2
-
-    screen: _Screen | None = None
-    if k <= max(_SMALL, 4 * p):
-        rows = np.arange(k)
-        w = _solve(_coordinates(A, rows, space), tol)
-    else:
-        rows = np.union1d(sample_rows(k, int(_ROOM * p)), space.basis)
-        start = _Start(_coordinates(A, rows, space))
-        settled = start.settled()
-        if settled is None:
-            spread = A[np.concatenate([sample_rows(k, 160 * m), space.basis])]
-            screen = _Screen(A, _factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
-            rows = np.union1d(_largest(screen.d, 3 * p // 2), rows)
-            settled = _solve(_coordinates(A, rows, space), tol)
-        w = settled
+    rows, w, screen = _first_design(A, space, tol)
     largest = np.inf
     for _ in range(_ROUNDS):
         rows, w = rows[w > 0.0], w[w > 0.0]
@@ -115,13 +99,34 @@ def _g_optimal(A: Floats, tol: float) -> Design:
             return Design("G", weights, largest, largest, certificate)
         violating = d > r * (1.0 + 0.1 * tol)
         high, d = high[violating], d[violating]
-        new = np.setdiff1d(high[np.argsort(-d, kind="stable")[: 2 * p]], rows)
+        new = np.setdiff1d(high[np.argsort(-d, kind="stable")[: r * (r + 1)]], rows)
         rows, w = np.concatenate([rows, new]), np.concatenate([w, np.zeros(len(new))])
         w = _solve(_coordinates(A, rows, space), tol, w)
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
         "Ask for a larger tol."
     )
+
+
+def _first_design(A: Floats, space: RowSpace, tol: float) -> tuple[Indices, Floats, _Screen | None]:
+    """Return rows and weights to begin with, and the screen if a pass was made for them.
+
+    Everything, where there are few rows. Else a sample, which settles the matter if all rows lie
+    on one ellipsoid; if not, it is joined by the rows that reach farthest out.
+    """
+    k, m = A.shape
+    p = space.rank * (space.rank + 1) // 2
+    if k <= max(_SMALL, 4 * p):
+        rows = np.arange(k)
+        return rows, _solve(_coordinates(A, rows, space), tol), None
+    rows = np.union1d(sample_rows(k, int(_ROOM * p)), space.basis)
+    w = _Start(_coordinates(A, rows, space)).settled()
+    if w is not None:
+        return rows, w, None
+    spread = A[np.concatenate([sample_rows(k, 160 * m), space.basis])]
+    screen = _Screen(A, _factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
+    rows = np.union1d(_largest(screen.d, 3 * p // 2), rows)
+    return rows, _solve(_coordinates(A, rows, space), tol), screen
 
 
 @dataclass(frozen=True)

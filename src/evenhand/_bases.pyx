@@ -1,0 +1,144 @@
+"""Bases chosen among rows: rows that span all others, and rows that dominate them."""
+
+import numpy as np
+
+from libc.math cimport fabs, sqrt
+from scipy.linalg.cython_lapack cimport dgetrf, dgetri
+
+
+cdef int invert(const double[:, ::1] P, Py_ssize_t[::1] basis, double[:, ::1] Binv,
+                int[::1] ipiv, double[::1] work) noexcept nogil:
+    """Binv <- inverse of the matrix whose rows are the basis rows."""
+    cdef int r = <int>basis.shape[0], info = 0, lwork = <int>work.shape[0]
+    cdef Py_ssize_t i, j
+    for i in range(r):
+        for j in range(r):
+            Binv[i, j] = P[basis[i], j]
+    # LAPACK sees the transpose; the inverse of the transpose is the transpose of the inverse.
+    dgetrf(&r, &r, &Binv[0, 0], &r, &ipiv[0], &info)
+    if info == 0:
+        dgetri(&r, &Binv[0, 0], &r, &ipiv[0], &work[0], &lwork, &info)
+    return info
+
+
+def spanning_rows(const double[:, ::1] points, const Py_ssize_t[::1] sample,
+                  Py_ssize_t n_leading, double tol):
+    """Return places in ``sample`` of rows that span the sample, how many lead, and column scales.
+
+    Pivoted Gram–Schmidt on rows of length one, columns divided by their largest magnitude: takes
+    the row farthest from the span so far, first among the ``n_leading`` rows at the top until
+    they are spent, then among all.
+    """
+    cdef Py_ssize_t n = sample.shape[0], m = points.shape[1], i, j, pick, limit
+    cdef Py_ssize_t taken = 0, leading = 0
+    cdef double value, norm, inverse
+    cdef bint leads = True
+    scales_array = np.zeros(m)
+    basis_array = np.empty(min(n, m), dtype=np.intp)
+    cdef double[::1] scales = scales_array, left = np.empty(n), direction = np.empty(m)
+    cdef double[:, ::1] U = np.empty((n, m))
+    cdef Py_ssize_t[::1] basis = basis_array
+    with nogil:
+        for i in range(n):
+            for j in range(m):
+                value = points[sample[i], j]
+                U[i, j] = value
+                if not fabs(value) <= scales[j]:  # so that NaN gets through to the caller
+                    scales[j] = fabs(value)
+        for j in range(m):
+            if scales[j] == 0.0:
+                scales[j] = 1.0
+        for i in range(n):
+            norm = 0.0
+            for j in range(m):
+                U[i, j] /= scales[j]
+                norm += U[i, j] * U[i, j]
+            left[i] = 0.0
+            if norm > 0.0:
+                inverse = 1.0 / sqrt(norm)
+                for j in range(m):
+                    U[i, j] *= inverse
+                left[i] = 1.0
+        limit = n_leading
+        while taken < basis.shape[0]:
+            pick = -1
+            norm = tol * tol
+            for i in range(limit):
+                if left[i] > norm:
+                    norm = left[i]
+                    pick = i
+            if pick < 0:
+                if not leads:
+                    break
+                leads = False
+                leading = taken
+                limit = n
+                continue
+            basis[taken] = pick
+            taken += 1
+            inverse = 1.0 / sqrt(norm)
+            for j in range(m):
+                direction[j] = U[pick, j] * inverse
+            for i in range(n):
+                value = 0.0
+                for j in range(m):
+                    value += U[i, j] * direction[j]
+                norm = 0.0
+                for j in range(m):
+                    U[i, j] -= value * direction[j]
+                    norm += U[i, j] * U[i, j]
+                left[i] = norm
+            left[pick] = 0.0
+    return basis_array[:taken], taken if leads else leading, scales_array
+
+
+def dominant_basis(double[:, ::1] P, Py_ssize_t[::1] basis, double limit):
+    """Exchange basis rows until every row of P is a combination with weights at most ``limit``.
+
+    Rows of P become those weights; the basis is changed in place. Each exchange multiplies the
+    volume that the basis spans by more than ``limit``, so there is an end to it. Rows of very
+    different lengths then have coordinates of order one.
+    """
+    cdef Py_ssize_t n = P.shape[0], r = P.shape[1], i, j, x, at = 0
+    cdef double largest, pivot, value
+    cdef double[::1] row = np.empty(r)
+    cdef double[:, ::1] Binv = np.empty((r, r))
+    cdef double[::1] work = np.empty(64 * max(r, 1))
+    cdef int[::1] ipiv = np.empty(r, dtype=np.intc)
+    cdef bint singular = False
+    with nogil:
+        if r > 0 and invert(P, basis, Binv, ipiv, work) != 0:
+            singular = True
+        elif r > 0:
+            for x in range(n):
+                for j in range(r):
+                    row[j] = 0.0
+                for i in range(r):
+                    value = P[x, i]
+                    for j in range(r):
+                        row[j] += value * Binv[i, j]
+                for j in range(r):
+                    P[x, j] = row[j]
+            while True:
+                largest = limit
+                x = -1
+                for i in range(n):
+                    for j in range(r):
+                        if fabs(P[i, j]) > largest:
+                            largest = fabs(P[i, j])
+                            x = i
+                            at = j
+                if x < 0:
+                    break
+                pivot = 1.0 / P[x, at]
+                for j in range(r):
+                    row[j] = P[x, j]
+                row[at] -= 1.0
+                for i in range(n):
+                    value = P[i, at] * pivot
+                    if value != 0.0:
+                        for j in range(r):
+                            P[i, j] -= value * row[j]
+                basis[at] = x
+    if singular:
+        raise ValueError("the basis rows are dependent")

@@ -1,0 +1,5 @@
+"""`evenhand reproduce`."""
+
+
+def reproduce() -> None:
+    """Coming in a moment."""
