@@ -288,8 +288,8 @@ def _from_family(name: str, shape: dict[str, Any], horizon: int, seed: int) -> B
     missing = [_flag(key) for key, value in chosen.items() if value is None]
     if missing:
         raise InputError(f"--family {name} needs {', '.join(missing)} as well.")
-    index = chosen.pop("index")
-    problems: Sequence[BiasedLinearBandit] = make(**chosen)
+    index = int(chosen.pop("index"))
+    problems = make(**chosen)
     if not 1 <= index <= len(problems):
         raise InputError(f"--index must be from 1 to {len(problems)}, the problems of this family.")
     return problems[index - 1]
@@ -407,41 +407,31 @@ def _in_words(problem: BiasedLinearBandit) -> str:
 def _print_table(terminal: Console, results: Results) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("policy", no_wrap=True)
-    for header in (
-        "evaluations",
-        "mean regret",
-        "± s.e.",
-        "median",
-        "9 in 10 below",
-        "per evaluation",
-        "best found",
-        "bias covered",
-    ):
-        table.add_column(header, justify="right")
+    for header in ("T", "regret ± s.e.", "90%", "best", "bias"):
+        table.add_column(header, justify="right", no_wrap=True)
     coverage = results.coverage()["coverage"].to_list()
     for row, runs, covered in zip(
         results.summary().itertuples(), results.runs, coverage, strict=True
     ):
+        error = "" if np.isnan(row.se_regret) else f" ± {_plain(row.se_regret)}"
         table.add_row(
             row.policy,
             f"{row.horizon:,}" if row.horizon < 10**9 else f"{row.horizon:.4g}",
-            _plain(row.mean_regret),
-            "–" if np.isnan(row.se_regret) else _plain(row.se_regret),
-            _plain(row.median),
+            _plain(row.mean_regret) + error,
             _plain(row.q90),
-            f"{row.mean_regret / row.horizon:.3g}",
             f"{runs.correct.mean():.0%}",
             "–" if np.isnan(covered) else f"{covered:.1%}",
         )
     terminal.print(table)
-    n = {len(runs) for runs in results.runs}
     terminal.print(
-        f"\n{'/'.join(map(str, sorted(n)))} runs each, seed {results.seed}. "
-        "Best found: share of runs that recommend the best option at the end. "
-        "Bias covered: share of intervals for the bias that hold it.",
+        f"\nOver {len(results.runs[0]):,} runs each, seed {results.seed}. T: evaluations in a run. "
+        "90%: nine runs in ten lose less. Best: runs that recommend the best option at the end. "
+        "Bias: runs whose interval for the bias holds it, of those that have one.",
         style="dim",
     )
 
 
 def _plain(value: float) -> str:
+    if value < 0.05:
+        return "0.0"
     return f"{value:,.0f}" if 100 <= value < 1e9 else f"{value:.3g}"

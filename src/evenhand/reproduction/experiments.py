@@ -1,0 +1,191 @@
+"""What is run to reproduce the paper, as immutable data: the full programme, and a quick one.
+
+Phases have precisions 2, 1, 1/2, …, so the regret of Fair Phased Elimination climbs a staircase:
+a factor of 8 in T or κ is one step. Grids take three points to a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evenhand import families
+from evenhand.problem import BiasedLinearBandit
+
+
+@dataclass(frozen=True)
+class RateInHorizon:
+    """Regret against T on the worst-case pair, which is another pair for every T (Theorems 1, 3).
+
+    Parameters
+    ----------
+    shapes
+        (d, κ_*) of the pairs.
+    scales
+        The c of the gap c(κ_*/T)^{1/3}.
+    horizons
+        T, three to a factor of 8.
+    replications
+        Runs per problem.
+    """
+
+    shapes: tuple[tuple[int, float], ...]
+    scales: tuple[float, ...]
+    horizons: tuple[int, ...]
+    replications: int
+
+
+@dataclass(frozen=True)
+class RateInKappa:
+    """Regret against κ_* on the worst-case pair (Theorems 1, 3)."""
+
+    d: int
+    scales: tuple[float, ...]
+    kappas: tuple[float, ...]
+    horizon: int
+    replications: int
+
+
+@dataclass(frozen=True)
+class GrowthInHorizon:
+    """Regret against T on one gap-dependent family: the logarithm of T (Theorems 2, 4).
+
+    ``settled`` is the T from which the group of the best option is found in time.
+    """
+
+    d: int
+    kappa: float
+    delta_min: float
+    delta_neq: float
+    horizons: tuple[int, ...]
+    settled: int
+    replications: int
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Regret against Δ_≠, from the price of the bias to that of a linear bandit (Theorem 2)."""
+
+    d: int
+    kappa: float
+    delta_min: float
+    delta_neqs: tuple[float, ...]
+    horizon: int
+    replications: int
+
+
+@dataclass(frozen=True)
+class Blindness:
+    """Fair and blind elimination where evaluations favour the wrong group."""
+
+    k: int
+    d: int
+    problem_seed: int
+    horizons: tuple[int, ...]
+    replications: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem of a family, and how long it is played."""
+
+    family: str
+    arguments: tuple[tuple[str, float], ...]
+    number: int
+    horizon: int
+
+    def problem(self) -> BiasedLinearBandit:
+        """Make the problem."""
+        arguments = {
+            name: int(value) if name in ("d", "k", "seed") else value
+            for name, value in self.arguments
+        }
+        made = getattr(families, self.family)(**arguments)
+        problem: BiasedLinearBandit = made if self.family == "random" else made[self.number - 1]
+        return problem
+
+    @property
+    def words(self) -> str:
+        """What is played, for people."""
+        names = {"kappa": "κ", "delta_min": "Δ_min", "delta_neq": "Δ_≠", "horizon": "T₀"}
+        shown = ", ".join(f"{names.get(name, name)} = {value:g}" for name, value in self.arguments)
+        number = "" if self.family == "random" else f", problem {self.number}"
+        return f"{self.family.replace('_', ' ')} ({shown}){number}"
+
+
+@dataclass(frozen=True)
+class Audits:
+    """Runs that are looked into, step by step: the lemmas of the proofs.
+
+    Parameters
+    ----------
+    cases
+        What is played to check the lemmas, with failure probability ``delta``. A large one makes
+        phases short and estimates wild, so that the lemmas are tried.
+    frail
+        What is played to count failures, for each of ``deltas``; short, so that they happen.
+    """
+
+    cases: tuple[Case, ...]
+    delta: float
+    replications: int
+    frail: Case
+    deltas: tuple[float, ...]
+    frail_replications: int
+
+
+@dataclass(frozen=True)
+class Programme:
+    """All experiments of a reproduction."""
+
+    rate_in_horizon: RateInHorizon
+    rate_in_kappa: RateInKappa
+    growth: GrowthInHorizon
+    transition: Transition
+    blindness: Blindness
+    audits: Audits
+
+
+def _octaves(first: int, last: int) -> tuple[int, ...]:
+    """Return the powers of two from one to another."""
+    return tuple(2**power for power in range(first, last + 1))
+
+
+def _geometric(first: float, last: float, n: int) -> tuple[float, ...]:
+    return tuple(first * (last / first) ** (i / (n - 1)) for i in range(n))
+
+
+_CASES = (
+    # Gaps that are found in time …
+    Case("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 1e4), ("c", 9.0)), 1, 10**6),
+    Case("worst_case", (("d", 3), ("kappa", 4.0), ("horizon", 1e4), ("c", 6.0)), 2, 10**6),
+    Case("gap_dependent", (("d", 4), ("kappa", 2.0), ("delta_min", 0.1), ("delta_neq", 0.4)), 2,
+         10**7),
+    Case("gap_dependent", (("d", 6), ("kappa", 4.0), ("delta_min", 0.1), ("delta_neq", 0.2)), 4,
+         10**8),
+    Case("random", (("k", 20), ("d", 3), ("seed", 1)), 1, 10**7),
+    # … and gaps that are not
+    Case("worst_case", (("d", 3), ("kappa", 4.0), ("horizon", 1e6), ("c", 1.0)), 1, 10**6),
+)  # fmt: skip
+_FRAIL = Case("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 400), ("c", 2.0)), 1, 400)
+
+FULL = Programme(
+    RateInHorizon(((2, 1.0), (5, 4.0)), (1.0, 3.0), _octaves(18, 44), 200),
+    RateInKappa(2, (1.0, 3.0), tuple(map(float, _octaves(0, 17))), 2**40, 200),
+    GrowthInHorizon(
+        4, 2.0, 0.1, 0.1, tuple(10**e for e in (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18)), 10**8, 200
+    ),
+    Transition(4, 2.0, 0.005, _geometric(0.005, 0.4, 39), 10**16, 50),
+    Blindness(20, 3, 1, tuple(10**e for e in range(3, 13)), 200),
+    Audits(_CASES, 0.2, 2000, _FRAIL, (0.02, 0.05, 0.1, 0.2, 0.4), 20_000),
+)
+"""Everything, in under 20 minutes on two processors."""
+
+QUICK = Programme(
+    RateInHorizon(((2, 1.0), (5, 4.0)), (1.0, 3.0), _octaves(18, 35), 8),
+    RateInKappa(2, (1.0, 3.0), tuple(map(float, _octaves(0, 14))), 2**36, 8),
+    GrowthInHorizon(4, 2.0, 0.1, 0.1, tuple(10**e for e in (4, 6, 7, 8, 10, 14, 18)), 10**8, 10),
+    Transition(4, 2.0, 0.005, _geometric(0.005, 0.4, 20), 10**16, 4),
+    Blindness(20, 3, 1, tuple(10**e for e in range(3, 11)), 10),
+    Audits(_CASES, 0.2, 100, _FRAIL, (0.05, 0.2), 2000),
+)
+"""The same statements on fewer and shorter runs, in about a minute."""
