@@ -6,15 +6,40 @@ from dataclasses import dataclass
 
 
 class EvenhandError(Exception):
-    """Something evenhand cannot do, with the reason and what to do about it."""
+    """Something evenhand cannot do, with the reason and what to do about it.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> try:
+    ...     eh.g_optimal_design([[0.0, 0.0]])
+    ... except eh.EvenhandError as error:
+    ...     print(error)
+    all points are zero; there is nothing to estimate.
+    """
 
 
 class InputError(EvenhandError, ValueError):
-    """What was given is not what is needed; the message names it and says how to mend it."""
+    """What was given is not what is needed; the message names it and says how to mend it.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> eh.g_optimal_design([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    evenhand.errors.InputError: points[0, 1] is nan; every entry must be finite. Drop or repair...
+    """
 
 
 class AccuracyError(EvenhandError):
-    """A solver could not reach the accuracy asked for; the message says what it reached."""
+    """A solver could not reach the accuracy asked for; the message says what it reached.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> issubclass(eh.AccuracyError, eh.EvenhandError)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -31,6 +56,17 @@ class Confounding:
         as easy to estimate as it can be (κ_* = 1).
     twin_group
         The group that the new option should belong to; None where there are no groups.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[2.0], [-2.0]], ["home", "away"], feature_names=["size"])
+    >>> try:
+    ...     eh.bias_geometry(actions)
+    ... except eh.NotIdentifiableError as error:
+    ...     why = error.confounding
+    >>> why.combination, why.twin, why.twin_group
+    ({'size': 0.5}, 'option 1', 'away')
     """
 
     combination: dict[str, float]
@@ -44,6 +80,13 @@ class NotIdentifiableError(EvenhandError):
     The evaluations of all options stay the same when the parameters move along some direction
     that the asked quantity feels. For a bias, ``confounding`` says which combination of features
     equals the group, and which new option would help.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> eh.c_optimal_design([[1.0, 1.0]], direction=[0.0, 1.0])
+    Traceback (most recent call last):
+    evenhand.errors.NotIdentifiableError: no combination of the options' points gives this...
     """
 
     def __init__(self, message: str, confounding: Confounding | None = None) -> None:

@@ -152,6 +152,13 @@ class BiasGeometry:
         Unit normal of that hyperplane, on the side of the group +1; None if there is none.
     margin, radius
         Least and largest distance of an option from it; 0 and None if there is none.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> geometry = eh.bias_geometry(eh.ActionSet([[2.0], [-1.0]], ["home", "away"]))
+    >>> round(geometry.kappa_star, 6), geometry.normal, geometry.margin, geometry.radius
+    (9.0, array([1.]), 1.0, 2.0)
     """
 
     actions: ActionSet

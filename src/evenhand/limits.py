@@ -294,6 +294,14 @@ class GravesLai:
     dual
         (n, d + p) one vector h per rival, with a_{x*}·h = 0 and Σ (a_x·h)² ≤ Δ_x for all options;
         then Σ μ(x)Δ_x ≥ 2σ² Σ ((x* − x; 0)·h_x)²/Δ_x², the sum over the rivals x.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.gap_dependent(d=4, kappa=4.0, delta_min=0.05, delta_neq=0.1)[0]
+    >>> limit = eh.limits.graves_lai(problem)
+    >>> limit.gap < 1e-6, bool(limit.verify())
+    (True, True)
     """
 
     problem: BiasedLinearBandit

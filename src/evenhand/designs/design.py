@@ -54,6 +54,15 @@ class Certificate:
         Minimax: u as for c, with the mean gaps under ``mixture`` as costs.
     mixture
         Minimax only: the parameters against which no design does better.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> proof = eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], [0.0, 1.0]).certificate
+    >>> bool((abs(np.array([[1.0, 1.0], [2.0, -1.0]]) @ proof.dual) <= 1 + 1e-12).all())
+    True
+    >>> round(proof.bound, 9), proof.gap < 1e-12
+    (1.0, True)
     """
 
     value: float
@@ -71,7 +80,15 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Verification:
-    """What an independent recomputation of a design found; true if the design is as it says."""
+    """What an independent recomputation of a design found; true if the design is as it says.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> design = eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], [0.0, 1.0])
+    >>> design.verify([[1.0, 1.0], [2.0, -1.1]]).ok      # not the points it was made for
+    False
+    """
 
     ok: bool
     value: float

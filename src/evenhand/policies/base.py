@@ -44,6 +44,14 @@ class Allocation:
         How many feedbacks the policy had been told when it asked.
     total
         Number of evaluations wanted.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+    >>> allocation = eh.policy("uniform", actions, horizon=10).ask()
+    >>> allocation.counts, allocation.total, allocation.round
+    (array([1, 1]), 2, 0)
     """
 
     counts: Counts
@@ -106,6 +114,13 @@ class Decision:
     ----------
     option, label
         Index and name of the option.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"], labels=["Ann", "Bo"])
+    >>> eh.policy("uniform", actions, horizon=10).recommend()
+    Decision(option=0, label='Ann')
     """
 
     option: int
@@ -117,6 +132,11 @@ class Estimate:
     """A number with an interval that holds it with probability at least ``level``.
 
     Before anything is known the value is NaN and the interval is everything.
+
+    Examples
+    --------
+    >>> Estimate(value=1.6, low=1.1, high=2.1, level=0.95).covers(1.585)
+    True
     """
 
     value: float
@@ -144,6 +164,20 @@ class Policy(ABC):
         Largest magnitude B of an option's value.
     seed
         Where the policy's own randomness starts, if it has any.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> class First(eh.Policy):
+    ...     name = "first"
+    ...     def play(self):
+    ...         yield self.single(0, self.remaining)
+    ...     def recommend(self):
+    ...         return self.decision(0)
+    ...     def bias(self):
+    ...         return eh.Estimate(float("nan"), -np.inf, np.inf, 0.95)
+    >>> First(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), horizon=7).ask().counts
+    array([7, 0])
     """
 
     name: ClassVar[str]

@@ -113,6 +113,14 @@ class Results:
         One `Runs` per policy and horizon, in the order in which they were asked for.
     seed
         What the randomness came from.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem, _ = eh.families.worst_case(d=2, kappa=1.0, horizon=1000)
+    >>> results = eh.simulate(problem, "uniform", horizon=1000, replications=4)
+    >>> results.summary()[["policy", "horizon", "n"]].to_dict("records")
+    [{'policy': 'uniform', 'horizon': 1000, 'n': 4}]
     """
 
     problem: BiasedLinearBandit
