@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 
-import evenhand as eh
 import pytest
+
+import evenhand as eh
 
 
 @pytest.mark.parametrize("name", eh.__all__)

@@ -89,13 +89,10 @@ class ElfvingProgram:
         k, m = A.shape
         sample = sample_rows(k, _POOL_PER_COLUMN * m)
         self._pool_is_all = len(sample) == k
-        self._limits = s
         free: Indices | None = None
         if s is not None and not s.all():
             (free,) = np.nonzero(s == 0.0)
             sample = sample[s[sample] > 0.0]
-            self._limits = s.copy()
-            self._limits[free] = np.inf  # where u vanishes, rounding is no violation
         self.space = row_space(A, sample, free) if space is None else space
         self._n_free = self.space.n_leading
         # coordinates modulo the free rows: those on the rest of the basis
@@ -120,7 +117,7 @@ class ElfvingProgram:
         v = pool.improve(c, basis)
         if len(self.A) > 8 * _MIDDLE:  # settle on a part first: it saves passes over everything
             part = sample_rows(len(self.A), _MIDDLE)
-            rows, limits = self.A[part], None if self._limits is None else self._limits[part]
+            rows, limits = self.A[part], None if self.s is None else self.s[part]
             while True:
                 found, excess = self._beyond(rows, limits, pool.T @ v)
                 new = _newcomers(part[found], excess, pool.rows)
@@ -130,7 +127,7 @@ class ElfvingProgram:
                 v = pool.improve(c, basis)
         while True:
             solution = self._solution(c, pool.rows[basis], np.sign(pool.P[basis] @ v))
-            found, excess = self._beyond(self.A, self._limits, solution.dual)
+            found, excess = self._beyond(self.A, self.s, solution.dual)
             new = _newcomers(found, excess, pool.rows)
             if len(new) == 0:
                 return _feasible(solution, c, float(excess.max(initial=0.0)))
@@ -185,9 +182,13 @@ class ElfvingProgram:
     def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
         """Return the rows where |a·u| exceeds its limit, and by how much relatively."""
         found, values = rows_beyond(rows, u, limits)
-        excess = np.abs(values) / (1.0 if limits is None else limits[found]) - 1.0
-        if not np.isfinite(excess).all():
+        if not np.isfinite(values).all():
             refuse_non_finite(self.A)
+        excess = np.abs(values) - 1.0
+        if limits is not None:
+            paid = limits[found] > 0.0  # where u vanishes, rounding is no violation
+            found, values = found[paid], values[paid]
+            excess = np.abs(values) / limits[found] - 1.0
         return found, excess
 
     def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:

@@ -83,7 +83,7 @@ class Audit:
     survivors
         Lemma discard_subopt: gaps of the options that stay.
     decided
-        Lemma discard_z: the group of the best option is known in time.
+        Lemma discard_z: the group of the best option is found while ε_l is large enough.
     """
 
     runs: int = 0
@@ -249,8 +249,13 @@ class _Watcher:
             return
         self._settled = self._found == z_best
         self._note("kept", Check.of(2.0 if self._found == -z_best else 0.0, 1.0))
-        if _SMALLEST_GAP * eps <= problem.delta_neq:
-            self._note("decided", Check.of(0.0 if self._settled else 2.0, 1.0))
+        # The last phase for it has the largest ε_l = B 2^{2−l} that is at most Δ_≠/8
+        unit = policy.value_bound
+        last = unit * 2.0 ** math.floor(math.log2(problem.delta_neq / unit / _SMALLEST_GAP))
+        if self._settled:
+            self._note("decided", Check.of(last, eps))
+        elif eps <= last:
+            self._note("decided", Check(1, 1, 2.0))
 
 
 _CHECKED = ("samples", "price", "kept", "survivors", "decided")
