@@ -171,3 +171,17 @@ def test_a_bad_entry_is_named_wherever_it_is(solve, value: float) -> None:
     points[377_777, 3] = value
     with pytest.raises(eh.InputError, match=r"377777, 3"):
         solve(points)
+
+
+def test_grids_with_many_ties() -> None:
+    """The cut once moved weight to points inside the ellipsoid: same moments, more weight."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        size = int(rng.integers(1, 4))
+        shape = (int(rng.integers(50, 1500)), int(rng.integers(2, 6)))
+        points = rng.integers(-size, size + 1, shape).astype(float)
+        design = eh.g_optimal_design(points)
+        rank = np.linalg.matrix_rank(points)
+        assert len(design.support) <= rank * (rank + 1) // 2
+        if rank == points.shape[1]:
+            assert largest_leverage(points, design.weights) <= rank * (1 + 2e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -41,6 +42,12 @@ def whole_number(text: str, option: str) -> int:
     if not math.isfinite(number) or number != int(number):
         raise InputError(f"{option} must be a whole number such as 1000 or 1e6; got {text!r}.")
     return int(number)
+
+
+def processors() -> int:
+    """Return how many processors there are for this process."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 @contextmanager

@@ -1,1 +1,27 @@
-"""The statements of the paper, run and drawn."""
+"""The statements of the paper, run and drawn.
+
+    experiments ──→ measurements ──→ statements ──→ figures ──→ page
+                     audit, blind ─┘
+
+- `experiments`: what is run, as immutable data;
+- `audit`: runs of Fair Phased Elimination looked into, step by step;
+- `blind`: a policy that believes the evaluations;
+- `measurements`: the experiments run, and curves made of them;
+- `statements`: the paper's claims beside what was measured;
+- `figures`, `page`: what people look at.
+"""
+
+from evenhand.reproduction.experiments import FULL, QUICK, Programme
+from evenhand.reproduction.measurements import Measurements, measure, steps
+from evenhand.reproduction.statements import Statement, statements
+
+__all__ = [
+    "FULL",
+    "QUICK",
+    "Measurements",
+    "Programme",
+    "Statement",
+    "measure",
+    "statements",
+    "steps",
+]

@@ -23,7 +23,7 @@ class BlindElimination(Policy):
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
     >>> BlindElimination(actions, horizon=1000).ask().counts
-    array([3, 3])
+    array([5, 5])
     """
 
     name = "blind-elimination"

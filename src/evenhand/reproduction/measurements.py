@@ -222,8 +222,8 @@ def growth_rate(x: Floats, y: Floats, step: int = _STEP) -> Rate:
     --------
     >>> x = 2.0 ** np.arange(9)
     >>> stairs = np.tile([1.0, 1.3, 1.6], 3)
-    >>> growth_rate(x, 5 * x**0.5 * stairs).exponent.round(6)
-    np.float64(0.5)
+    >>> round(growth_rate(x, 5 * x**0.5 * stairs).exponent, 6)
+    0.5
     """
     places = np.arange(len(x)) % step
     columns = np.column_stack([np.log(x), *(places == place for place in range(step))])

@@ -1,0 +1,240 @@
+"""`evenhand simulate` as a user runs it: three sources of problems, numbers, files, refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+
+SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
+TABLE = ["--options", SKATING, "--group", "side", "--label", "skater", "--positive", "home"]
+TABLE += ["--features", "base_value,ability"]
+WORTH = {"base_value": 0.9, "ability": 0.5, "(constant)": 10.0}
+TRUTH = {"gamma": WORTH, "omega": 1.5, "noise_scale": 3.0}
+RANDOM = ["--family", "random", "--k", "8", "--d", "2"]
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["simulate", *map(str, arguments)])
+
+
+def answer(*arguments: str | Path) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(
+        result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
+    )
+    return found
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps(TRUTH))
+    return path
+
+
+def regret_of_uniform(problem: eh.BiasedLinearBandit, horizon: int) -> tuple[float, float]:
+    """The regret of evaluating all options equally often, and how much rounding may change."""
+    k = len(problem.actions)
+    return horizon / k * float(problem.gaps.sum()), k * float(problem.gaps.max())
+
+
+@pytest.mark.parametrize(("c", "measured"), [("1", 31544.0), ("3", 41544.0)])
+def test_worst_case_regret_is_what_was_measured_before(c: str, measured: float) -> None:
+    """SPEC §6; for d = 2 and κ = 1 all runs go the same way, so the mean is one number."""
+    means = []
+    for index in "12":
+        found = answer(
+            *("--family", "worst-case", "--d", "2", "--kappa", "1", "--c", c, "--index", index),
+            *("--horizon", "1e6", "--replications", "5", "--policy", "fair-phased-elimination"),
+        )
+        (row,) = found["results"]
+        assert (row["policy"], row["horizon"], row["n"]) == ("fair-phased-elimination", 10**6, 5)
+        means.append(row["mean_regret"])
+    assert np.mean(means) == pytest.approx(measured, abs=1.0)
+
+
+def test_gap_dependent_problems_are_counted_from_one() -> None:
+    best = []
+    for index in (1, 2, 3):
+        found = answer(
+            *("--family", "gap-dependent", "--d", "4", "--kappa", "2", "--delta-min", ".1"),
+            *("--delta-neq", ".2", "--index", str(index), "--horizon", "100"),
+            *("--replications", "2"),
+        )
+        best.append(found["problem"]["best"])
+        assert found["problem"]["delta_min"] == pytest.approx(0.1)
+        assert found["problem"]["delta_neq"] == pytest.approx(0.2)
+        assert found["problem"]["kappa_star"] == pytest.approx(2.0)
+    assert best == ["x1", "x2", "x3"]
+
+
+def test_a_row_for_every_policy_and_horizon() -> None:
+    found = answer(*RANDOM, "--horizon", "1e3", "--horizon", "4000", "--replications", "3")
+    rows = [(row["policy"], row["horizon"]) for row in found["results"]]
+    policies = ("fair-phased-elimination", "uniform")
+    assert rows == [(policy, T) for policy in policies for T in (1000, 4000)]
+    problem = eh.families.random(8, 2, 0)
+    for row in found["results"][2:]:
+        regret, rounding = regret_of_uniform(problem, row["horizon"])
+        assert row["mean_regret"] == pytest.approx(regret, abs=rounding)
+
+
+def test_a_table_with_parameters_in_the_users_units(truth: Path) -> None:
+    found = answer(
+        *TABLE, "--parameters", truth, "--horizon", "1e3", "--policy", "uniform",
+        "--replications", "2",
+    )  # fmt: skip
+    with SKATING.open() as file:
+        skaters = list(csv.DictReader(file))
+    values = np.array([0.9 * float(s["base_value"]) + 0.5 * float(s["ability"]) for s in skaters])
+    gaps = values.max() - values
+    home = np.array([s["side"] == "home" for s in skaters])
+    best = int(values.argmax())
+    assert found["problem"]["best"] == skaters[best]["skater"]
+    assert found["problem"]["delta_neq"] == pytest.approx(gaps[home != home[best]].min())
+    assert found["value_bound"] == pytest.approx(gaps.max() / 2)
+    assert found["results"][0]["mean_regret"] == pytest.approx(
+        1000 * gaps.mean(), abs=len(gaps) * gaps.max()
+    )
+
+
+def test_gamma_as_a_list_is_over_the_encoded_features(truth: Path, tmp_path: Path) -> None:
+    by_name = answer(*TABLE, "--parameters", truth, "--horizon", "500", "--replications", "2")
+    actions = eh.ActionSet.from_csv(SKATING, group="side", features=["base_value", "ability"])
+    assert actions.encoding is not None
+    columns = actions.encoding.features[1:]
+    worth = [WORTH[column.source] for column in columns]
+    constant = 10.0 + sum(w * column.mean for w, column in zip(worth, columns, strict=True))
+    listed = [constant, *(w * column.scale for w, column in zip(worth, columns, strict=True))]
+    other = tmp_path / "listed.json"
+    other.write_text(json.dumps(TRUTH | {"gamma": listed}))
+    by_place = answer(*TABLE, "--parameters", other, "--horizon", "500", "--replications", "2")
+    for one, two in zip(by_name["results"], by_place["results"], strict=True):
+        assert one["mean_regret"] == pytest.approx(two["mean_regret"], rel=1e-9)
+
+
+@pytest.mark.parametrize("source", ["family", "table"])
+def test_a_saved_problem_is_the_same_problem(source: str, truth: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "problem.json"
+    arguments = RANDOM if source == "family" else [*TABLE, "--parameters", truth]
+    runs = ("--horizon", "5000", "--replications", "4", "--seed", "3")
+    first = answer(*arguments, *runs, "--save-problem", saved)
+    assert answer("--problem", saved, *runs) == first
+    again = tmp_path / "again.json"
+    answer("--problem", saved, *runs, "--save-problem", again)
+    assert again.read_text() == saved.read_text()
+
+
+def test_workers_do_not_change_a_digit() -> None:
+    arguments = (*RANDOM, "--horizon", "3000", "--replications", "40")
+    one, two = (answer(*arguments, "--workers", n) for n in ("1", "2"))
+    assert one == two == answer(*arguments)
+
+
+def test_the_seed_changes_the_noise_and_problem_seed_keeps_the_problem() -> None:
+    runs = ("--horizon", "1e4", "--replications", "2", "--policy", "fair-phased-elimination")
+    seeds = [answer(*RANDOM, *runs, "--problem-seed", "5", "--seed", s) for s in "12"]
+    assert seeds[0]["problem"] == seeds[1]["problem"]
+    assert answer(*RANDOM, *runs, "--seed", "1")["problem"] != seeds[0]["problem"]
+
+
+def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
+    store = tmp_path / "runs.parquet"
+    arguments = (*RANDOM, "--horizon", "2000", "--store", store)
+    answer(*arguments, "--replications", "4")
+    size = store.stat().st_size
+    whole = answer(*arguments, "--replications", "9")
+    assert store.stat().st_size > size
+    assert whole == answer(*RANDOM, "--horizon", "2000", "--replications", "9")
+    refused = run(*arguments, "--seed", "1")
+    assert refused.exit_code == 2
+    assert "choose another file" in " ".join(refused.stderr.split())
+
+
+def test_in_words(tmp_path: Path) -> None:
+    picture = tmp_path / "regret.png"
+    result = run(*RANDOM, "--horizon", "1e4", "--replications", "4", "--figure", picture)
+    assert result.exit_code == 0, result.output
+    problem = eh.families.random(8, 2, 0)
+    words = " ".join(result.stdout.split())
+    assert f"The best is {problem.actions.labels[problem.best]};" in words
+    wrong = problem.actions.labels[int(problem.evaluations.argmax())]
+    assert f"evaluations put {wrong} first, by 0.5" in words
+    for said in ("fair-phased-elimination", "uniform", "10,000", "4 runs", "seed 0"):
+        assert said in words
+    assert "…" not in result.stdout, "the table does not fit into 80 columns"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+REFUSED = {
+    "no problem": ([], "--family NAME, --options"),
+    "two problems": ([*RANDOM, "--problem", "p.json"], "in one way"),
+    "no such family": (["--family", "worst"], "worst-case, gap-dependent, random"),
+    "a missing number": (["--family", "worst-case", "--d", "2"], "needs --kappa"),
+    "a number of another family": ([*RANDOM, "--kappa", "2"], "--kappa can only be used with"),
+    "a column without a table": ([*RANDOM, "--group", "side"], "--group can only be used with"),
+    "a table without parameters": (TABLE, "--parameters FILE.json"),
+    "a problem beyond the last": (
+        ["--family", "worst-case", "--d", "2", "--kappa", "1", "--index", "3"], "from 1 to 2",
+    ),
+    "half an evaluation": ([*RANDOM, "--horizon", "10.5"], "whole number"),
+    "no number": ([*RANDOM, "--horizon", "many"], "'many'"),
+    "no evaluation": ([*RANDOM, "--horizon", "0"], "horizon"),
+    "no such policy": ([*RANDOM, "--policy", "unifrom"], "Did you mean 'uniform'?"),
+    "no such format": ([*RANDOM, "--figure", "regret.gif"], ".png, .svg, .pdf"),
+    "no such file": (["--problem", "nowhere.json"], "cannot be read"),
+    "a bound below zero": ([*RANDOM, "--value-bound", "-1"], "value_bound"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_used_is_refused(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, words = REFUSED[case]
+    result = run(*arguments, "--save-problem", "saved.json")
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+    assert list(tmp_path.iterdir()) == [], "something was written"
+
+
+WRONG_PARAMETERS = {
+    "not JSON": ("{", "is not JSON"),
+    "not an object": ("[1]", "JSON object"),
+    "no omega": (json.dumps({"gamma": WORTH}), "no 'omega'"),
+    "an unknown word": (json.dumps(TRUTH | {"sigma": 2}), "'sigma' means nothing"),
+    "a missing feature": (json.dumps(TRUTH | {"gamma": {"ability": 1}}), "no 'base_value'"),
+    "an unknown feature": (json.dumps(TRUTH | {"gamma": WORTH | {"age": 1}}), "names 'age'"),
+    "text for a number": (json.dumps(TRUTH | {"gamma": WORTH | {"ability": "1"}}), "'ability'"),
+    "too short a list": (json.dumps(TRUTH | {"gamma": [1.0]}), "gamma"),
+    "no noise": (json.dumps(TRUTH | {"noise_scale": 0}), "noise_scale"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_PARAMETERS)
+def test_wrong_parameters_are_named_with_their_file(case: str, tmp_path: Path) -> None:
+    content, words = WRONG_PARAMETERS[case]
+    path = tmp_path / "wrong.json"
+    path.write_text(content)
+    result = run(*TABLE, "--parameters", path)
+    assert result.exit_code == 2, result.output
+    assert "wrong.json" in result.stderr
+    assert words in " ".join(result.stderr.split())
+
+
+def test_a_file_that_is_no_problem_is_refused(truth: Path) -> None:
+    result = run("--problem", truth)
+    assert result.exit_code == 2
+    assert "is not a problem file" in " ".join(result.stderr.split())
