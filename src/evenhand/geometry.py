@@ -197,9 +197,15 @@ class BiasGeometry:
                 f"pair; at most {_MANY:,} are supported. Compute it on a subset."
             )
         i, j = np.triu_indices(len(far), 1)
-        apart = radii[far][i] + radii[far][j] > best
+        bounds = radii[far][i] + radii[far][j]
+        # a pair with the same attributes is a difference of two points: √κ ≤ 1 + 1
+        alike = (A[far[i], self.actions.n_features :] == A[far[j], self.actions.n_features :]).all(
+            1
+        )
+        bounds[alike] = np.minimum(bounds[alike], 2.0)
+        apart = bounds > best
         pairs = H[far[i[apart]]] - H[far[j[apart]]]
-        worst = program.largest(pairs)[:1]
+        worst = program.largest(pairs, bounds[apart])[:1]
         return max([best] + [program.solve(pairs[x]).root for x in worst]) ** 2
 
 

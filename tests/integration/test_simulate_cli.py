@@ -192,6 +192,7 @@ REFUSED = {
     "no evaluation": ([*RANDOM, "--horizon", "0"], "horizon"),
     "no such policy": ([*RANDOM, "--policy", "unifrom"], "Did you mean 'uniform'?"),
     "no such format": ([*RANDOM, "--figure", "regret.gif"], ".png, .svg, .pdf"),
+    "no folder for the picture": ([*RANDOM, "--figure", "no/r.png"], "there is no folder 'no'"),
     "no such file": (["--problem", "nowhere.json"], "cannot be read"),
     "a bound below zero": ([*RANDOM, "--value-bound", "-1"], "value_bound"),
 }  # fmt: skip

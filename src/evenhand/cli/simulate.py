@@ -214,6 +214,7 @@ def simulate(
     """
     if figure is not None:
         _refuse_other_formats(figure)
+    _refuse_missing_folders(figure, save)
     horizons = [whole_number(text, "--horizon") for text in horizon]
     shape = {"d": d, "k": k, "kappa": kappa, "c": c, "delta_min": delta_min}
     shape |= {"delta_neq": delta_neq, "index": index, "problem_seed": problem_seed}
@@ -339,6 +340,13 @@ def _refuse_other_formats(figure: Path) -> None:
     from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
 
     checked_format(figure)
+
+
+def _refuse_missing_folders(*paths: Path | None) -> None:
+    """Refuse what could not be written once the simulation is done."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
 
 
 def _to_dict(results: Results, bound: float) -> dict[str, Any]:

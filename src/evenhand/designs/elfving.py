@@ -36,6 +36,7 @@ _DOMINANT = 100.0  # coordinates larger than this call for another basis of the 
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
 _NEWCOMERS = 4096  # violators that join the pool at once
+_PAYS = 500  # a look at so many bounds takes as long as solving one direction
 _STEPS = 50_000  # more than any program of this kind has been seen to need
 
 
@@ -134,27 +135,37 @@ class ElfvingProgram:
             pool = pool.enlarged(new, basis)
             v = pool.improve(c, basis)
 
-    def largest(self, directions: Floats, tol: float = 1e-9) -> Indices:
+    def largest(
+        self, directions: Floats, bounds: Floats | None = None, tol: float = 1e-9
+    ) -> Indices:
         """Return the directions (rows) that may have the largest √κ, the largest first.
 
         The basis of one solution writes every direction as a combination of rows, whose weights
         bound its √κ from above. So only directions are solved whose bound exceeds the largest
-        value yet.
+        value yet. Where a look at all bounds settles few of them, more are solved in between.
+
+        Parameters
+        ----------
+        directions
+            (n, m) directions.
+        bounds
+            (n,) upper bounds of √κ that are known already.
         """
-        C = self.space.coordinates
-        (open_,) = np.nonzero(np.abs(directions @ C).max(axis=1) > 0.0)
-        bounds = np.full(len(open_), np.inf)
+        (open_,) = np.nonzero(np.abs(directions).max(axis=1, initial=0.0) > 0.0)
+        bounds = np.full(len(open_), np.inf) if bounds is None else bounds[open_]
         solved: dict[int, float] = {}
-        best = 0.0
+        best, batch = 0.0, 1
         while len(open_):
-            at = int(np.argmax(bounds))
-            x = int(open_[at])
-            rows = self._optimal_rows(directions[x])
+            batch = min(batch, len(open_))
+            chosen = np.argpartition(bounds, len(bounds) - batch)[len(bounds) - batch :]
+            for x in open_[chosen]:
+                rows, solved[int(x)] = self._optimal_rows(directions[x])
+                best = max(best, solved[int(x)])
+            bounds[chosen] = 0.0
             np.minimum(bounds, self.roots_on(rows, directions[open_]), out=bounds)
-            solved[x] = float(bounds[at])
-            best = max(best, solved[x])
-            bounds[at] = 0.0
             still = bounds > best * (1.0 + tol)
+            settled = len(open_) - np.count_nonzero(still) - batch
+            batch = 1 if settled * _PAYS > len(open_) else min(2 * batch, 256)
             open_, bounds = open_[still], bounds[still]
         return np.array(sorted(solved, key=lambda x: -solved[x]), dtype=np.intp)
 
@@ -165,13 +176,14 @@ class ElfvingProgram:
         s = np.ones(len(w)) if self.s is None else self.s[rows]
         return np.asarray(s @ np.abs(w))
 
-    def _optimal_rows(self, c: Floats) -> Indices:
-        """Return the rows of the optimal basis; quick where the pool is everything."""
+    def _optimal_rows(self, c: Floats) -> tuple[Indices, float]:
+        """Return the rows of the optimal basis and √κ; quick where the pool is everything."""
         if not self._pool_is_all or self._n_free:
-            return self.solve(c).rows
+            solution = self.solve(c)
+            return solution.rows, solution.root
         basis = self._pool.start.copy()
-        self._pool.improve(c, basis)
-        return self._pool.rows[basis]
+        v = self._pool.improve(c, basis)
+        return self._pool.rows[basis], float(c @ self._pool.T @ v)
 
     def _is_free(self, c: Floats) -> bool:
         """Tell whether the free rows alone give the direction, up to rounding."""

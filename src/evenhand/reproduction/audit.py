@@ -215,7 +215,7 @@ class _Watcher:
             self._note("kept", Check.of(0.0 if active[problem.best] else 2.0, 1.0))
         # 10ε_{l+1} = 5ε_l and 42ε_{l+1} = 21ε_l
         allowed = (_SAME_GROUP if same else _OTHER_GROUP) * eps / 2
-        worst = float(problem.gaps[active].max())
+        worst = float(problem.gaps[active].max(initial=0.0))
         self._note("survivors", Check.of(worst, allowed, strict=True))
 
     def _see_bias(self, step: Phase, feedback: Feedback) -> None:
@@ -243,7 +243,8 @@ class _Watcher:
         self._upper[both] = np.minimum(
             values[both].max() - values[both] + 4 * eps, 2 * policy.value_bound
         )
-        lead = float(values[self._active[1]].max() - values[self._active[-1]].max())
+        best = {z: float(values[self._active[z]].max(initial=-np.inf)) for z in (-1, 1)}
+        lead = best[1] - best[-1]
         self._found = int(math.copysign(1, lead)) if abs(lead) >= 4 * eps else 0
         if not self._good:
             return

@@ -106,16 +106,16 @@ class Case:
 
     @property
     def words(self) -> str:
-        """What is played, for people."""
+        """What is played, for people: family, number of the problem, shape."""
         given = dict(self.arguments)
         if self.family == "random":
-            return f"random problem (k = {given['k']:g}, d = {given['d']:g})"
+            return f"random (k = {given['k']:g}, d = {given['d']:g})"
         shape = f"d = {given['d']:g}, κ* = {given['kappa']:g}"
         if self.family == "worst_case":
             gap = given["c"] * (given["kappa"] / given["horizon"]) ** (1 / 3)
-            return f"worst-case pair ({shape}, gap {gap:.2g}), problem {self.number}"
+            return f"worst-case {self.number} ({shape}, gap {gap:.2g})"
         gaps = f"Δ_min = {given['delta_min']:g}, Δ_≠ = {given['delta_neq']:g}"
-        return f"gap-dependent family ({shape}, {gaps}), problem {self.number}"
+        return f"gap-dependent {self.number} ({shape}, {gaps})"
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,7 @@ def draw_lemmas(found: Measurements) -> Figure:
             ms=6,
             label=_symbols(f"{case.words}, T = {case.horizon:.0e}".replace("e+0", "e")),
         )
-    axes.axvline(1.0, color=_FAINT, lw=1.2, ls=_DASHED)
+    axes.axvline(1.0, color=_FAINT, lw=1.2, ls=_DASHED, zorder=1)
     axes.text(1.012, -0.62, "allowed", color=_FAINT, fontsize=8.5, va="center")
     axes.set_ylim(len(rows) - 0.4, -0.8)
     axes.set_xlim(0, 1.12)

@@ -1,0 +1,409 @@
+"""`evenhand reproduce` on a small programme: its numbers, its verdicts, its page."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from typer.testing import CliRunner
+
+import evenhand as eh
+from evenhand.cli import app
+from evenhand.environments import SimulatedEvaluations
+from evenhand.policies.base import Feedback
+from evenhand.policies.fair_phased_elimination import Phase
+from evenhand.reproduction import FULL, QUICK, Measurements, measure, statements, steps
+from evenhand.reproduction.audit import Audit, Check, audit_run
+from evenhand.reproduction.blind import BlindElimination
+from evenhand.reproduction.experiments import (
+    Audits,
+    Blindness,
+    GrowthInHorizon,
+    Programme,
+    RateInHorizon,
+    RateInKappa,
+    Transition,
+)
+from evenhand.reproduction.figures import PICTURES
+from evenhand.reproduction.output import write_reproduction
+from evenhand.reproduction.page import page
+
+TINY = Programme(
+    RateInHorizon(((2, 1.0),), (1.0, 3.0), tuple(10**6 * 2**i for i in range(-2, 4)), 3),
+    RateInKappa(2, (1.0,), tuple(2.0**i for i in range(6)), 10**9, 3),
+    GrowthInHorizon(4, 2.0, 0.1, 0.1, (10**6, 10**8, 10**10), 10**8, 3),
+    Transition(4, 2.0, 0.005, (0.005, 0.01, 0.1, 0.2, 0.4), 10**16, 2),
+    Blindness(12, 2, 3, (10**4, 10**6, 10**8, 10**9), 4),
+    Audits(FULL.audits.cases[1:3], 0.2, 60, FULL.audits.frail, (0.1, 0.4), 400),
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> Measurements:
+    return measure(TINY, seed=1, executor=None)
+
+
+def holds(found: Measurements) -> dict[str, bool]:
+    return {row.source: row.holds for row in statements(found)}
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    ("place", "c", "regret", "bound"), [(0, 1.0, 31544.0, 4686.0), (1, 3.0, 41544.0, 4346.0)]
+)
+def test_the_worst_case_pair_at_a_million(
+    found: Measurements, place: int, c: float, regret: float, bound: float
+) -> None:
+    """SPEC §6; all runs go the same way for d = 2 and κ = 1, so the regret is one number."""
+    curve = found.in_horizon[place]
+    at = list(curve.x).index(1e6)
+    assert curve.c == c
+    assert curve.mean[at] == pytest.approx(regret, abs=1.0)
+    assert curve.two_point[at] == pytest.approx(bound, abs=0.5)
+    assert curve.lower[at] == pytest.approx(1e4 / (8 * math.e))
+    assert curve.form[at] == pytest.approx(1e4 * math.log(1e6) ** (1 / 3))
+    # Never learning which of the two leads costs Tρ on one problem and nothing on the other.
+    assert curve.blind[at] >= c * 1e4 / 2
+    assert curve.blind_worst[at] >= curve.blind[at]
+
+
+def test_the_terms_of_theorem_2_by_linear_programming(found: Measurements) -> None:
+    """√κ(Δ) = min Σ √Δ |w| such that Σ w a = e."""
+    curve = found.transition
+    np.testing.assert_allclose(curve.within, 4 / 0.005)
+    for delta_neq, between in zip(curve.delta_neqs, curve.between, strict=True):
+        prices = []
+        for problem in eh.families.gap_dependent(4, 2.0, 0.005, delta_neq):
+            costs = np.sqrt(np.maximum(problem.gaps, delta_neq))
+            A = problem.actions.points
+            program = linprog(
+                np.r_[costs, costs], A_eq=np.c_[A.T, -A.T], b_eq=np.eye(A.shape[1])[-1]
+            )
+            prices.append(program.fun**2)
+        assert between == pytest.approx(max(prices) / delta_neq**2, rel=1e-6)
+
+
+def test_blind_elimination_loses_what_the_wrong_option_is_worth_less(found: Measurements) -> None:
+    curve, problem = found.blind, eh.families.random(12, 2, 3)
+    wrong = int(np.argmax(problem.values + problem.actions.groups * problem.omega))
+    lost = float(problem.values.max() - problem.values[wrong])
+    assert curve.trap == pytest.approx(lost)
+    assert curve.blind[-1] / curve.horizons[-1] == pytest.approx(lost, rel=1e-3)
+    assert curve.rates[1].exponent == pytest.approx(1.0, abs=0.01)
+
+
+def test_failures_agree_with_the_normal_distribution(found: Measurements) -> None:
+    """F is rarer than 2δ, the last interval misses no more often than one Gaussian error may.
+
+    The interval of phase l is s√(2 log(l(l+1)/δ)) wide to each side, and these runs end in
+    phase 2 or later: P(|N| > √(2 log(6/δ))) is more than any of them misses. Four standard errors.
+    """
+    for delta, audit in found.failures:
+        assert audit.runs == 400
+        assert audit.estimated == 400
+        assert audit.failures / 400 <= 2 * delta
+        exact = math.erfc(math.sqrt(math.log(6 / delta)))
+        assert audit.missed / 400 <= exact + 4 * math.sqrt(exact / 400)
+
+
+def test_the_lemmas_are_tried_and_hold(found: Measurements) -> None:
+    for _, audit in found.lemmas:
+        assert audit.runs == 60
+        assert audit.settled > 40
+        assert audit.dropped >= 60
+        for name in ("samples", "price", "kept", "survivors", "decided"):
+            check = getattr(audit, name)
+            assert check.n >= audit.settled
+            assert check.violations == 0
+            assert check.closest <= 1.0
+
+
+def test_processes_do_not_change_a_digit(found: Measurements) -> None:
+    with ProcessPoolExecutor(2) as pool:
+        assert statements(measure(TINY, 1, pool)) == statements(found)
+
+
+def test_every_step_is_reported() -> None:
+    small = dataclasses.replace(
+        TINY, rate_in_horizon=RateInHorizon(((2, 1.0),), (1.0,), (10**4,), 1)
+    )
+    calls: list[int] = []
+    measure(small, 0, None, lambda: calls.append(1))
+    assert len(calls) == steps(small)
+
+
+@pytest.mark.parametrize("programme", [FULL, QUICK], ids=["full", "quick"])
+def test_programmes_are_data_that_can_be_run(programme: Programme) -> None:
+    """Every problem of a programme exists, and grids are fit for their rates."""
+    hash(programme)
+    for d, kappa in programme.rate_in_horizon.shapes:
+        for c in programme.rate_in_horizon.scales:
+            for T in programme.rate_in_horizon.horizons:
+                eh.families.worst_case(d, kappa, T, c)
+    per_log = [T / math.log(T) for T in programme.rate_in_horizon.horizons]
+    np.testing.assert_allclose(np.diff(np.log2(per_log)), 1.0, atol=1e-4)
+    for c in programme.rate_in_kappa.scales:
+        for kappa in programme.rate_in_kappa.kappas:
+            eh.families.worst_case(
+                programme.rate_in_kappa.d, kappa, programme.rate_in_kappa.horizon, c
+            )
+    for delta_neq in programme.transition.delta_neqs:
+        plan = programme.transition
+        eh.families.gap_dependent(plan.d, plan.kappa, plan.delta_min, delta_neq)
+    for case in (*programme.audits.cases, programme.audits.frail):
+        assert np.abs(case.problem().values).max() <= 1.0
+
+
+# ---------------------------------------------------------------- the audit finds what is wrong
+
+
+class Forged(eh.FairPhasedElimination):
+    """Tells a story that is not what happened."""
+
+    @staticmethod
+    def forge(step: Phase) -> Phase:
+        raise NotImplementedError
+
+    def tell(self, feedback: Feedback) -> None:
+        super().tell(feedback)
+        self.history[:] = [self.forge(step) for step in self.history]
+
+
+class DropsTheBest(Forged):
+    @staticmethod
+    def forge(step: Phase) -> Phase:
+        here = step.step == "evaluate group" and step.group == "-1" and step.phase == 3
+        return dataclasses.replace(step, eliminated=(1,)) if here else step
+
+
+class DropsNothing(Forged):
+    @staticmethod
+    def forge(step: Phase) -> Phase:
+        return dataclasses.replace(step, eliminated=())
+
+
+class EvaluatesTwice(Forged):
+    @staticmethod
+    def forge(step: Phase) -> Phase:
+        return dataclasses.replace(step, counts=2 * step.counts)
+
+
+def audited(cls: type[eh.FairPhasedElimination]) -> Audit:
+    # The second option is the best, in group −1. The others of that group are 0.65 behind: they
+    # are dropped when 3ε is below that, at ε = 1/8, and must be gone when 5ε is, at once.
+    features = np.vstack([np.eye(3), [-1 / 3, 0.0, 0.0]])
+    actions = eh.ActionSet(features, [1, -1, -1, -1])
+    problem = eh.BiasedLinearBandit(actions, [-0.45, 0.8, 0.15], 0.1)
+    policy = cls(actions, 10**6, delta=0.01)
+    return audit_run(problem, policy, SimulatedEvaluations(problem, 0))
+
+
+@pytest.mark.parametrize(
+    ("cls", "violated"),
+    [
+        (eh.FairPhasedElimination, set()),
+        (DropsTheBest, {"kept"}),
+        (DropsNothing, {"survivors"}),
+        (EvaluatesTwice, {"samples", "price"}),
+    ],
+)
+def test_a_forged_story_is_found_out(
+    cls: type[eh.FairPhasedElimination], violated: set[str]
+) -> None:
+    audit = audited(cls)
+    names = ("samples", "price", "kept", "survivors")
+    assert {name for name in names if getattr(audit, name).violations} == violated
+
+
+def test_audits_add_up() -> None:
+    one = Audit(runs=1, failures=1, samples=Check(3, 1, 1.5))
+    two = Audit(runs=2, dropped=4, samples=Check(1, 0, 0.5))
+    assert one + two == Audit(runs=3, failures=1, dropped=4, samples=Check(4, 1, 1.5))
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def replace_curve(found: Measurements, name: str, **changes: object) -> Measurements:
+    curves = getattr(found, name)
+    if isinstance(curves, tuple):
+        changed: object = tuple(dataclasses.replace(curve, **changes) for curve in curves)
+    else:
+        changed = dataclasses.replace(curves, **changes)
+    return dataclasses.replace(found, **{name: changed})
+
+
+def broken(found: Measurements, name: str) -> Measurements:
+    """The same measurements, with one violation of one lemma in one case."""
+    (case, audit), *rest = found.lemmas
+    bad = dataclasses.replace(audit, **{name: getattr(audit, name) + Check(1, 1, 2.0)})
+    return dataclasses.replace(found, lemmas=((case, bad), *rest))
+
+
+def failing(found: Measurements, name: str) -> Measurements:
+    (delta, audit), *rest = found.failures
+    bad = dataclasses.replace(audit, **{name: audit.runs})
+    return dataclasses.replace(found, failures=((delta, bad), *rest))
+
+
+TAMPERED: dict[str, Callable[[Measurements], Measurements]] = {
+    "Theorem 1, in T": lambda m: replace_curve(m, "in_horizon", mean=m.in_horizon[0].x ** 0.8),
+    "Theorem 1, in κ_*": lambda m: replace_curve(m, "in_kappa", worst=2 * m.in_kappa[0].upper),
+    "Theorem 2, in T": lambda m: replace_curve(m, "growth", worst=m.growth.horizons**0.5),
+    "Theorem 2, two regimes": lambda m: replace_curve(
+        m, "transition", per_log=m.transition.delta_neqs**-1.0
+    ),
+    "Theorem 3": lambda m: replace_curve(m, "in_horizon", worst=0.9 * m.in_horizon[0].lower),
+    "Theorem 4": lambda m: replace_curve(m, "growth", worst=0.9 * m.growth.lower),
+    "Lemma proba_F": lambda m: failing(m, "failures"),
+    "Lemma time, evaluations": lambda m: broken(m, "samples"),
+    "Lemma time, regret": lambda m: broken(m, "price"),
+    "Lemma E": lambda m: broken(m, "kept"),
+    "Lemma discard_subopt": lambda m: broken(m, "survivors"),
+    "Lemma discard_z": lambda m: broken(m, "decided"),
+    "Lemma control_omega": lambda m: failing(m, "ever_missed"),
+    "Section 1, no correction": lambda m: replace_curve(m, "blind", blind=m.blind.fair),
+}
+
+
+def test_what_must_hold_holds_even_on_a_small_programme(found: Measurements) -> None:
+    verdicts = holds(found)
+    assert set(verdicts) == set(TAMPERED)
+    # A few short runs cannot show a rate; everything else is said of every run.
+    rates = {"Theorem 1, in T", "Theorem 1, in κ_*", "Theorem 2, two regimes"}
+    assert {source for source, held in verdicts.items() if not held} <= rates
+
+
+@pytest.mark.parametrize("source", TAMPERED)
+def test_a_statement_that_is_false_is_called_so(found: Measurements, source: str) -> None:
+    assert not holds(TAMPERED[source](found))[source]
+
+
+# ---------------------------------------------------------------- the page
+
+
+class Reader(HTMLParser):
+    """Collects what a page loads, the names it gives and the text it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.names: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href", "srcset", "data", "action", "poster"):
+                self.links.append(value or "")
+            if name == "id":
+                self.names.append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def folder(found: Measurements, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("reproduction")
+    write_reproduction(found, statements(found), target, "evenhand reproduce --seed 1")
+    return target
+
+
+def read(folder: Path) -> tuple[str, Reader]:
+    text, reader = (folder / "index.html").read_text("utf-8"), Reader()
+    reader.feed(text)
+    return text, reader
+
+
+def test_the_page_needs_nothing_else(folder: Path) -> None:
+    text, reader = read(folder)
+    assert reader.tags.count("svg") == len(PICTURES) == 7
+    assert not {"img", "script", "link", "iframe", "object", "image"} & set(reader.tags)
+    assert all(link.startswith("#") for link in reader.links)
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", text))
+    assert "@import" not in text
+    # Namespaces are names, not addresses: nothing else may look like one
+    assert not re.findall(r"https?://", re.sub(r'xmlns(:\w+)?="[^"]*"', "", text))
+
+
+def test_pictures_do_not_take_each_others_parts(folder: Path) -> None:
+    _, reader = read(folder)
+    assert len(reader.names) == len(set(reader.names))
+    wanted = {link[1:] for link in reader.links}
+    assert wanted <= set(reader.names)
+
+
+def test_the_page_says_what_was_measured(found: Measurements, folder: Path) -> None:
+    _, reader = read(folder)
+    words = re.sub(r"[\s_^()]", "", "".join(reader.text))
+    for row in statements(found):
+        for part in (row.source, row.claim, row.measured):
+            # once in the table, once under a figure
+            assert words.count(re.sub(r"[\s_^()]", "", part)) >= 2
+    assert words.count("doesnothold") == sum(not row.holds for row in statements(found))
+
+
+def test_the_same_measurements_give_the_same_page(found: Measurements, folder: Path) -> None:
+    drawings = {p.name: (folder / f"{p.name}.svg").read_text("utf-8") for p in PICTURES}
+    again = page(found, statements(found), drawings, "evenhand reproduce --seed 1")
+    assert again == (folder / "index.html").read_text("utf-8")
+
+
+def test_numbers_are_written_beside_the_page(found: Measurements, folder: Path) -> None:
+    numbers = json.loads((folder / "measurements.json").read_text("utf-8"))
+    assert numbers["measurements"]["growth"]["worst"] == found.growth.worst.tolist()
+    assert [row["holds"] for row in numbers["statements"]] == list(holds(found).values())
+    for picture in PICTURES:
+        assert (folder / f"{picture.name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ---------------------------------------------------------------- the command
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Measurements) -> None:
+    monkeypatch.setattr(sys.modules["evenhand.cli.reproduce"], "QUICK", TINY)
+    arguments = ["reproduce", "--quick", "--seed", "1", "--workers", "1", "--out"]
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "out")])
+    assert result.exit_code == (0 if all(holds(found).values()) else 1), result.output
+    assert "Theorem 1, in T" in " ".join(result.stdout.split())
+    assert (tmp_path / "out" / "index.html").is_file()
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "out"), "--json"])
+    said = json.loads(result.stdout)
+    assert {row["source"]: row["holds"] for row in said["statements"]} == holds(found)
+
+
+def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(app, ["reproduce", "--out", str(tmp_path / "file" / "out")])
+    assert result.exit_code == 2
+    assert "cannot be made" in result.stderr
+
+
+# ---------------------------------------------------------------- the blind policy
+
+
+def test_blind_elimination_finds_the_option_of_the_highest_evaluation() -> None:
+    problem = eh.families.random(15, 3, 2)
+    wrong = int(problem.evaluations.argmax())
+    assert wrong != problem.best
+    for seed in range(20):
+        policy = BlindElimination(problem.actions, 10**6, seed=seed)
+        judge = SimulatedEvaluations(problem, seed)
+        while not policy.finished:
+            policy.tell(judge.evaluate(policy.ask()))
+        assert policy.spent == 10**6
+        assert policy.recommend().option == wrong
