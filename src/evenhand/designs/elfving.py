@@ -150,6 +150,8 @@ class ElfvingProgram:
             (n, m) directions.
         bounds
             (n,) upper bounds of √κ that are known already.
+        tol
+            Directions that lead by less, relatively, may be left out.
         """
         (open_,) = np.nonzero(np.abs(directions).max(axis=1, initial=0.0) > 0.0)
         bounds = np.full(len(open_), np.inf) if bounds is None else bounds[open_]

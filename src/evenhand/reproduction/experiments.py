@@ -186,14 +186,14 @@ _CASES = (
 _FRAIL = Case("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 400), ("c", 2.0)), 1, 400)
 
 FULL = Programme(
-    RateInHorizon(((2, 1.0), (5, 4.0)), (1.0, 3.0), _horizons(14, 43), 400),
-    RateInKappa(2, (1.0, 3.0), tuple(map(float, _octaves(0, 17))), 2**40, 400),
+    RateInHorizon(((2, 1.0), (5, 4.0)), (1.0, 3.0), _horizons(14, 43), 200),
+    RateInKappa(2, (1.0, 3.0), tuple(map(float, _octaves(0, 17))), 2**40, 200),
     GrowthInHorizon(
-        4, 2.0, 0.1, 0.1, tuple(10**e for e in (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18)), 10**8, 1000
+        4, 2.0, 0.1, 0.1, tuple(10**e for e in (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18)), 10**8, 500
     ),
     Transition(4, 2.0, 0.001, _geometric(0.001, 0.4, 53), 10**17, 100),
-    Blindness(20, 3, 1, tuple(10**e for e in range(3, 13)), 1000),
-    Audits(_CASES, 0.2, 5000, _FRAIL, (0.02, 0.05, 0.1, 0.2, 0.4), 50_000),
+    Blindness(20, 3, 1, tuple(10**e for e in range(3, 13)), 500),
+    Audits(_CASES, 0.2, 3000, _FRAIL, (0.02, 0.05, 0.1, 0.2, 0.4), 30_000),
 )
 """Everything, in under 20 minutes on two processors."""
 

@@ -248,7 +248,7 @@ def _blindness(found: Measurements) -> Statement:
         f"Blind elimination grows with exponent {blind.exponent:.3f} and loses {lost:.4g} per "
         f"evaluation; the option that evaluations put first is worth {curve.trap:.4g} less than "
         f"the best. Fair elimination grows with exponent {fair.exponent:.3f} and loses "
-        f"{plain_number(curve.blind[-1] / curve.fair[-1])} times less at T = "
+        f"{_count(curve.blind[-1] / curve.fair[-1])} times less at T = "
         f"{_count(curve.horizons[-1])}.",
         abs(blind.exponent - 1) <= 0.02 and fair.exponent <= 0.5,
     )
