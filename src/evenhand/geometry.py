@@ -28,6 +28,7 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import Confounding, InputError, NotIdentifiableError
 from evenhand.linalg import Floats, as_vector, products, row_space, sample_rows
+from evenhand.tables import linear_rule
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
@@ -128,7 +129,10 @@ def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeome
         return BiasGeometry(actions, attribute, design, kappa_star, False, None, 0.0, None)
     # Lemma upsilon_margin: the dual vector of the design is the normal of the hyperplane
     u = design.certificate.dual
-    normal = -u[:-1] / np.linalg.norm(u[:-1])
+    normal = -u[:-1]
+    reach = np.abs(normal) * np.maximum(actions.features.max(axis=0), -actions.features.min(axis=0))
+    normal[reach <= 1e-13 * reach.max()] = 0.0  # rounding error, not a feature that matters
+    normal /= np.linalg.norm(normal)
     along = products(actions.points, np.append(normal, 0.0)) * actions.groups
     margin, radius = float(along.min()), float(np.abs(along).max())
     return BiasGeometry(actions, attribute, design, kappa_star, True, normal, margin, radius)
@@ -254,7 +258,7 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
     """Return the error that says why κ = ∞."""
     confounding = _confounding(actions, attribute)
     name = attribute or actions.attribute_names[0]
-    terms = _written(confounding.combination)
+    terms = linear_rule(confounding.combination, digits=6)
     groups = actions.group_names
     meaning = f" ({groups[1]} = +1, {groups[0]} = −1)" if groups else ""
     like = f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
@@ -265,17 +269,6 @@ def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableErro
         f"features of {confounding.twin!r}{like} makes it as easy as it can be (κ = 1).",
         confounding,
     )
-
-
-def _written(combination: dict[str, float]) -> str:
-    """Return a combination as one would write it: 2·age − 0.5·height + 1."""
-    terms: list[str] = []
-    for name, value in combination.items():
-        size = "" if abs(value) == 1.0 else f"{abs(value):.6g}·"
-        term = f"{abs(value):.6g}" if name == "(constant)" else f"{size}{name}"
-        sign = "−" if value < 0 else "+"
-        terms.append(f"{sign} {term}" if terms else f"{sign.strip('+')}{term}")
-    return " ".join(terms) or "0"
 
 
 def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.report.hyperplane import linear_rule, separating_hyperplane, varying_features
+from evenhand.report.hyperplane import separating_hyperplane, varying_features
 from evenhand.report.inspection import (
     Inspection,
     confounding_in_words,
@@ -19,6 +19,7 @@ from evenhand.report.inspection import (
     grade,
     inspect_options,
 )
+from evenhand.tables import linear_rule
 
 TABLE = """name,side,age,income,city
 Ann,home,31,20,Lyon

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from evenhand.errors import InputError
-from evenhand.simulation.executors import _end_with_parent
+from evenhand.simulation.executors import end_with_parent
 
 
 def console() -> Console:
@@ -59,7 +59,7 @@ def worker_pool(workers: int | None) -> Iterator[Executor | None]:
         with ThreadPoolExecutor(1) as thread:
             yield thread
     else:
-        with ProcessPoolExecutor(workers, initializer=_end_with_parent) as pool:
+        with ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
             yield pool
 
 

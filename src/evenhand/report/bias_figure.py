@@ -26,12 +26,12 @@ from evenhand.errors import InputError
 from evenhand.geometry import BiasGeometry
 from evenhand.linalg import Floats
 from evenhand.report.hyperplane import (
-    linear_rule,
     separating_hyperplane,
     unit_of_distance,
     varying_features,
 )
 from evenhand.report.inspection import explanation, headline, plain_number
+from evenhand.tables import linear_rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

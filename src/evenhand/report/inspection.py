@@ -20,11 +20,11 @@ from evenhand.geometry import BiasGeometry, bias_geometry, kappa
 from evenhand.linalg import row_space, sample_rows
 from evenhand.report.hyperplane import (
     Hyperplane,
-    linear_rule,
     separating_hyperplane,
     unit_of_distance,
     varying_features,
 )
+from evenhand.tables import linear_rule
 
 CONFIDENCE = 0.95
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDENCE

@@ -55,7 +55,7 @@ def run_pieces(
         return
     shared = _Shared(experiment)
     shared.refuse_what_cannot_be_sent()
-    with ProcessPoolExecutor(workers, initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
         yield from _run_in(pool, shared, pieces)
 
 
@@ -122,7 +122,7 @@ def _unpacked(digest: bytes, content: bytes) -> _Shared:
     return shared
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Make a worker end when its parent is killed; it would wait for work for ever."""
     parent = multiprocessing.parent_process()
     assert parent is not None

@@ -30,7 +30,7 @@ from evenhand.tables.arrays import (
     option_positions,
 )
 from evenhand.tables.cells import read_numbers
-from evenhand.tables.encoding import EncodedColumn, Encoding
+from evenhand.tables.encoding import EncodedColumn, Encoding, linear_rule
 from evenhand.tables.matrix import EncodedTable, encode
 from evenhand.tables.names import Names, listed
 from evenhand.tables.recipe import Recipe
@@ -49,6 +49,7 @@ __all__ = [
     "column_names",
     "encode",
     "group_signs",
+    "linear_rule",
     "listed",
     "number_matrix",
     "option_names",

@@ -149,3 +149,22 @@ def _unscaled(x: float, column: EncodedColumn) -> float:
     if (column.mean, column.scale) == (0.0, 1.0) or magnitude == 0:
         return value
     return round(value, 13 - math.floor(math.log10(magnitude)))
+
+
+def linear_rule(terms: dict[str, float], digits: int = 3, most: int = 12) -> str:
+    """Return a linear function in words, such as "0.5·age − 3.2", with so many terms at most.
+
+    Examples
+    --------
+    >>> linear_rule({"age": 0.5, "income": -2.0, "height": 1.0, "(constant)": -3.25})
+    '0.5·age − 2·income + height − 3.25'
+    """
+    text = ""
+    shown = [(name, value) for name, value in terms.items() if value != 0.0]
+    for name, value in shown[:most]:
+        size = f"{abs(value):.{digits}g}"
+        if name != "(constant)":
+            size = name if size == "1" else f"{size}·{name}"
+        sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
+        text += sign + size
+    return (text or "0") + (" + …" if len(shown) > most else "")
