@@ -175,6 +175,11 @@ def test_a_bad_entry_is_named_wherever_it_is(solve, value: float) -> None:
 
 def test_grids_with_many_ties() -> None:
     """The cut once moved weight to points inside the ellipsoid: same moments, more weight."""
+    for seed in (5, 38, 40, 61):
+        points = np.random.default_rng(seed).integers(-1, 2, (400, 4)).astype(float)
+        design = eh.g_optimal_design(points)
+        assert len(design.support) <= 10
+        assert largest_leverage(points, design.weights) <= 4 * (1 + 2e-6)
     for seed in range(60):
         rng = np.random.default_rng(seed)
         size = int(rng.integers(1, 4))
