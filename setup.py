@@ -1,7 +1,9 @@
 """Compile the kernels when the package is built, so that nobody waits for a compiler later."""
 
 import sys
+from pathlib import Path
 
+import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
@@ -19,14 +21,21 @@ FLAGS = (
     ]
 )
 
+# Where noise is drawn and regret is added up, sums stay in the order in which they are written.
+IN_ORDER = ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno", "-ffp-contract=off"]
+RANDOM = Path(np.get_include(), "..", "..", "random", "lib").resolve()
 
-def kernel(name: str) -> Extension:
+
+def kernel(name: str, flags: list[str] = FLAGS, libraries: tuple[str, ...] = ()) -> Extension:
     return Extension(
         name,
         [f"src/{name.replace('.', '/')}.pyx"],
-        include_dirs=["src/evenhand"],
-        depends=["src/evenhand/_passes.h"],
-        extra_compile_args=FLAGS,
+        include_dirs=["src/evenhand", np.get_include()],
+        depends=["src/evenhand/_passes.h", "src/evenhand/policies/_index.h"],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+        extra_compile_args=flags,
+        libraries=list(libraries),
+        library_dirs=[str(RANDOM)],
     )
 
 
@@ -39,6 +48,13 @@ setup(
             kernel("evenhand.designs._ascent"),
             kernel("evenhand.designs._caratheodory"),
             kernel("evenhand.policies._feedback"),
+            kernel("evenhand.policies._sequential"),
+            kernel("evenhand.environments._streams", IN_ORDER, ("npyrandom",)),
+            kernel("evenhand.simulation._loop", IN_ORDER),
+            kernel("evenhand.policies._oful", libraries=("npyrandom",)),
+            kernel("evenhand.policies._boundary"),
+            kernel("evenhand.policies._ids"),
+            kernel("evenhand.policies._priced"),
         ],
         include_path=["src"],
         compiler_directives={

@@ -110,7 +110,7 @@ def test_tables_agree_with_one_another() -> None:
     results = simulate(PROBLEM, BOTH, [500, 4000], 40, seed=3)
     summary, curves, frame = results.summary(), results.curves(), results.to_frame()
     assert list(summary.columns) == [
-        *("policy", "horizon", "mean_regret", "se_regret", "median", "q90", "n")
+        *("policy", "horizon", "mean_regret", "se_regret", "median", "q90", "max", "wrong", "n")
     ]
     assert list(zip(summary["policy"], summary["horizon"], strict=True)) == [
         (name, T) for name in BOTH for T in (500, 4000)
@@ -122,6 +122,9 @@ def test_tables_agree_with_one_another() -> None:
     np.testing.assert_allclose(summary["se_regret"], ends.sem())
     np.testing.assert_allclose(summary["median"], ends.median())
     np.testing.assert_allclose(summary["q90"], ends.quantile(0.9))
+    np.testing.assert_allclose(summary["max"], ends.max())
+    right = results.outcomes().groupby(["policy", "horizon"], sort=False)["correct"].mean()
+    np.testing.assert_allclose(summary["wrong"], 1 - right, atol=1e-12)
     assert summary["n"].tolist() == [40] * 4
     by_time = frame.groupby(["policy", "horizon", "checkpoint"], sort=False)["regret"]
     np.testing.assert_allclose(curves["mean_regret"], by_time.mean())

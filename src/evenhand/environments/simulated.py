@@ -23,17 +23,12 @@ Brownian bridges as batches end there. So
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from evenhand.environments._streams import Streams
 from evenhand.errors import InputError
 from evenhand.policies.base import Allocation, Feedback
 from evenhand.problem import BiasedLinearBandit
-
-_POWERS = 63  # W is fixed at 2^0 … 2^62: counts are 64-bit
-# Standard deviations of W(1), W(2) − W(1), W(4) − W(2), …
-_STEPS = np.sqrt(np.concatenate([[1.0], 2.0 ** np.arange(_POWERS - 1)]))
 
 
 class SimulatedEvaluations:
@@ -70,59 +65,19 @@ class SimulatedEvaluations:
             seed = int(seed.integers(2**63))
         if not isinstance(seed, np.random.SeedSequence):
             seed = np.random.SeedSequence(seed)
-        self._seed = seed
-        self._means = problem.evaluations
-        self._noise_scale = float(problem.noise_scale)
-        self._variance = self._noise_scale**2
-        self._streams: dict[int, _Stream] = {}
+        self.streams = Streams(seed, problem.evaluations, problem.noise_scale)
+        """Where the evaluations come from, for a simulation's compiled loop."""
+        self._n_options = len(problem.actions)
 
     def evaluate(self, allocation: Allocation) -> Feedback:
         """Draw the evaluations of an allocation; every call draws new ones."""
         counts = allocation.counts
-        k = len(self._means)
+        k = self._n_options
         if counts.shape != (k,):
             raise InputError(f"an allocation must count {k} options; this one is {counts!r}.")
+        if counts.min() < 0:
+            x = int(np.argmin(counts))
+            raise InputError(f"an allocation counts {counts[x]} evaluations of option {x}.")
         sums, squares = np.zeros(k), np.zeros(k)
-        for x in counts.nonzero()[0].tolist():
-            n = int(counts[x])
-            if n < 0:
-                raise InputError(f"an allocation counts {n} evaluations of option {x}.")
-            stream = self._streams.get(x)
-            if stream is None:
-                stream = self._streams[x] = _Stream(self._seed, x)
-            noise, scatter = stream.batch(n)
-            total = n * float(self._means[x]) + self._noise_scale * noise
-            sums[x] = total
-            squares[x] = total * total / n + self._variance * scatter
+        self.streams.evaluate(np.ascontiguousarray(counts, dtype=np.int64), sums, squares)
         return Feedback(counts, sums, squares)
-
-
-class _Stream:
-    """The noise of one option: how far its path W has been read, and what comes next."""
-
-    def __init__(self, seed: np.random.SeedSequence, option: int) -> None:
-        child = np.random.SeedSequence(
-            seed.entropy, spawn_key=(*seed.spawn_key, option), pool_size=seed.pool_size
-        )
-        self._rng = np.random.Generator(np.random.PCG64(child))
-        # W(2^j), known to all
-        self._fixed: list[float] = np.cumsum(_STEPS * self._rng.standard_normal(_POWERS)).tolist()
-        self._read = 0  # m
-        self._path = 0.0  # W(m)
-
-    def batch(self, n: int) -> tuple[float, float]:
-        """Return W(m + n) − W(m) and C of the next n evaluations."""
-        m, before = self._read, self._path
-        end = m + n
-        j = (end - 1).bit_length()  # 2^(j−1) < end ≤ 2^j
-        after = self._fixed[j]
-        if end < 1 << j:
-            # the bridge to 2^j starts at the last known time: where we are, or 2^(j−1)
-            start, level = m, before
-            if m < 1 << (j - 1):
-                start, level = 1 << (j - 1), self._fixed[j - 1]
-            share = (end - start) / ((1 << j) - start)
-            deviation = math.sqrt(share * ((1 << j) - end))
-            after = level + share * (after - level) + deviation * self._rng.standard_normal()
-        self._read, self._path = end, after
-        return after - before, float(self._rng.chisquare(n - 1)) if n > 1 else 0.0

@@ -18,7 +18,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeGuard
+from typing import ClassVar, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
+from evenhand.policies._sequential import Stepper
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -106,14 +107,29 @@ class Feedback:
         return np.asarray(self.sums / np.maximum(self.counts, 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
-    """The option a policy would choose if it had to choose now.
+    """The option a policy would choose if it had to choose now, and how sure that is.
+
+    Decisions are equal if they choose the same option, however sure they are. Only a policy with
+    anytime-valid intervals (`Certified`) says how sure it is: with probability at least
+    ``level``, all it ever says about loss and leads holds at all times at once.
 
     Parameters
     ----------
     option, label
         Index and name of the option.
+    loss
+        What the option loses at most; infinite if the policy does not say.
+    level
+        Probability that what is said here holds; 0 if the policy does not say.
+    withstands
+        How large a true difference in value between groups may be, which evaluations cannot tell
+        from bias, for the option to be the best all the same: value may be x·γ + z·τ with
+        any |τ| ≤ ``withstands``. With several attributes, the largest |τ_j|.
+    leads
+        (k, 3) the option's lead over every option, with its interval: estimate, low, high. None
+        if the policy does not say.
 
     Examples
     --------
@@ -121,10 +137,32 @@ class Decision:
     >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"], labels=["Ann", "Bo"])
     >>> eh.policy("uniform", actions, horizon=10).recommend()
     Decision(option=0, label='Ann')
+    >>> sure = Decision(0, "Ann", 0.25, 0.95, 0.125, np.array([[0, 0, 0], [0.5, 0.25, 0.75]]))
+    >>> sure
+    Decision(option=0, label='Ann', loss=0.25, level=0.95, withstands=0.125)
+    >>> sure.lead_over(1)
+    Estimate(value=0.5, low=0.25, high=0.75, level=0.95)
     """
 
     option: int
     label: str
+    loss: float = field(default=np.inf, compare=False)
+    level: float = field(default=0.0, compare=False)
+    withstands: float = field(default=0.0, compare=False)
+    leads: Floats | None = field(default=None, compare=False)
+
+    def lead_over(self, option: int) -> Estimate:
+        """Return by how much the decision's option leads another, given by its index."""
+        if self.leads is None:
+            return Estimate(np.nan, -np.inf, np.inf, self.level)
+        value, low, high = self.leads[option].tolist()
+        return Estimate(value, low, high, self.level)
+
+    def __repr__(self) -> str:
+        shown = ["option", "label"]
+        if self.leads is not None:
+            shown += ["loss", "level", "withstands"]
+        return f"Decision({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 @dataclass(frozen=True)
@@ -147,6 +185,14 @@ class Estimate:
     def covers(self, truth: float) -> bool:
         """Tell whether the interval holds the given number."""
         return self.low <= truth <= self.high
+
+
+class Settings(TypedDict, total=False):
+    """What every policy can be told beside its options and horizon; see `Policy`."""
+
+    noise_scale: float
+    value_bound: float
+    seed: int
 
 
 class Policy(ABC):
@@ -181,8 +227,12 @@ class Policy(ABC):
     """
 
     name: ClassVar[str]
-    spends_all: ClassVar[bool] = True
+    spends_all: bool = True
     """Whether the policy always asks until the horizon is spent."""
+    noise_known: bool = True
+    """Whether ``noise_scale`` is what it says; a policy that estimates it says no."""
+    told: ClassVar[tuple[str, ...]] = ("noise_scale",)
+    """What a simulation tells the policy of the problem; only an oracle is told more."""
 
     def __init__(
         self,
@@ -268,6 +318,25 @@ class Policy(ABC):
             self._failure = error  # so that a broken policy does not look like one that is done
             raise
         self._receive(counts)
+
+    def observe(self, feedback: Feedback) -> None:  # noqa: B027 # to ignore them is right for most
+        """Take evaluations that the policy did not ask for; most can make no use of them."""
+
+    @property
+    def compiled(self) -> Stepper | None:
+        """The compiled steps that a simulation may run in place of ask and tell, from here on."""
+        return None
+
+    def caught_up(self, rounds: int, evaluations: int) -> None:
+        """Take note that a simulation ran `compiled` for so many rounds and evaluations."""
+        self._round += rounds
+        self._spent += evaluations
+        self._forget_pending()
+
+    def _forget_pending(self) -> None:
+        """Drop what was asked and not told; `play` starts again with what is known now."""
+        self._game = None
+        self._pending = None
 
     def decision(self, option: int) -> Decision:
         """Return the decision for an option, by its index."""

@@ -17,6 +17,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Estimate, Policy
 from evenhand.policies.registry import policy_class
 from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.results import Runs
 
 Factory = Callable[..., Policy]
@@ -40,11 +41,11 @@ class Contender:
     source: str | Factory
 
     def policy(self, problem: BiasedLinearBandit, horizon: int, seed: int) -> Policy:
-        """Make the policy; a registered one is told the noise scale of the problem."""
+        """Make the policy; a registered one is told of the problem what its class names."""
         if isinstance(self.source, str):
-            return policy_class(self.source)(
-                problem.actions, horizon, noise_scale=problem.noise_scale, seed=seed
-            )
+            cls = policy_class(self.source)
+            told = {name: getattr(problem, name) for name in cls.told}
+            return cls(problem.actions, horizon, seed=seed, **told)
         made = self.source(problem.actions, horizon, seed=seed)
         if not isinstance(made, Policy):
             raise InputError(
@@ -102,6 +103,7 @@ class Experiment:
         checkpoint = self.checkpoints_until(piece.horizon)
         n = len(piece)
         regret = np.empty((n, len(checkpoint)))
+        spent = np.empty(n, dtype=np.int64)
         option = np.empty(n, dtype=np.int64)
         estimates: list[Estimate] = []
         stops: list[int] = checkpoint.tolist()
@@ -109,7 +111,8 @@ class Experiment:
             try:
                 policy = self.policy(piece.contender, piece.horizon, replication)
                 noise = SimulatedEvaluations(self.problem, self._randomness(replication, 0))
-                regret[row] = _play(policy, noise, self.problem.gaps, stops)
+                paid = _play(policy, noise, self.problem.gaps, stops)
+                regret[row], spent[row] = paid.curve(), paid.spent
                 option[row] = policy.recommend().option
                 estimates.append(policy.bias())
             except Exception as error:
@@ -127,6 +130,7 @@ class Experiment:
             checkpoint=checkpoint,
             regret=regret,
             replication=np.arange(piece.first, piece.last),
+            spent=spent,
             option=option,
             correct=np.isin(option, self.problem.best_all),
             bias=np.array([estimate.value for estimate in estimates]),
@@ -160,26 +164,29 @@ def _play(
     evaluations: SimulatedEvaluations,
     gaps: NDArray[np.float64],
     stops: Sequence[int],
-) -> list[float]:
-    """Let a policy play to the end; return its regret at the given times.
+) -> Regret:
+    """Let a policy play to the end; return its regret, counted at the given times.
 
-    Inside an allocation the regret grows evenly. That is its mean if the evaluations of an
-    allocation come in random order: the policy does not say which come first.
+    Steps that are compiled run in a compiled loop; what it leaves is asked and told.
     """
-    curve: list[float] = []
-    spent, lost = 0, 0.0
-    while spent < policy.horizon:
+    regret = Regret(gaps, stops)
+    while regret.spent < policy.horizon:
+        stepper = policy.compiled
+        if stepper is not None:
+            before = regret.spent
+            rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
+            if rounds > 0:
+                policy.caught_up(rounds, regret.spent - before)
+            if regret.spent == policy.horizon:
+                break
         allocation = policy.ask()
-        n = allocation.total
-        if n == 0:
+        if allocation.total == 0:
+            if not policy.spends_all:
+                break
             raise EvenhandError(
-                f"policy {policy.name!r} stopped after {spent} of {policy.horizon} evaluations; "
-                "regret is counted to the end, so it must say what to play until then."
+                f"policy {policy.name!r} stopped after {regret.spent} of {policy.horizon} "
+                "evaluations; a policy that may do so must say spends_all = False."
             )
         policy.tell(evaluations.evaluate(allocation))
-        cost = float(allocation.counts @ gaps)
-        while len(curve) < len(stops) and stops[len(curve)] <= spent + n:
-            curve.append(lost + cost * ((stops[len(curve)] - spent) / n))
-        spent += n
-        lost += cost
-    return curve
+        regret.pay(allocation.counts)
+    return regret

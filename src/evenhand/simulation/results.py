@@ -24,6 +24,7 @@ Limit = Callable[[float], float]
 
 OUTCOMES = (
     "replication",
+    "spent",
     "option",
     "correct",
     "bias",
@@ -46,9 +47,12 @@ class Runs:
     checkpoint
         (c,) numbers of evaluations after which the regret is known; the last is the horizon.
     regret
-        (n, c) pseudo-regret: the value lost by then, counted with the true values.
+        (n, c) pseudo-regret: the value lost by then, counted with the true values. A policy that
+        stops loses nothing more.
     replication
         (n,) number of the replication.
+    spent
+        (n,) evaluations used: the horizon, unless the policy stopped before.
     option, correct
         (n,) the option recommended at the end; whether none is of larger value.
     bias, bias_low, bias_high, bias_level, covered
@@ -61,6 +65,7 @@ class Runs:
     checkpoint: NDArray[np.int64]
     regret: Floats
     replication: NDArray[np.int64]
+    spent: NDArray[np.int64]
     option: NDArray[np.int64]
     correct: NDArray[np.bool_]
     bias: Floats
@@ -130,7 +135,8 @@ class Results:
     def summary(self) -> pd.DataFrame:
         """Return the regret at the horizon: one row per policy and horizon.
 
-        Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, n.
+        Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, max,
+        wrong (share of the runs that end by recommending an option that is not a best one), n.
         """
         return pd.DataFrame(
             [
@@ -141,11 +147,16 @@ class Results:
                     float(_standard_error(runs.final_regret)),
                     float(np.median(runs.final_regret)),
                     float(np.quantile(runs.final_regret, 0.9)),
+                    float(runs.final_regret.max()),
+                    float((~runs.correct).mean()),
                     len(runs),
                 )
                 for runs in self.runs
             ],
-            columns=["policy", "horizon", "mean_regret", "se_regret", "median", "q90", "n"],
+            columns=[
+                *("policy", "horizon", "mean_regret", "se_regret", "median", "q90", "max"),
+                *("wrong", "n"),
+            ],
         )
 
     def curves(self) -> pd.DataFrame:
@@ -188,8 +199,8 @@ class Results:
     def outcomes(self) -> pd.DataFrame:
         """Return how every run ended: a row per policy, horizon and replication.
 
-        Columns: policy, horizon, replication, regret (at the horizon), option, correct, bias,
-        bias_low, bias_high, bias_level, covered.
+        Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
+        bias, bias_low, bias_high, bias_level, covered.
         """
         frames = []
         for runs in self.runs:

@@ -51,7 +51,9 @@ def simulate(
         Registered names; or your own names with what makes the policy: a registered name, a
         class, or a function of ``(actions, horizon, seed=…)`` such as
         ``functools.partial(eh.FairPhasedElimination, delta=0.01)``. Pairs or a dict. Registered
-        policies are told the noise scale of the problem; your own functions choose.
+        policies are told of the problem what their class says (``told``: the noise scale, and
+        more for an oracle); your own functions choose. A policy that may stop before the horizon
+        says ``spends_all = False``; it loses nothing after it has stopped.
     horizon
         Number of evaluations of a run, or several such numbers.
     replications

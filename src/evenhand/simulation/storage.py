@@ -4,7 +4,8 @@
 becomes a file of its own in `runs.parquet.parts/`; at the end all are put together and the folder
 goes. A file has its name only once it is complete and on the disk (write, fsync, rename). Runs are
 told apart by policy, horizon and replication: after a kill at the very end the same run may stand
-in both places, and counts once.
+in both places, and counts once. A file from before runs could stop early has no column `spent`:
+all its runs spent their horizon, and it is read so.
 
 Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of
 something else are never mixed in.
@@ -238,6 +239,8 @@ def _runs(table: pa.Table) -> Iterator[Runs]:
     for name, end in dict.fromkeys(zip(policy.tolist(), horizon.tolist(), strict=True)):
         own = table.take(np.flatnonzero((policy == name) & (horizon == end)))
         n = len(own)
+        if "spent" not in own.column_names:  # written when no policy could stop before the horizon
+            own = own.append_column("spent", pa.array(np.full(n, end, dtype=np.int64)))
         yield Runs(
             policy=name,
             horizon=end,

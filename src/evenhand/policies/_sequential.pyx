@@ -1,0 +1,251 @@
+"""The hot loop of policies that decide step by step: what they share.
+
+Notation
+--------
+A       (k, m)  rows a_x            V = V_0 + Σ n_x a_x a_xᵀ
+S       (m, m)  root, V⁻¹ = S Sᵀ    θ̂ = V⁻¹ Σ (sum of evaluations of x) a_x
+f = Sᵀa,  lev = ‖f‖² = aᵀV⁻¹a,      g = S f = V⁻¹a
+
+Potter's update, for n evaluations of a with sum s:
+    S ← S − c g fᵀ,   c = n / (1 + n lev + √(1 + n lev)),      θ̂ ← θ̂ + g (s − n a·θ̂) / (1 + n lev).
+It costs as much as Sherman and Morrison's and keeps V⁻¹ positive, whatever the counts.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY, fmax, log, pow, sqrt
+from libc.string cimport memset
+
+
+cdef class Regression:
+    """Least squares on all evaluations, updated one option at a time.
+
+    Parameters
+    ----------
+    rows
+        (k, m) rows a_x.
+    root
+        (m, m) a square root S of V_0⁻¹.
+    """
+
+    def __init__(self, rows, root):
+        self.rows = np.ascontiguousarray(rows, dtype=np.float64)
+        self.k, self.m = self.rows.shape[0], self.rows.shape[1]
+        self.root = np.array(root, dtype=np.float64, order="C")
+        if self.root.shape[0] != self.m or self.root.shape[1] != self.m:
+            raise ValueError("shapes do not fit")
+        self.theta = np.zeros(self.m)
+        self.f = np.zeros(self.m)
+        self.g = np.zeros(self.m)
+        self.log_det = 0.0
+
+    @property
+    def estimate(self):
+        """θ̂, a copy."""
+        return np.array(self.theta)
+
+    @property
+    def square_root(self):
+        """S, a copy."""
+        return np.array(self.root)
+
+    cdef double leverage(self, const double *row) noexcept nogil:
+        """Return rowᵀV⁻¹row; leaves f = Sᵀrow."""
+        cdef Py_ssize_t i, j, m = self.m
+        cdef double a, total = 0.0
+        cdef double *f = &self.f[0]
+        cdef const double *S = &self.root[0, 0]
+        memset(f, 0, m * sizeof(double))
+        for i in range(m):
+            a = row[i]
+            for j in range(m):
+                f[j] += a * S[i * m + j]
+        for j in range(m):
+            total += f[j] * f[j]
+        return total
+
+    cdef void multiply(self, const double *row) noexcept nogil:
+        """Leave g = V⁻¹row (and f = Sᵀrow)."""
+        cdef Py_ssize_t i, j, m = self.m
+        cdef double total
+        cdef const double *S = &self.root[0, 0]
+        cdef double *f = &self.f[0]
+        self.leverage(row)
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += S[i * m + j] * f[j]
+            self.g[i] = total
+
+    cdef double add(self, Py_ssize_t x, double n, double total) noexcept nogil:
+        """Take n evaluations of option x with the given sum; leaves g = V⁻¹a of before.
+
+        Returns (s − n a·θ̂) / (1 + n lev): by what multiple of g the estimate moved.
+        """
+        cdef Py_ssize_t i, j, m = self.m
+        cdef const double *a = &self.rows[x, 0]
+        cdef double *S = &self.root[0, 0]
+        cdef double *f = &self.f[0]
+        cdef double *g = &self.g[0]
+        cdef double grown, c, move, fitted = 0.0
+        self.multiply(a)
+        grown = 1.0
+        for j in range(m):
+            grown += n * f[j] * f[j]
+            fitted += a[j] * self.theta[j]
+        c = n / (grown + sqrt(grown))
+        for i in range(m):
+            for j in range(m):
+                S[i * m + j] -= c * g[i] * f[j]
+        move = (total - n * fitted) / grown
+        for j in range(m):
+            self.theta[j] += g[j] * move
+        self.log_det += log(grown)
+        return move
+
+
+cdef class Ledger:
+    """What an envelope remembers: all evaluations, the heuristic's, and what these may have cost.
+
+    Parameters
+    ----------
+    k
+        Number of options.
+    bound
+        What no option can lose more of: 2B.
+    limit, scale
+        The heuristic may be charged up to min(limit, scale · (log t)^{1/3} t^{2/3}); one of the
+        two is infinite.
+
+    Attributes
+    ----------
+    bounds
+        (k,) upper bounds of the gaps, never growing.
+    pulls
+        (k,) evaluations that the heuristic asked for.
+    counts, sums
+        (k,) all evaluations and their sums.
+    scatter, degrees
+        Σ of squared deviations from the mean within the batches of one option, and its degrees of
+        freedom.
+    charge
+        Σ pulls · bounds.
+    until
+        Time beyond which nothing is admitted; infinite if there is none.
+    """
+
+    def __init__(self, Py_ssize_t k, double bound, double limit=INFINITY, double scale=INFINITY):
+        self.bounds = np.full(k, bound)
+        self.pulls = np.zeros(k, dtype=np.int64)
+        self.counts = np.zeros(k, dtype=np.int64)
+        self.sums = np.zeros(k)
+        self._bounds, self._sums = self.bounds, self.sums
+        self._pulls, self._counts = self.pulls, self.counts
+        self.scatter = 0.0
+        self.degrees = 0
+        self.spent = 0
+        self.charge = 0.0
+        self.limit, self.scale = limit, scale
+        self.until = INFINITY
+
+    cdef double budget(self, double t) noexcept nogil:
+        if self.scale == INFINITY:
+            return self.limit
+        return self.scale * pow(log(fmax(t, 2.0)), 1.0 / 3.0) * pow(t, 2.0 / 3.0)
+
+    cdef bint admits_items(self, const Py_ssize_t *items, const long long *pulls,
+                           Py_ssize_t n) noexcept nogil:
+        cdef double charge = self.charge, t = <double>self.spent
+        cdef Py_ssize_t i
+        for i in range(n):
+            charge += <double>pulls[i] * self._bounds[items[i]]
+            t += <double>pulls[i]
+        return t <= self.until and charge <= self.budget(t)
+
+    cdef void record_item(self, Py_ssize_t x, long long n, double total, double squares,
+                          bint charged) noexcept nogil:
+        self._counts[x] += n
+        self._sums[x] += total
+        self.spent += n
+        if n > 1:
+            self.scatter += fmax(0.0, squares - total * total / <double>n)
+            self.degrees += n - 1
+        if charged:
+            self._pulls[x] += n
+            self.charge += <double>n * self._bounds[x]
+
+    def admits(self, const long long[::1] counts):
+        """Tell whether the heuristic may ask for these counts."""
+        cdef double charge = self.charge, t = <double>self.spent
+        cdef Py_ssize_t x
+        for x in range(counts.shape[0]):
+            charge += <double>counts[x] * self._bounds[x]
+            t += <double>counts[x]
+        return t <= self.until and charge <= self.budget(t)
+
+    def record(self, const long long[::1] counts, const double[::1] sums,
+               const double[::1] squares, bint charged):
+        """Take the feedback of an allocation; of the heuristic's, if ``charged``."""
+        cdef Py_ssize_t x
+        for x in range(counts.shape[0]):
+            if counts[x] > 0:
+                self.record_item(x, counts[x], sums[x], squares[x], charged)
+
+    def tighten(self, const double[::1] bounds):
+        """Lower the bounds where the given ones are lower, and the charge with them."""
+        cdef Py_ssize_t x
+        cdef double charge = 0.0
+        for x in range(bounds.shape[0]):
+            if bounds[x] < self._bounds[x]:
+                self._bounds[x] = bounds[x]
+            charge += <double>self._pulls[x] * self._bounds[x]
+        self.charge = charge
+
+
+cdef class Stepper:
+    """A policy's decisions, one after the other, in compiled code.
+
+    A kernel subclasses it and defines `choose`, which fills ``items`` and ``pulls`` (n_items of
+    them), and `learn`. What is proposed stays the same until it is learnt.
+
+    Parameters
+    ----------
+    k
+        Number of options.
+    """
+
+    def __init__(self, Py_ssize_t k, Py_ssize_t most_items=1):
+        self.k = k
+        self.items = np.zeros(most_items, dtype=np.intp)
+        self.pulls = np.zeros(most_items, dtype=np.int64)
+        self.n_items = 0
+        self.proposed = False
+
+    cdef int choose(self, long long remaining) except -1:
+        raise NotImplementedError
+
+    cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
+        raise NotImplementedError
+
+    cdef int propose(self, long long remaining) except -1:
+        if not self.proposed:
+            self.choose(remaining)
+            self.proposed = True
+        return 0
+
+    def ask(self, long long remaining):
+        """Return (k,) counts of what to evaluate next."""
+        cdef Py_ssize_t i
+        self.propose(remaining)
+        counts = np.zeros(self.k, dtype=np.int64)
+        for i in range(self.n_items):
+            counts[self.items[i]] += self.pulls[i]
+        return counts
+
+    def tell(self, const long long[::1] counts, const double[::1] sums, const double[::1] squares):
+        """Learn from evaluations; the next `ask` decides anew."""
+        cdef Py_ssize_t x
+        for x in range(counts.shape[0]):
+            if counts[x] > 0:
+                self.learn(x, counts[x], sums[x], squares[x])
+        self.proposed = False

@@ -1,0 +1,165 @@
+"""Policies that stop before their horizon, in simulations; and what a simulation tells a policy."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import evenhand as eh
+from evenhand.policies import registry
+from evenhand.policies.base import Play
+from evenhand.simulation import simulate
+
+ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
+# values .5, .75, −.025: gaps .25, 0, .775
+PROBLEM = eh.BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.75], omega=0.25, noise_scale=0.5)
+
+
+class Satisfied(eh.Policy):
+    """Evaluates the first option ten times, and the last where its seed is odd; then it stops."""
+
+    name = "satisfied"
+    spends_all = False
+    first = 10
+
+    def play(self) -> Play:
+        yield self.single(0, min(self.first, self.horizon))
+        if self.seed % 2 and self.remaining:
+            yield self.single(2, min(self.first, self.remaining))
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(1 if self.seed % 2 else 0)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
+
+
+class Distant(Satisfied):
+    """Stops after more evaluations than 32 bits count."""
+
+    first = 10**11
+
+
+class Immediate(Satisfied):
+    """Has seen enough before it has seen anything."""
+
+    def play(self) -> Play:
+        yield from ()
+
+
+class Silent(Satisfied):
+    """Stops without having said that it may."""
+
+    spends_all = True
+
+
+def odd(results: eh.Results) -> np.ndarray:
+    """Which runs had an odd seed: they recommend option 1."""
+    return results.runs[0].option == 1
+
+
+def test_after_a_stop_nothing_is_lost() -> None:
+    results = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, checkpoints=[5, 10, 15, 20, 999])
+    late = odd(results)
+    assert set(late) == {True, False}
+    for run, regret in zip(late, results.runs[0].regret, strict=True):
+        more = [0.5, 1.0, 1.0, 1.0] if run else [0.0, 0.0, 0.0, 0.0]
+        expected = np.array([1.25, 2.5, *(2.5 + 7.75 * np.array(more))])
+        np.testing.assert_allclose(regret, expected, rtol=1e-14)
+
+
+def test_what_was_spent_is_told() -> None:
+    results = simulate(PROBLEM, {"mine": Satisfied, "uniform": "uniform"}, [12, 10**12], 12)
+    outcomes = results.outcomes()
+    assert list(outcomes.columns[:5]) == ["policy", "horizon", "replication", "regret", "spent"]
+    mine = outcomes[outcomes["policy"] == "mine"]
+    late = mine["option"] == 1
+    ends = {12: (10, 12), 10**12: (10, 20)}
+    expected = [ends[T][later] for T, later in zip(mine["horizon"], late, strict=True)]
+    assert mine["spent"].tolist() == expected
+    others = outcomes[outcomes["policy"] == "uniform"]
+    assert (others["spent"] == others["horizon"]).all()
+
+
+def test_counts_are_long() -> None:
+    results = simulate(PROBLEM, {"mine": Distant}, 10**12, 12)
+    spent = results.runs[0].spent
+    assert spent.dtype == np.int64
+    np.testing.assert_array_equal(spent, np.where(odd(results), 2 * 10**11, 10**11))
+
+
+def test_a_policy_may_stop_before_it_starts() -> None:
+    (runs,) = simulate(PROBLEM, {"mine": Immediate}, 100, 3).runs
+    assert runs.spent.tolist() == [0, 0, 0]
+    assert not runs.regret.any()
+
+
+def test_a_stop_that_was_not_announced_is_an_error() -> None:
+    with pytest.raises(eh.EvenhandError, match=r"stopped after [12]0 of 100 .*spends_all = False"):
+        simulate(PROBLEM, {"mine": Silent}, 100, 2)
+
+
+def test_the_summary_has_the_largest_loss_and_the_share_of_wrong_choices() -> None:
+    results = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12)
+    row = results.summary().iloc[0]
+    late = odd(results)  # they recommend the best option
+    assert row["max"] == pytest.approx(2.5 + 7.75)
+    assert row["wrong"] == pytest.approx(1 - late.mean())
+    assert row["mean_regret"] == pytest.approx(2.5 + 7.75 * late.mean())
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def test_what_was_spent_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    fresh = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, store=path)
+    again = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12, store=path)
+    np.testing.assert_array_equal(again.runs[0].spent, fresh.runs[0].spent)
+    assert pq.read_table(path)["spent"].to_pylist() == fresh.runs[0].spent.tolist()
+
+
+def test_runs_from_before_they_could_stop_spent_their_horizon(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    fresh = simulate(PROBLEM, "uniform", [100, 10**12], 5, store=path)
+    pq.write_table(pq.read_table(path).drop_columns(["spent"]), path)
+    old = simulate(PROBLEM, "uniform", [100, 10**12], 5, store=path)
+    assert [runs.spent.tolist() for runs in old.runs] == [[100] * 5, [10**12] * 5]
+    more = simulate(PROBLEM, "uniform", [100, 10**12], 8, store=path)
+    assert pq.read_table(path)["spent"].to_pylist() == [100] * 8 + [10**12] * 8
+    np.testing.assert_array_equal(more.runs[0].regret[:5], fresh.runs[0].regret)
+
+
+# ---------------------------------------------------------------- what a policy is told
+
+
+class Knowing(Satisfied):
+    """Wants to know more than the noise scale, as an oracle does."""
+
+    name = "knowing"
+    told = ("noise_scale", "omega", "gamma")
+    heard: dict[str, Any] = {}  # noqa: RUF012 # what the last one was told
+
+    def __init__(
+        self, actions: eh.ActionSet, horizon: int, *, omega: Any, gamma: Any, **settings: Any
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        self.heard.clear()
+        self.heard.update(omega=omega, gamma=gamma, **settings)
+
+
+def test_a_registered_policy_is_told_what_its_class_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("knowing", f"{__name__}:Knowing", registry.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    simulate(PROBLEM, "knowing", 100, 1)
+    made = registry.policy_class("knowing")
+    assert issubclass(made, eh.Policy)
+    heard = dict(made.heard)  # type: ignore[attr-defined]
+    assert heard.pop("seed") >= 0
+    assert heard.pop("gamma").tolist() == [0.5, 0.75]
+    assert heard == {"omega": 0.25, "noise_scale": 0.5}
