@@ -24,7 +24,6 @@ from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
 from evenhand.reproduction import FULL, QUICK, Measurements, measure, statements, steps
 from evenhand.reproduction.audit import Audit, Check, audit_run
-from evenhand.reproduction.blind import BlindElimination
 from evenhand.reproduction.experiments import (
     Audits,
     Blindness,
@@ -391,19 +390,3 @@ def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path: Path) -> N
     result = CliRunner().invoke(app, ["reproduce", "--out", str(tmp_path / "file" / "out")])
     assert result.exit_code == 2
     assert "cannot be made" in result.stderr
-
-
-# ---------------------------------------------------------------- the blind policy
-
-
-def test_blind_elimination_finds_the_option_of_the_highest_evaluation() -> None:
-    problem = eh.families.random(15, 3, 2)
-    wrong = int(problem.evaluations.argmax())
-    assert wrong != problem.best
-    for seed in range(20):
-        policy = BlindElimination(problem.actions, 10**6, seed=seed)
-        judge = SimulatedEvaluations(problem, seed)
-        while not policy.finished:
-            policy.tell(judge.evaluate(policy.ask()))
-        assert policy.spent == 10**6
-        assert policy.recommend().option == wrong

@@ -17,9 +17,9 @@ from evenhand.environments.skating import SkatingEvent, skate_canada
 from evenhand.errors import InputError
 from evenhand.policies import FairPhasedElimination
 from evenhand.policies.base import Policy
+from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.report.inspection import inspect_options
 from evenhand.report.story import story_table
-from evenhand.reproduction.blind import BlindElimination
 from evenhand.simulation import simulate
 
 _DRAWN_RUNS = 10  # per line of the picture of regret
@@ -52,9 +52,9 @@ def demo(
     """
     event = skate_canada()
     T = whole_number(horizon, "--horizon")
-    told = {"noise_scale": event.problem.noise_scale, "value_bound": event.value_bound}
-    fair = FairPhasedElimination(event.problem.actions, T, seed=seed, **told)
-    blind = BlindElimination(event.problem.actions, T, seed=seed, **told)
+    told = _told(event) | {"seed": seed}
+    fair = FairPhasedElimination(event.problem.actions, T, **told)
+    blind = PhasedElimination(event.problem.actions, T, with_attributes=True, **told)
     lost = {policy.name: _play(policy, event, seed) for policy in (fair, blind)}
     if figure is not None:
         _draw(event, figure, T, seed)
@@ -70,6 +70,10 @@ def demo(
     _tell_outcome(terminal, event, fair, blind, lost)
     if figure is not None:
         typer.echo(f"\nThe pictures are in {figure / 'bias.png'} and {figure / 'regret.png'}.")
+
+
+def _told(event: SkatingEvent) -> dict[str, Any]:
+    return {"noise_scale": event.problem.noise_scale, "value_bound": event.value_bound}
 
 
 def _play(policy: Policy, event: SkatingEvent, seed: int) -> float:
@@ -147,7 +151,7 @@ def _tell_outcome(
     terminal: Console,
     event: SkatingEvent,
     fair: FairPhasedElimination,
-    blind: BlindElimination,
+    blind: PhasedElimination,
     lost: dict[str, float],
 ) -> None:
     problem, bias = event.problem, fair.bias()
@@ -194,8 +198,8 @@ def _draw(event: SkatingEvent, folder: Path, horizon: int, seed: int) -> None:
     picture = bias_figure.bias_picture(bias_geometry(event.problem.actions))
     bias_figure.save_figure(bias_figure.draw_bias_picture(picture), folder / "bias.png")
     policies = {
-        cls.name: partial(cls, noise_scale=event.problem.noise_scale, value_bound=event.value_bound)
-        for cls in (FairPhasedElimination, BlindElimination)
+        FairPhasedElimination.name: partial(FairPhasedElimination, **_told(event)),
+        PhasedElimination.name: partial(PhasedElimination, with_attributes=True, **_told(event)),
     }
     results = simulate(event.problem, policies, horizon, _DRAWN_RUNS, seed, progress=False)
     results.plot(folder / "regret.png", limits=False)
@@ -204,7 +208,7 @@ def _draw(event: SkatingEvent, folder: Path, horizon: int, seed: int) -> None:
 def _to_dict(
     event: SkatingEvent,
     fair: FairPhasedElimination,
-    blind: BlindElimination,
+    blind: PhasedElimination,
     lost: dict[str, float],
 ) -> dict[str, Any]:
     problem, labels, bias = event.problem, event.problem.actions.labels, fair.bias()

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
-from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
@@ -39,6 +38,7 @@ from evenhand.policies.base import (
     Policy,
     is_number,
 )
+from evenhand.policies.plans import PhaseDesigns, keep, whole
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
 
@@ -293,10 +293,7 @@ class _Plan(NamedTuple):
 
 
 class _Plans:
-    """Plans by what they depend on; runs on the same options share them.
-
-    Before the first elimination all runs go the same way, so most plans are found here.
-    """
+    """Plans by what they depend on; runs on the same options share them."""
 
     def __init__(self, actions: ActionSet) -> None:
         bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
@@ -304,8 +301,8 @@ class _Plans:
         self._space = ElfvingProgram(self._points).space
         self._direction = np.zeros(self._points.shape[1])
         self._direction[-1] = 1.0
+        self._designs = PhaseDesigns(self._points)
         self._g: dict[tuple[bytes, float], _Plan] = {}
-        self._weights: dict[bytes, Floats] = {}
         self._delta: dict[tuple[bytes, float], _Plan] = {}
 
     @staticmethod
@@ -319,12 +316,9 @@ class _Plans:
         """Plan ⌈n π(x)⌉ evaluations for the G-optimal design π on the active options."""
         points, key = self._points, active.tobytes()
         if (key, n) not in self._g:
-            if key not in self._weights:
-                self._weights[key] = g_optimal_design(points[active]).weights
-            counts = np.zeros(len(points), dtype=np.int64)
-            counts[active] = _whole(n * self._weights[key])
+            counts = self._designs.counts(active, n)
             estimator = least_squares_estimator(points, counts, points[active])
-            _keep(self._g, (key, n), _Plan(counts, estimator))
+            keep(self._g, (key, n), _Plan(counts, estimator))
         return self._g[key, n]
 
     def debias(self, gaps: Floats, n: float) -> _Plan:
@@ -339,24 +333,12 @@ class _Plans:
             lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
             rows, w = lp.support()
             counts = np.zeros(len(gaps), dtype=np.int64)
-            counts[rows] = _whole(n * lp.root * np.abs(w) / roots[rows])
+            counts[rows] = whole(n * lp.root * np.abs(w) / roots[rows])
             estimator = np.zeros((1, len(gaps)))
             estimator[0, rows] = w
             deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
-            _keep(self._delta, (key, n), _Plan(counts, estimator, lp.root**2, deviation))
+            keep(self._delta, (key, n), _Plan(counts, estimator, lp.root**2, deviation))
         return self._delta[key, n]
-
-
-def _whole(pulls: Floats) -> Counts:
-    """Round up; what no horizon can hold is cut off before it overflows, and stays too much."""
-    return np.minimum(np.ceil(pulls), 2.0**60 / len(pulls)).astype(np.int64)
-
-
-def _keep(plans: dict[tuple[bytes, float], _Plan], key: tuple[bytes, float], plan: _Plan) -> None:
-    """Remember a plan; start over when there are many, so that memory stays bounded."""
-    if len(plans) >= 4096:
-        plans.clear()
-    plans[key] = plan
 
 
 _PLANS: WeakKeyDictionary[ActionSet, _Plans] = WeakKeyDictionary()

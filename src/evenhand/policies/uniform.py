@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.policies.base import Decision, Estimate, Floats, Play, Policy, is_number
+from evenhand.policies.base import Decision, Estimate, Floats, Play, Policy, Settings, is_number
 
 
 class Uniform(Policy):
@@ -33,13 +35,9 @@ class Uniform(Policy):
         horizon: int,
         *,
         delta: float = 0.05,
-        noise_scale: float = 1.0,
-        value_bound: float = 1.0,
-        seed: int = 0,
+        **settings: Unpack[Settings],
     ) -> None:
-        super().__init__(
-            actions, horizon, noise_scale=noise_scale, value_bound=value_bound, seed=seed
-        )
+        super().__init__(actions, horizon, **settings)
         if not is_number(delta) or not 0.0 < delta < 1.0:
             raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
         self.delta = delta

@@ -1,11 +1,10 @@
 """The statements of the paper, run and drawn.
 
     experiments ──→ measurements ──→ statements ──→ figures ──→ page
-                     audit, blind ─┘
+                            audit ─┘
 
 - `experiments`: what is run, as immutable data;
 - `audit`: runs of Fair Phased Elimination looked into, step by step;
-- `blind`: a policy that believes the evaluations;
 - `measurements`: the experiments run, and curves made of them;
 - `statements`: the paper's claims beside what was measured;
 - `figures`, `page`: what people look at.

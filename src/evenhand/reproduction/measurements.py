@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -12,9 +13,9 @@ from evenhand import families, limits
 from evenhand.geometry import kappa as price_of_bias
 from evenhand.linalg import Floats
 from evenhand.policies import FairPhasedElimination
+from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.problem import BiasedLinearBandit
 from evenhand.reproduction.audit import Audit, audit_runs
-from evenhand.reproduction.blind import BlindElimination
 from evenhand.reproduction.experiments import (
     Audits,
     Blindness,
@@ -26,8 +27,14 @@ from evenhand.reproduction.experiments import (
     Transition,
 )
 from evenhand.simulation import Runs, simulate
+from evenhand.simulation.experiment import Factory
 
-FAIR, BLIND = FairPhasedElimination.name, BlindElimination.name
+FAIR, BLIND = FairPhasedElimination.name, "blind-elimination"
+_POLICIES: dict[str, str | Factory] = {
+    FAIR: FAIR,
+    # knows how evaluations come about, and takes them at their word: the paper's example
+    BLIND: partial(PhasedElimination, with_attributes=True),
+}
 _STEP = 3  # points of a grid to one step of the staircase, a factor of 8
 
 Done = Callable[[], None]
@@ -406,7 +413,7 @@ def _runs(
     seed: int,
     executor: Executor | None,
 ) -> tuple[Runs, ...]:
-    policies = [(name, BlindElimination if name == BLIND else name) for name in names]
+    policies = [(name, _POLICIES[name]) for name in names]
     results = simulate(
         problem, policies, horizon, replications, seed, executor, checkpoints=(), progress=False
     )

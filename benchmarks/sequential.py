@@ -1,0 +1,112 @@
+"""How fast policies that decide step by step are, in units of a loop that does nothing else.
+
+The yardstick is a bare compiled loop, measured in the same run on the same options: Sherman and
+Morrison's update, one normal number, and one pass that follows the indices of all options. The
+policies run as in a simulation, with the noise of each option from its own stream, a square root
+that stays positive, the width β_t, and the regret counted. One thread.
+
+    steps       decisions per second with `switching=0`, one evaluation each
+    ratio       time per step, in units of the bare loop
+    evaluations evaluations per second with the policy's own switching, over the longer horizon
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import evenhand as eh
+from evenhand.environments import SimulatedEvaluations
+from evenhand.policies._oful import bare_steps
+from evenhand.policies.registry import policy_class
+from evenhand.policies.ridge import feature_coordinates
+from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation._loop import Regret, advance
+
+NAMES = (
+    "oful",
+    "oful-evaluation",
+    "oful-debiased",
+    "oracle",
+    "thompson-sampling",
+    "ids",
+    "ids-directed",
+)
+TARGETS = {"oful": "≤ 2", "ids": "≥ 10⁴/s", "ids-directed": "≥ 10⁴/s"}
+
+
+def problem(k: int, d: int) -> BiasedLinearBandit:
+    """Unit vectors in two groups, the best of them in the disfavoured one."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((k, d))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    gamma = rng.standard_normal(d)
+    gamma /= np.linalg.norm(gamma)
+    return BiasedLinearBandit(eh.ActionSet(x, np.where(x @ gamma > 0.1, -1, 1)), gamma, 0.25)
+
+
+def fastest(run: Callable[[], float], repeats: int) -> float:
+    return min(run() for _ in range(repeats))
+
+
+def bare(truth: BiasedLinearBandit, steps: int) -> float:
+    """Return the seconds that a bare step takes."""
+    rows = feature_coordinates(truth.actions)
+    start = time.perf_counter()
+    bare_steps(rows, truth.evaluations, steps, 5.0, seed=1)
+    return (time.perf_counter() - start) / steps
+
+
+def compiled(name: str, truth: BiasedLinearBandit, horizon: int, **options: float) -> float:
+    """Return the seconds that an evaluation takes."""
+    cls = policy_class(name)
+    told = {attribute: getattr(truth, attribute) for attribute in cls.told}
+    policy = cls(truth.actions, horizon, seed=1, **told, **options)
+    streams = SimulatedEvaluations(truth, 1).streams
+    regret = Regret(truth.gaps, [horizon])
+    stepper = policy.compiled
+    assert stepper is not None
+    start = time.perf_counter()
+    advance(stepper, streams, regret, horizon)
+    assert regret.spent == horizon
+    return (time.perf_counter() - start) / horizon
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=300_000)
+    parser.add_argument("--horizon", type=int, default=10_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    console = Console()
+    for k, d in ((100, 10), (10_000, 10)):
+        truth = problem(k, d)
+        steps = arguments.steps if k == 100 else arguments.steps // 50
+        yardstick = fastest(lambda t=truth, n=steps: bare(t, n), arguments.repeats)
+        table = Table(title=f"{k} options, {d} features; bare loop: {1 / yardstick:,.0f} steps/s")
+        for column in ("policy", "steps/s", "ratio", "target", "evaluations/s"):
+            table.add_column(column, justify="left" if column == "policy" else "right")
+        for name in (name for name in NAMES if name in eh.registered_policies()):
+            few = max(1, steps // (30 if name.startswith("ids") else 1))
+            step = fastest(
+                lambda n=name, t=truth, h=few: compiled(n, t, h, switching=0.0), arguments.repeats
+            )
+            long = compiled(name, truth, arguments.horizon)
+            target = TARGETS.get(name, "") if k == 100 else ""
+            table.add_row(
+                name, f"{1 / step:,.0f}", f"{step / yardstick:.2f}", target, f"{1 / long:,.0f}"
+            )
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.policies._sequential import Regression, Stepper
+
+Floats = NDArray[np.float64]
+
+class Ridge(Stepper):
+    regression: Regression
+    counts: NDArray[np.int64]
+    sums: Floats
+
+class Optimism(Ridge):
+    def __init__(
+        self,
+        rows: Floats,
+        targets: Floats,
+        offsets: Floats,
+        ridge: float,
+        switching: float,
+        noise_scale: float,
+        failure: float,
+        penalty: float,
+    ) -> None: ...
+    @property
+    def beta(self) -> float: ...
+    @property
+    def indices(self) -> tuple[Floats, Floats]: ...
+
+class PosteriorSampling(Ridge):
+    def __init__(
+        self,
+        rows: Floats,
+        targets: Floats,
+        offsets: Floats,
+        ridge: float,
+        switching: float,
+        deviation: float,
+        seed: int,
+    ) -> None: ...
+    @property
+    def drawn(self) -> Floats: ...
+
+def bare_steps(
+    rows: Floats, values: Floats, steps: int, beta: float, seed: int
+) -> NDArray[np.int64]: ...

@@ -1,0 +1,305 @@
+"""The steps of optimistic policies: ridge regression, and the option of largest upper bound.
+
+Notation
+--------
+a_x     (m,)  what is regressed on          h_x  (w,)  what is maximised, w ≤ m: zeros follow
+V = λI + Σ n_x a_x a_xᵀ                     θ̂ = V⁻¹ Σ (sum of evaluations of x − n_x offset_x) a_x
+lev_x = h_xᵀV⁻¹h_x                          β = σ √(2 log(1/δ) + log det V/det λI) + penalty
+index of x: h_x·θ̂ + β √lev_x
+
+n evaluations of a, with g = V⁻¹a and lev = aᵀV⁻¹a of before, move every mean by a multiple of h_x·g
+and lower every leverage by (h_x·g)² n/(1 + n lev): one pass. What is lost by rounding is a share
+of the leverages at the last time they were computed from the square root of V⁻¹. That is done
+anew after 1024 steps, or when det V has grown a thousandfold. In between no leverage falls by more
+than det V grows, so the relative error stays below 1024 · 1000 · 2⁻⁵², about 2·10⁻¹⁰.
+"""
+
+import numpy as np
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport INFINITY, floor, log, sqrt
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport random_standard_normal
+
+from evenhand.policies._sequential cimport Regression, Stepper
+
+cdef extern from "policies/_index.h" nogil:
+    enum: LANES
+    enum: ROWS
+    Py_ssize_t follow(const double *T, Py_ssize_t k, Py_ssize_t w, const double *g, double move,
+                      double fall, double beta, double *mean, double *leverage, double *index)
+    Py_ssize_t largest_product(const double *T, Py_ssize_t k, Py_ssize_t w, const double *u,
+                               const double *start, double *index)
+    void squared_norms(const double *A, Py_ssize_t k, Py_ssize_t m, const double *W,
+                       Py_ssize_t r, const Py_ssize_t *length, double *turned, double *out)
+    void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
+
+cdef Py_ssize_t RENEW_STEPS = 1024
+cdef double RENEW_GROWTH = log(1000.0)
+
+
+cdef Py_ssize_t whole_lanes(Py_ssize_t k) noexcept:
+    return (k + LANES - 1) // LANES * LANES
+
+
+cdef class Ridge(Stepper):
+    """Ridge regression and how long to stay with an option; its kinds choose the option.
+
+    Parameters
+    ----------
+    rows
+        (k, m) rows a_x.
+    targets
+        (k, w) rows h_x without the zeros at their end.
+    offsets
+        (k,) what is taken off the evaluations of each option.
+    ridge
+        λ, in evaluations.
+    switching
+        C: an option is evaluated until det V has grown by more than 1 + C.
+
+    Attributes
+    ----------
+    counts, sums
+        (k,) all evaluations and their sums.
+    """
+
+    cdef readonly Regression regression
+    cdef readonly object counts, sums
+    cdef int64_t[::1] _counts
+    cdef double[::1] _sums
+    cdef double switching
+    cdef const double[::1] offsets
+    cdef const double[:, ::1] targets
+    cdef double[:, ::1] columns  # targets by columns, padded
+    cdef double[::1] index  # scratch of the passes
+    cdef double told  # evaluations in all
+    cdef Py_ssize_t w, padded
+
+    def __init__(self, rows, targets, offsets, double ridge, double switching):
+        cdef Py_ssize_t k = len(rows), m = rows.shape[1]
+        Stepper.__init__(self, k)
+        self.targets = np.ascontiguousarray(targets, dtype=np.float64)
+        self.offsets = np.ascontiguousarray(offsets, dtype=np.float64)
+        self.w = self.targets.shape[1]
+        if self.targets.shape[0] != k or self.offsets.shape[0] != k or not 0 < self.w <= m:
+            raise ValueError("shapes do not fit")
+        self.regression = Regression(rows, np.eye(m) / np.sqrt(ridge))
+        self.switching = switching
+        self.padded = whole_lanes(k)
+        columns = np.zeros((self.w, self.padded))
+        columns[:, :k] = np.transpose(targets)
+        self.columns = columns
+        self.index = np.zeros(self.padded)
+        self.n_items = 1
+        self.counts, self.sums = np.zeros(k, dtype=np.int64), np.zeros(k)
+        self._counts, self._sums = self.counts, self.sums
+        self.told = 0.0
+
+    cdef double long_enough(self, Py_ssize_t x):
+        """Return the least n with det(V + n a aᵀ) > (1 + C) det V; infinite if there is none."""
+        cdef double leverage = self.regression.leverage(&self.regression.rows[x, 0])
+        return floor(self.switching / leverage) + 1.0 if leverage > 0.0 else INFINITY
+
+    cdef double take(self, Py_ssize_t x, long long n, double total) noexcept:
+        self._counts[x] += n
+        self._sums[x] += total
+        self.told += <double>n
+        return self.regression.add(x, <double>n, total - <double>n * self.offsets[x])
+
+
+cdef class Optimism(Ridge):
+    """Plays the option of largest upper bound.
+
+    Parameters
+    ----------
+    rows, targets, offsets, ridge, switching
+        As for `Ridge`.
+    noise_scale, failure, penalty
+        σ, δ and √λ S of the width β.
+    """
+
+    cdef double noise_scale, confidence, penalty, renewed
+    cdef double[::1] mean, leverage, turned
+    cdef double[:, ::1] turned_root
+    cdef Py_ssize_t[::1] length
+    cdef Py_ssize_t best, since
+
+    def __init__(self, rows, targets, offsets, double ridge, double switching,
+                 double noise_scale, double failure, double penalty):
+        Ridge.__init__(self, rows, targets, offsets, ridge, switching)
+        cdef Py_ssize_t m = self.regression.m
+        self.noise_scale, self.penalty = noise_scale, penalty
+        self.confidence = 2.0 * log(1.0 / failure)
+        self.mean = np.full(self.padded, -np.inf)
+        self.leverage = np.zeros(self.padded)
+        self.turned = np.zeros(self.w * ROWS)
+        self.turned_root = np.zeros((m, self.w))
+        self.length = np.full(m, self.w, dtype=np.intp)
+        self.renew()
+
+    @property
+    def beta(self):
+        """β."""
+        return self.width()
+
+    @property
+    def indices(self):
+        """(k,) means and leverages as they are followed from step to step, for tests."""
+        return np.array(self.mean[: self.k]), np.array(self.leverage[: self.k])
+
+    cdef double width(self) noexcept nogil:
+        return self.noise_scale * sqrt(self.confidence + self.regression.log_det) + self.penalty
+
+    cdef void renew(self) noexcept:
+        """Compute all means and leverages from the estimate and the square root."""
+        cdef Py_ssize_t i, j, m = self.regression.m
+        for i in range(m):
+            for j in range(self.w):
+                self.turned_root[i, j] = self.regression.root[j, i]
+        squared_norms(&self.targets[0, 0], self.k, self.w, &self.turned_root[0, 0], m,
+                      &self.length[0], &self.turned[0], &self.leverage[0])
+        products(&self.targets[0, 0], self.k, self.w, &self.regression.theta[0], &self.mean[0])
+        self.since = 0
+        self.renewed = self.regression.log_det
+        self.follow(0.0, 0.0)
+
+    cdef void follow(self, double move, double fall) noexcept:
+        self.best = follow(&self.columns[0, 0], self.padded, self.w, &self.regression.g[0], move,
+                           fall, self.width(), &self.mean[0], &self.leverage[0], &self.index[0])
+
+    cdef int choose(self, long long remaining) except -1:
+        cdef double n
+        self.items[0], self.pulls[0] = self.best, 1
+        if self.switching > 0.0:
+            n = self.long_enough(self.best)
+            self.pulls[0] = remaining if n >= <double>remaining else <long long>n
+        return 0
+
+    cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
+        cdef double move = self.take(x, n, total), leverage = 0.0
+        cdef Py_ssize_t j
+        self.since += 1
+        if self.since >= RENEW_STEPS or self.regression.log_det > self.renewed + RENEW_GROWTH:
+            self.renew()
+            return 0
+        for j in range(self.regression.m):
+            leverage += self.regression.f[j] * self.regression.f[j]
+        self.follow(move, <double>n / (1.0 + <double>n * leverage))
+        return 0
+
+
+cdef class PosteriorSampling(Ridge):
+    """Plays the best option of a parameter drawn from N(θ̂, v²V⁻¹), that is θ̂ + v S ξ.
+
+    The normal numbers ξ are drawn when something is learnt, so they depend on what was told and
+    not on how often was asked.
+
+    Parameters
+    ----------
+    rows, targets, offsets, ridge, switching
+        As for `Ridge`.
+    deviation
+        v.
+    seed
+        Where ξ comes from.
+    """
+
+    cdef double deviation
+    cdef object generator
+    cdef bitgen_t *bits
+    cdef double[::1] xi, draw, start
+
+    def __init__(self, rows, targets, offsets, double ridge, double switching, double deviation,
+                 seed):
+        Ridge.__init__(self, rows, targets, offsets, ridge, switching)
+        self.deviation = deviation
+        self.generator = np.random.PCG64(np.random.SeedSequence(seed))
+        self.bits = <bitgen_t *>PyCapsule_GetPointer(self.generator.capsule, "BitGenerator")
+        self.xi = np.zeros(self.regression.m)
+        self.draw = np.zeros(self.regression.m)
+        start = np.zeros(self.padded)
+        start[self.k :] = -np.inf
+        self.start = start
+        self.redraw()
+
+    @property
+    def drawn(self):
+        """The parameter that was drawn, a copy."""
+        self.place()
+        return np.array(self.draw)
+
+    cdef void redraw(self) noexcept:
+        cdef Py_ssize_t j
+        for j in range(self.regression.m):
+            self.xi[j] = random_standard_normal(self.bits)
+
+    cdef void place(self) noexcept:
+        cdef Py_ssize_t i, j, m = self.regression.m
+        cdef double total
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += self.regression.root[i, j] * self.xi[j]
+            self.draw[i] = self.regression.theta[i] + self.deviation * total
+
+    cdef int choose(self, long long remaining) except -1:
+        cdef double n
+        self.place()
+        self.items[0], self.pulls[0] = largest_product(
+            &self.columns[0, 0], self.padded, self.w, &self.draw[0], &self.start[0], &self.index[0]
+        ), 1
+        if self.switching > 0.0:
+            # never longer than a share C of the time so far: another draw may choose otherwise
+            n = min(self.long_enough(self.items[0]), floor(self.switching * self.told) + 1.0)
+            self.pulls[0] = remaining if n >= <double>remaining else <long long>n
+        return 0
+
+    cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
+        self.take(x, n, total)
+        self.redraw()
+        return 0
+
+
+def bare_steps(rows, values, int64_t steps, double beta, seed):
+    """Return how often each row is played by a loop that does nothing else: a yardstick.
+
+    Sherman and Morrison's update of V⁻¹, one normal number, and the pass over all options, with
+    a width that stays the same. Nothing is kept, checked or reported.
+    """
+    cdef Py_ssize_t k = len(rows), m = rows.shape[1], padded = whole_lanes(k), x = 0, i, j
+    cdef int64_t step
+    cdef const double[:, ::1] A = np.ascontiguousarray(rows, dtype=np.float64)
+    cdef const double[::1] truth = np.ascontiguousarray(values, dtype=np.float64)
+    columns = np.zeros((m, padded))
+    columns[:, :k] = np.transpose(rows)
+    means, leverages = np.full(padded, -np.inf), np.zeros(padded)
+    means[:k], leverages[:k] = 0.0, (np.asarray(rows) ** 2).sum(axis=1)
+    cdef double[:, ::1] T = columns, inverse = np.eye(m)
+    cdef double[::1] mean = means, leverage = leverages, index = np.zeros(padded)
+    cdef double[::1] g = np.zeros(m), theta = np.zeros(m)
+    counts = np.zeros(k, dtype=np.int64)
+    cdef int64_t[::1] played = counts
+    generator = np.random.PCG64(np.random.SeedSequence(seed))
+    cdef bitgen_t *bits = <bitgen_t *>PyCapsule_GetPointer(generator.capsule, "BitGenerator")
+    cdef double lev, fitted, move, scaled, total
+    for step in range(steps):
+        lev = fitted = 0.0
+        for i in range(m):
+            total = 0.0
+            for j in range(m):
+                total += inverse[i, j] * A[x, j]
+            g[i] = total
+            lev += A[x, i] * total
+            fitted += A[x, i] * theta[i]
+        move = (truth[x] + random_standard_normal(bits) - fitted) / (1.0 + lev)
+        for i in range(m):
+            scaled = g[i] / (1.0 + lev)
+            theta[i] += move * g[i]
+            for j in range(m):
+                inverse[i, j] -= scaled * g[j]
+        played[x] += 1
+        x = follow(&T[0, 0], padded, m, &g[0], move, 1.0 / (1.0 + lev), beta, &mean[0],
+                   &leverage[0], &index[0])
+    return counts

@@ -1,0 +1,309 @@
+"""Intervals that hold at all times at once, whatever decided what was evaluated.
+
+Notation
+--------
+A       (k, m)  points a_x = (x; z_x)          θ = (γ; ω)  parameters
+c       (p,)    centre of the attributes; h_x = (x; c), so that h_x − h_y = (x − y; 0)
+π       (k,)    G-optimal design on the points
+P, H    (k, r)  a_x and h_x in coordinates in which Σ π_x a_x a_xᵀ is the unit matrix
+n, s    (k,)    counts and sums of all evaluations;  V = Σ n_x a_x a_xᵀ,  θ̂ least squares
+R_i             the mixture: R_j = 8^j for j = 0, …, J, of weight 1/(2(J+1)) each, and
+                R_jx = 8^j + (T/100) a_x a_xᵀ, of weight 1/(2(J+1)k) each
+
+For every i, exp(½‖Σ ξ_s a_s‖²_{(V+R_i)⁻¹}/σ²) √(det R_i / det(V + R_i)) is a supermartingale, since
+R_i is fixed in advance (the method of mixtures). So with probability at least 1 − δ, for all i, all
+times and all directions v,
+
+    |v·(θ̂ − θ)| ≤ σ b_i √(vᵀV⁻¹(V + R_i)V⁻¹v),   b_i² = 2 log(1/(δ w_i)) + log det(V + R_i)/det R_i,
+
+and the least of these may be used. Nothing is asked of how the evaluations were chosen. R_jx is for
+an option that is played most of the time: it pays for that direction in advance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.designs import g_optimal_design
+from evenhand.designs.elfving import ElfvingProgram
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.geometry import bias_optimal_design
+from evenhand.linalg import Floats, Indices, RowSpace
+from evenhand.policies.base import Counts, Estimate
+
+_IN_SPAN = 1e-10  # relative distance from the span below which a direction lies in it
+_FULL_RANK = 1e-10  # least eigenvalue of the Gram matrix of the rows used, relative to the largest
+_FAVOURITES = 3  # most evaluated options whose R_jx are tried
+_CHUNK = 8192  # directions worked on at once
+
+
+class Frame:
+    """The options in coordinates in which their G-optimal design is a unit; see `Frame.of`.
+
+    Raises `NotIdentifiableError` where some options cannot be compared, however many evaluations
+    are made.
+
+    Attributes
+    ----------
+    space
+        The span of the points.
+    points, values
+        (k, r) coordinates P and H.
+    bias
+        (r,) coordinates of the direction of the (first) bias; None where no evaluations tell it.
+    cells, cell
+        (g, p) distinct attributes, and (k,) which of them an option has.
+    centre
+        (p,) their centre c.
+    weights
+        (k,) the G-optimal design π.
+    """
+
+    def __init__(self, actions: ActionSet) -> None:
+        A, d = actions.points, actions.n_features
+        if actions.group_names is not None:
+            bias_optimal_design(actions)  # raises, and says why, where the bias cannot be told
+        self.space = ElfvingProgram(A).space
+        self.cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
+        self.cell: Indices = cell.reshape(-1)
+        self.centre: Floats = self.cells.mean(axis=0)
+        _refuse_incomparable(actions, self.space, self.cells, self.cell)
+        design = g_optimal_design(A)
+        self.weights = design.weights
+        # the certificate is W with aᵀV(π)⁺a = ‖Wa‖² · value
+        W = design.certificate.dual * math.sqrt(design.value)
+        self.points: Floats = A @ W.T
+        self.values: Floats = actions.features @ W[:, :d].T + W[:, d:] @ self.centre
+        e = np.zeros(A.shape[1])
+        e[d] = 1.0
+        self.bias: Floats | None = W @ e if self.space.distance(e) <= _IN_SPAN else None
+        self.transform: Floats = W
+
+    @staticmethod
+    def of(actions: ActionSet) -> Frame:
+        """Return the frame of these options, kept as long as they are."""
+        # one look only: the entry may belong to an equal set, and go when that set goes
+        frame = _FRAMES.get(actions)
+        if frame is None:
+            frame = _FRAMES[actions] = Frame(actions)
+        return frame
+
+    @property
+    def rank(self) -> int:
+        """Dimension r of the span of the points."""
+        return int(self.points.shape[1])
+
+
+_FRAMES: WeakKeyDictionary[ActionSet, Frame] = WeakKeyDictionary()
+
+
+def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cell: Indices) -> None:
+    """Raise unless (0; z − z′) lies in the span of the points for all attributes z, z′."""
+    if space.full:
+        return
+    v = np.zeros(actions.points.shape[1])
+    for g in range(1, len(cells)):
+        v[actions.n_features :] = cells[g] - cells[0]
+        if space.distance(v) > _IN_SPAN:
+            one, other = (actions.labels[int(np.argmax(cell == h))] for h in (0, g))
+            raise NotIdentifiableError(
+                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
+                "what their attributes do to evaluations looks the same as a difference in value "
+                "along the features. Leave out a feature or an attribute that is a combination "
+                "of others, or add an option with the features of one and the attributes of the "
+                "other."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Leads:
+    """How far the option that looks best leads the others, with certainty as asked for.
+
+    With the stated probability, at all times at once, the lead of ``option`` over x is within
+    ``widths[x]`` of ``leads[x]``.
+
+    Parameters
+    ----------
+    option
+        The option x̂ of largest estimated value.
+    leads
+        (k,) estimated leads d_x = (x̂ − x)·γ̂ ≥ 0.
+    widths
+        (k,) half-widths w_x; infinite while too little is known.
+    """
+
+    option: int
+    leads: Floats
+    widths: Floats
+
+    @property
+    def loss(self) -> float:
+        """What ``option`` loses at most: U = max (w − d)⁺."""
+        return max(0.0, float((self.widths - self.leads).max()))
+
+    @property
+    def gaps(self) -> Floats:
+        """What each option loses at most: U + d + w; (k,)."""
+        return np.asarray(self.loss + self.leads + self.widths)
+
+
+class Ellipsoid:
+    """Confidence sets of pooled least squares, for all times and directions at once.
+
+    Parameters
+    ----------
+    actions
+        The options.
+    horizon
+        Number of evaluations T that the mixture is made for. Intervals hold beyond it too, but
+        are no longer tight.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+    >>> fit = Ellipsoid(actions, horizon=10_000).fit(np.array([500, 500]), np.array([100.0, 400.0]))
+    >>> bias = fit.bias(failure=0.05)
+    >>> round(bias.value, 6), round(bias.high - bias.value, 3)
+    (0.3, 0.131)
+    """
+
+    def __init__(self, actions: ActionSet, horizon: int) -> None:
+        self.frame = Frame.of(actions)
+        self.extra = horizon / 100.0
+        self.scales = 8.0 ** np.arange(1 + math.floor(math.log(max(horizon, 1), 8.0)))
+
+    def fit(self, counts: Counts, sums: Floats) -> Fit:
+        """Return least squares on these evaluations, (k,) counts and sums."""
+        return Fit(self, counts, sums)
+
+
+class Fit:
+    """Least squares on all evaluations so far, and intervals around it; see `Ellipsoid.fit`.
+
+    With V = W diag(s²) Wᵀ, the directions v are worked on as y = (Wᵀv)/s: vᵀV⁻¹v = ‖y‖².
+    """
+
+    def __init__(self, ellipsoid: Ellipsoid, counts: Counts, sums: Floats) -> None:
+        self._ellipsoid, frame = ellipsoid, ellipsoid.frame
+        (used,) = np.nonzero(counts)
+        rows, n = frame.points[used], counts[used].astype(np.float64)
+        # V is singular iff the rows are dependent; how often each counts is another matter
+        spectrum = np.linalg.eigvalsh(rows.T @ rows)
+        self.identified = bool(spectrum[0] > _FULL_RANK * max(float(spectrum[-1]), 1.0))
+        if not self.identified:
+            return
+        # QR of √n·P, heavy rows first: counts may differ by 10¹²
+        order = np.argsort(-n, kind="stable")
+        root = np.sqrt(n[order])
+        system = np.column_stack([rows[order] * root[:, None], sums[used][order] / root])
+        R: Floats = np.asarray(np.linalg.qr(system, mode="r"))
+        r = frame.rank
+        U, self._s, Wt = np.linalg.svd(R[:r, :r])
+        self._to_unit: Floats = Wt.T / self._s
+        self._estimate: Floats = U.T @ R[:r, r]  # θ̂ in the same coordinates: v·θ̂ = y · estimate
+        self._favourites = rows[order[:_FAVOURITES]] @ self._to_unit
+
+    def widths(self, directions: Floats, failure: float) -> Floats:
+        """Return half-widths for σ = 1 of v·θ, for directions (rows) in the frame's coordinates.
+
+        They hold for all times and directions at once, with probability at least 1 − ``failure``.
+        """
+        if not 0.0 < failure < 1.0:
+            raise InputError(f"the probability of failure must lie in (0, 1); got {failure!r}.")
+        if not self.identified:
+            return np.full(len(directions), np.inf)
+        C = self._components(failure)
+        squares = np.empty(len(directions))
+        for start in range(0, len(directions), _CHUNK):
+            y = directions[start : start + _CHUNK] @ self._to_unit
+            along = np.hstack([y, y @ self._favourites.T])
+            squares[start : start + _CHUNK] = (np.square(along, out=along) @ C).min(axis=1)
+        return np.sqrt(squares)
+
+    def leads(self, failure: float, noise_scale: float = 1.0) -> Leads:
+        """Return the option that looks best and its leads; without an estimate, infinite widths."""
+        H = self._ellipsoid.frame.values
+        if not self.identified:
+            return Leads(0, np.zeros(len(H)), np.full(len(H), np.inf))
+        parameter = self._to_unit @ self._estimate
+        best = int(np.argmax(H @ parameter))
+        apart = H[best] - H  # differences first: equal options are then exactly equal
+        widths = self.widths(apart, failure)
+        if np.isfinite(noise_scale):
+            widths *= noise_scale
+        else:
+            widths[widths > 0.0] = np.inf  # options that equal x̂ do so whatever the noise
+        return Leads(best, apart @ parameter, widths)
+
+    def bias(self, failure: float, noise_scale: float = 1.0) -> Estimate:
+        """Return the (first) bias with its interval of level 1 − ``failure``."""
+        e = self._ellipsoid.frame.bias
+        if e is None or not self.identified or not np.isfinite(noise_scale):
+            return Estimate(np.nan, -np.inf, np.inf, 1.0 - failure)
+        value = float(e @ self._to_unit @ self._estimate)
+        width = noise_scale * float(self.widths(e[None, :], failure)[0])
+        return Estimate(value, value - width, value + width, 1.0 - failure)
+
+    def _components(self, failure: float) -> Floats:
+        """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
+
+        f are the products of y with the favourites, in the same coordinates. A component that is
+        beaten by another in all entries cannot be the least for any direction; it is left out.
+        """
+        scales, extra = self._ellipsoid.scales, self._ellipsoid.extra
+        k, n = len(self._ellipsoid.frame.points), len(self._favourites)
+        ratio = scales[:, None] / self._s**2  # R_j relative to V, (J + 1, r)
+        log_det = np.log1p(1.0 / ratio).sum(axis=1)
+        odds = 2.0 * math.log(2.0 * len(scales) / failure)
+        plain = np.hstack([1.0 + ratio, np.zeros((len(scales), n))])
+        columns = [(odds + log_det)[:, None] * plain]
+        for i, f in enumerate(self._favourites):
+            # determinants change by 1 + extra·aᵀM⁻¹a, for M = V + R_j and for M = R_j
+            grown = 1.0 + extra * (f**2 / (1.0 + ratio)).sum(axis=1)
+            prior = 1.0 + extra * (f**2 / ratio).sum(axis=1)
+            b2 = odds + 2.0 * math.log(k) + log_det + np.log(grown / prior)
+            spiked = plain.copy()
+            spiked[:, len(self._s) + i] = extra
+            columns.append(b2[:, None] * spiked)
+        C = np.vstack(columns)
+        no_better = np.asarray((C[None, :, :] <= C[:, None, :]).all(axis=2))
+        beaten = (no_better & ~no_better.T).any(axis=1)
+        return np.ascontiguousarray(C[~beaten].T)
+
+
+def noise_bound(scatter: float, degrees: int, failure: float, horizon: int) -> float:
+    """Return an upper bound σ̄ of the noise scale that holds at all times at once.
+
+    For Gaussian noise, exp(−η·scatter/σ²)(1 + 2η)^{degrees/2} is a martingale if batches are of one
+    option each and their sizes are fixed before they begin; σ̄ is the least bound over a grid of η.
+    Infinite while there are too few degrees of freedom.
+
+    Parameters
+    ----------
+    scatter, degrees
+        Σ of squared deviations from the mean within batches, and its degrees of freedom.
+    failure
+        Probability that σ̄ is below σ at some time.
+    horizon
+        Number of evaluations that the grid is made for.
+
+    Examples
+    --------
+    >>> noise_bound(scatter=3.0, degrees=3, failure=0.05, horizon=10**6)
+    inf
+    >>> round(noise_bound(scatter=1e6, degrees=10**6, failure=0.05, horizon=10**6), 3)
+    1.002
+    """
+    size = 2 + math.ceil(0.5 * math.log2(max(horizon, 1)))
+    eta = 2.0 ** -np.arange(size)
+    room = 0.5 * degrees * np.log1p(2.0 * eta) - math.log(size / failure)
+    if not (room > 0.0).any():
+        return math.inf
+    eta, room = eta[room > 0.0], room[room > 0.0]
+    return math.sqrt(float((eta / room).min()) * scatter)

@@ -1,0 +1,243 @@
+"""Explore, then commit: learn evaluations and bias by fixed designs, then play what looks best.
+
+Notation, with value bound B and noise of scale σ
+-------------------------------------------------
+a_x = (x; z_x)     points, of rank r; the distinct attribute vectors z_g, with mean c
+v_g = (0; z_g − c) what takes the bias out of an evaluation, (x; c) = a_x − v_g; of rank q
+G-design           N_1 evaluations tell every a_x·θ with variance at most σ² r / N_1
+attribute design   μ = q Σ_g ν_g μ_g, where ν is G-optimal on the v_g and μ_g is c-optimal for v_g.
+                   V(μ_g) ⪰ v_g v_gᵀ, so V(μ) ⪰ q V(ν) and every v_g·θ has variance at most 1;
+                   κ_A = Σ μ evaluations do so, and N_2 do with variance at most σ² κ_A / N_2.
+                   Two groups: v = ±e and c = 0, so μ is the bias-optimal design and κ_A = κ_*.
+
+How many evaluations
+--------------------
+Commit to x̂, the largest of the estimates (x; c)·θ̂. With errors u_x, Δ_x̂ ≤ u_x̂ − u_{x*}, and
+E u_{x*} = 0, so E Δ_x̂ ≤ E max_x u_x. Take the two parts of u apart, a_x·(θ̂ − θ) from the G-design
+and v_g·(θ̂ − θ) from the attribute design. The largest of n centred Gaussians of variance at most
+s² in j dimensions has mean at most c s, c = min(E χ_j, √(2 log n)) (`expected_maximum`). So
+
+    E R_T ≤ 2B (N_1 + N_2) + T σ c_1 √(r / N_1) + T σ c_2 √(κ_A / N_2),
+
+which is least at N = (price σ² T² / 16B²)^{1/3}, with the prices r c_1² and κ_A c_2², where it is
+6B (N_1 + N_2). Least squares on all evaluations together does at least as well: it makes no
+difference u_x − u_{x'} larger in mean square, nor then E max u (Sudakov–Fernique). For two groups
+N_2 = (κ_* σ² T² / 8πB²)^{1/3}. This is the worst-case rate κ_*^{1/3} T^{2/3}; the log T that a
+bound in probability would put into N is not needed for the mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Unpack
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.special import gammaln
+
+from evenhand.actions import ActionSet
+from evenhand.designs import c_optimal_design, g_optimal_design
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.geometry import bias_optimal_design
+from evenhand.policies.base import (
+    Counts,
+    Decision,
+    Estimate,
+    Feedback,
+    Floats,
+    Play,
+    Policy,
+    Settings,
+    is_number,
+)
+from evenhand.policies.plans import whole
+
+
+class ExploreThenCommit(Policy):
+    """Explores by fixed designs for about κ_*^{1/3} T^{2/3} evaluations, then plays the best.
+
+    Its mean regret is at most 6B times the number of evaluations that it explores (but for
+    rounding), which has the worst-case rate. It cannot do better where the problem is easy.
+
+    Parameters
+    ----------
+    actions
+        The options, with groups or any number of attributes.
+    horizon
+        Number of evaluations T.
+    exploration
+        How many evaluations to explore with, up to rounding; if not given, what makes the bound on
+        the mean regret least (see the module's notes), but never more than T/2.
+    delta
+        Probability that the interval for the bias misses it.
+    noise_scale, value_bound, seed
+        As for every `Policy`.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    >>> policy = eh.policy("explore-then-commit", actions, horizon=10**6, exploration=3000)
+    >>> policy.ask().counts                     # the bias is read off the first and the last
+    array([ 813,  625, 1564])
+    """
+
+    name = "explore-then-commit"
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        exploration: float | None = None,
+        delta: float = 0.05,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        if not is_number(delta) or not 0.0 < delta < 1.0:
+            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
+        self.delta = float(delta)
+        self._designs = _Designs.of(actions)
+        shares = self._designs.prices ** (1 / 3)
+        if exploration is None:
+            scale = self.noise_scale * self.horizon / (4.0 * self.value_bound)
+            # beyond T/2 the bound on the regret is above 2BT, which is no bound
+            exploration = min(float(shares.sum()) * scale ** (2 / 3), self.horizon / 2)
+        elif not is_number(exploration) or not 0.0 < exploration <= self.horizon:
+            raise InputError(
+                f"exploration must be a number of evaluations, above 0 and at most the horizon, "
+                f"{self.horizon}; got {exploration!r}."
+            )
+        self.exploration = float(exploration)
+        self._split = self.exploration * shares / max(float(shares.sum()), 1e-300)
+        self._best = 0  # the first, before anything is known
+        self._bias = Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+
+    def play(self) -> Play:
+        """Explore in one go; then play what looks best."""
+        counts = whole(self._split @ self._designs.weights)
+        if counts.any():
+            # a horizon shorter than the exploration, rounded up, takes the first of it
+            end = np.minimum(np.cumsum(counts), self.remaining)
+            self._learn((yield np.diff(end, prepend=0)))
+        if self.remaining:
+            yield self.single(self._best, self.remaining)
+
+    def _learn(self, feedback: Feedback) -> None:
+        """Estimate by least squares; the counts were fixed, so one Gaussian interval will do."""
+        points, d = self.actions.points, self.actions.n_features
+        counts: Counts = feedback.counts
+        estimator = least_squares_estimator(points, counts, np.eye(points.shape[1]))
+        theta = estimator @ feedback.means
+        self._best = int(np.argmax(self.actions.features @ theta[:d]))
+        w, e = estimator[d], np.eye(points.shape[1])[d]
+        if not np.allclose(w @ points, e):
+            return  # the differences between attributes are known, but not the first one's effect
+        value = float(theta[d])
+        variance = float((w**2 / np.maximum(counts, 1)).sum())
+        width = gaussian_width(self.noise_scale * np.sqrt(variance), self.delta)
+        self._bias = Estimate(value, value - width, value + width, 1.0 - self.delta)
+
+    def recommend(self) -> Decision:
+        """Return the option of the largest debiased estimate."""
+        return self.decision(self._best)
+
+    def bias(self) -> Estimate:
+        """Return the estimate from the exploration; of several attributes, of the first."""
+        return self._bias
+
+
+@dataclass(frozen=True, eq=False)
+class _Designs:
+    """The two designs of some options, and what their precision costs.
+
+    Parameters
+    ----------
+    weights
+        (2, k) shares: for the evaluations, and for the attributes.
+    prices
+        (2,) r c_1² and κ_A c_2².
+    """
+
+    weights: Floats
+    prices: Floats
+
+    @staticmethod
+    def of(actions: ActionSet) -> _Designs:
+        """Return the designs of these options, kept as long as they are."""
+        if actions not in _DESIGNS:
+            _DESIGNS[actions] = _designs(actions)
+        return _DESIGNS[actions]
+
+
+_DESIGNS: WeakKeyDictionary[ActionSet, _Designs] = WeakKeyDictionary()
+
+
+def _designs(actions: ActionSet) -> _Designs:
+    k = len(actions)
+    evaluations = g_optimal_design(actions.points)
+    pulls, n_vectors, q = attribute_design(actions)
+    mass = float(pulls.sum())
+    return _Designs(
+        np.array([evaluations.weights, pulls / max(mass, 1e-300)]),
+        np.array(
+            [
+                evaluations.value * expected_maximum(k, round(evaluations.value)) ** 2,
+                mass * expected_maximum(n_vectors, q) ** 2,
+            ]
+        ),
+    )
+
+
+def attribute_design(actions: ActionSet) -> tuple[Floats, int, int]:
+    """Return pulls μ that tell every v_g with unit variance, the number of the v_g, and q.
+
+    Raises `NotIdentifiableError` where evaluations cannot tell attributes from features. Nothing
+    is to be told where all options have the same attributes: no pulls, and q = 0.
+
+    Examples
+    --------
+    >>> actions = ActionSet([[2.0], [-1.0]], ["home", "away"])
+    >>> pulls, n, q = attribute_design(actions)
+    >>> pulls.round(6), n, q                    # Σμ = κ_* = 9
+    (array([3., 6.]), 2, 1)
+    """
+    if actions.n_attributes == 1 and np.ptp(actions.attributes) > 0:
+        bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
+    vectors = np.unique(actions.attributes, axis=0)
+    vectors = vectors - vectors.mean(axis=0)
+    pulls = np.zeros(len(actions))
+    if not vectors.any():
+        return pulls, len(vectors), 0
+    nu = g_optimal_design(vectors)
+    q = round(nu.value)
+    for g in nu.support:
+        direction = np.concatenate([np.zeros(actions.n_features), vectors[g]])
+        try:
+            design = c_optimal_design(actions.points, direction)
+        except NotIdentifiableError as error:
+            raise NotIdentifiableError(
+                "the options' attributes cannot be told apart from their features: a difference in "
+                f"{', '.join(actions.attribute_names)} looks like one in value, however many "
+                "evaluations are made. Leave out a feature that follows from the attributes, or "
+                "add options that break the rule."
+            ) from error
+        pulls += q * nu.weights[g] * design.mass * design.weights
+    return pulls, len(vectors), q
+
+
+def expected_maximum(n: int, dimension: int) -> float:
+    """Bound the mean of the largest of n centred Gaussians of variance ≤ 1 in few dimensions.
+
+    The least of E χ_j, by the length of the vector that they are linear in, and √(2 log n).
+
+    Examples
+    --------
+    >>> round(expected_maximum(2, 1), 6), round(expected_maximum(3, 3), 6)
+    (0.797885, 1.482304)
+    """
+    if dimension == 0:
+        return 0.0
+    log_ratio = gammaln((dimension + 1) / 2) - gammaln(dimension / 2)
+    return float(min(np.sqrt(2.0) * np.exp(log_ratio), np.sqrt(2.0 * np.log(n))))

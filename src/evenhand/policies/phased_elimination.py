@@ -1,0 +1,150 @@
+"""Phased elimination with G-optimal exploration, which takes evaluations for values.
+
+The algorithm of Lattimore and Szepesvári, Bandit Algorithms (2020), chapter 22, for linear bandits
+with finitely many options. It knows of no bias: to it, an evaluation is x·γ and noise. Where the
+book plays a phase that it cannot finish, the rest goes to what looks best, as in the paper.
+
+Notation, in units of the value bound B and with noise of scale σ
+------------------------------------------------------------------
+l           phase, with precision ε_l = B 2^{−l}
+X_l         (n, d) rows of the options that are left: features, or the whole points; rank r_l
+γ̂_l         least squares on the rows, from the evaluations of phase l alone
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Unpack
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.estimation import least_squares_estimator
+from evenhand.policies.base import (
+    Counts,
+    Decision,
+    Estimate,
+    Floats,
+    Play,
+    Policy,
+    Settings,
+    is_number,
+)
+from evenhand.policies.plans import PhaseDesigns, keep
+
+
+class PhasedElimination(Policy):
+    """Evaluates in phases that halve the precision, and drops what looks worse; knows no bias.
+
+    Where evaluations are fair its regret is of order √(d T log(k T)). Where they favour the wrong
+    group it is linear in T.
+
+    Parameters
+    ----------
+    actions
+        The options.
+    horizon
+        Number of evaluations T.
+    delta
+        Probability that the best option is dropped, if evaluations are fair; 1/T if not given.
+    with_attributes
+        Whether groups or attributes count as features. Without them the model is wrong where there
+        is bias, and the policy settles on what looks best by features alone; with them, on the
+        option of the highest evaluation.
+    noise_scale, value_bound, seed
+        As for every `Policy`.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
+    >>> policy = eh.policy("phased-elimination", actions, horizon=1000)
+    >>> policy.ask().counts                     # one feature: the longer row tells more of it
+    array([67,  0])
+    """
+
+    name = "phased-elimination"
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        delta: float | None = None,
+        with_attributes: bool = False,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        delta = 1.0 / self.horizon if delta is None else delta
+        if not is_number(delta) or not 0.0 < delta <= 1.0:
+            raise InputError(f"delta must lie in (0, 1]; got {delta!r}.")
+        self.delta = float(delta)
+        self._active = np.arange(len(actions))
+        self._best = 0  # the first, before there is any estimate
+        self._rows = actions.points if with_attributes else actions.features
+        self._plans = _Plans.of(actions, with_attributes)
+
+    def play(self) -> Play:
+        """Run the phases; when the next cannot be paid, play what looks best."""
+        rows, k = self._rows, len(self.actions)
+        phase = 0
+        while len(self._active) > 1 and rows[self._active].any():  # rows of zeros are all alike
+            phase += 1
+            eps = self.value_bound * 2.0**-phase
+            odds = k * phase * (phase + 1) / self.delta
+            n = 2.0 * (self.noise_scale / eps) ** 2 * float(np.log(odds))
+            plan = self._plans.plan(self._active, n)
+            if plan.counts.sum() > self.remaining:
+                break
+            feedback = yield plan.counts.copy()
+            estimates = rows[self._active] @ (plan.estimator @ feedback.means)
+            self._best = int(self._active[np.argmax(estimates)])
+            self._active = self._active[estimates.max() - estimates <= 2.0 * eps]
+        if self.remaining:
+            yield self.single(self._best, self.remaining)
+
+    def recommend(self) -> Decision:
+        """Return the option that looked best in the last phase."""
+        return self.decision(self._best)
+
+    def bias(self) -> Estimate:
+        """Return nothing: to this policy there is no bias."""
+        return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+
+
+class _Plan(NamedTuple):
+    """Counts of evaluations, and the linear map from the means that come back to γ̂."""
+
+    counts: Counts
+    estimator: Floats  # (d, k)
+
+
+class _Plans:
+    """Plans by what they depend on, shared by the runs on the same options."""
+
+    def __init__(self, rows: Floats) -> None:
+        self._rows = rows
+        self._designs = PhaseDesigns(rows)
+        self._plans: dict[tuple[bytes, float], _Plan] = {}
+
+    @staticmethod
+    def of(actions: ActionSet, with_attributes: bool) -> _Plans:
+        """Return the plans of these options, kept as long as they are."""
+        kept = _PLANS.setdefault(actions, {})
+        if with_attributes not in kept:
+            kept[with_attributes] = _Plans(actions.points if with_attributes else actions.features)
+        return kept[with_attributes]
+
+    def plan(self, active: NDArray[np.intp], n: float) -> _Plan:
+        """Plan ⌈r n π(x)⌉ evaluations: every active option is known with variance σ²/n."""
+        key = active.tobytes(), n
+        if key not in self._plans:
+            counts = self._designs.counts(active, self._designs.rank(active) * n)
+            estimator = least_squares_estimator(self._rows, counts, np.eye(self._rows.shape[1]))
+            keep(self._plans, key, _Plan(counts, estimator))
+        return self._plans[key]
+
+
+_PLANS: WeakKeyDictionary[ActionSet, dict[bool, _Plans]] = WeakKeyDictionary()

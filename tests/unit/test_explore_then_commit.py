@@ -1,0 +1,226 @@
+"""Explore-then-commit: its designs, how much it explores and why, and what it concludes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import linprog
+from scipy.stats import chi, norm
+
+import evenhand as eh
+from evenhand.policies.explore_then_commit import (
+    ExploreThenCommit,
+    attribute_design,
+    expected_maximum,
+)
+
+# The points are a basis. Σ w a = e: w = −1/4 and −5/4 on the first and the last, κ_* = (3/2)².
+ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+
+
+def four_groups(seed: int = 1) -> eh.ActionSet:
+    """Four groups as dummies, beside an intercept: their effects are known up to a constant."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(24) % 4
+    X = np.column_stack([np.ones(24), rng.standard_normal((24, 2)) + group[:, None] / 2])
+    return eh.ActionSet(X, attributes=np.eye(4)[group])
+
+
+def a_number(seed: int = 1) -> eh.ActionSet:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((15, 2))
+    return eh.ActionSet(X, attributes=X @ [[1.0], [0.5]] + rng.standard_normal((15, 1)))
+
+
+# ---------------------------------------------------------------- designs
+
+
+def test_with_two_groups_the_attribute_design_is_the_bias_optimal_one() -> None:
+    """κ_* by linear programming: √κ = min Σ|w| such that Σ w a = e."""
+    actions = eh.families.random(20, 3, 4).actions
+    A = actions.points
+    program = linprog(np.ones(40), A_eq=np.c_[A.T, -A.T], b_eq=np.eye(4)[-1])
+    pulls, n, q = attribute_design(actions)
+    assert (n, q) == (2, 1)
+    assert pulls.sum() == pytest.approx(program.fun**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [four_groups, a_number])
+def test_the_attribute_design_tells_every_attribute_with_unit_variance(make) -> None:
+    actions = make()
+    pulls, n, q = attribute_design(actions)
+    A, Z = actions.points, np.unique(actions.attributes, axis=0)
+    assert n == len(Z)
+    assert q == np.linalg.matrix_rank(Z - Z.mean(axis=0))
+    V = (A * pulls[:, None]).T @ A
+    targets = np.c_[np.zeros((n, actions.n_features)), Z - Z.mean(axis=0)]
+    inverse = np.linalg.pinv(V, rcond=1e-10)
+    np.testing.assert_allclose(targets @ inverse @ V, targets, atol=1e-7)  # it can be estimated
+    assert np.einsum("ij,jk,ik->i", targets, inverse, targets).max() <= 1 + 1e-5
+
+
+def test_attributes_that_do_not_vary_cost_nothing() -> None:
+    actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0]], attributes=[[2.0, 1.0], [2.0, 1.0]])
+    pulls, _, q = attribute_design(actions)
+    assert (pulls.tolist(), q) == ([0.0, 0.0], 0)
+    policy = ExploreThenCommit(actions, 10**4)
+    n = policy.ask().counts
+    policy.tell(eh.Feedback(n, n * [0.1, 0.5], n * [0.1, 0.5]))
+    assert policy.recommend().option == 1
+
+
+def test_what_cannot_be_told_is_refused_at_the_start() -> None:
+    X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    groups = eh.ActionSet(np.c_[X, [1, 1, -1, -1]], [1, 1, -1, -1])
+    with pytest.raises(eh.NotIdentifiableError, match="the bias cannot be estimated"):
+        ExploreThenCommit(groups, 100)
+    several = eh.ActionSet(X, attributes=np.c_[X[:, 1], [0, 1, 0, 1]])
+    with pytest.raises(eh.NotIdentifiableError, match="cannot be told apart from their features"):
+        ExploreThenCommit(several, 100)
+
+
+# ---------------------------------------------------------------- how much
+
+
+@pytest.mark.parametrize("j", [1, 2, 3, 10])
+def test_the_mean_length_of_a_gaussian_vector(j: int) -> None:
+    mean = quad(lambda r: r * chi.pdf(r, j), 0, np.inf)[0]
+    assert expected_maximum(10**15, j) == pytest.approx(mean, rel=1e-7)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 1000])
+def test_the_largest_of_independent_gaussians_is_below_the_bound(n: int) -> None:
+    mean = quad(lambda u: u * n * norm.pdf(u) * norm.cdf(u) ** (n - 1), -12, 12, limit=200)[0]
+    assert mean <= expected_maximum(n, n)
+    assert expected_maximum(n, 10**6) == pytest.approx(math.sqrt(2 * math.log(n)))
+
+
+def test_how_much_is_explored_in_closed_form() -> None:
+    """N = (price σ²T²/16B²)^{1/3}: 3·2 log 3 for evaluations (1/3 each), κ_*·2/π for the bias."""
+    T, sigma, B = 10**8, 2.0, 0.5
+    scale = (sigma * T / (4 * B)) ** (2 / 3)
+    evaluations = scale * (6 * math.log(3)) ** (1 / 3)
+    bias = scale * (2.25 * 2 / math.pi) ** (1 / 3)
+    policy = ExploreThenCommit(ACTIONS, T, noise_scale=sigma, value_bound=B)
+    assert policy.exploration == pytest.approx(evaluations + bias, rel=1e-5)
+    expected = evaluations / 3 + bias * np.array([1 / 6, 0, 5 / 6])
+    np.testing.assert_allclose(policy.ask().counts, expected, rtol=1e-4)
+
+
+def test_the_bound_on_the_regret_is_least_there() -> None:
+    """2B(N_1 + N_2) + Tσ(c_1 √(r/N_1) + c_2 √(κ/N_2)), minimised numerically, is 6B(N_1 + N_2)."""
+    T, r, kappa = 10**7, 3, 2.25
+    c_1, c_2 = math.sqrt(2 * math.log(3)), math.sqrt(2 / math.pi)
+
+    def bound(part: float, price: float) -> float:
+        return 2 * part + T * math.sqrt(price / part)
+
+    grid = np.geomspace(1e2, 1e7, 5001)
+    least = sum(min(bound(n, price) for n in grid) for price in (r * c_1**2, kappa * c_2**2))
+    assert least == pytest.approx(6 * ExploreThenCommit(ACTIONS, T).exploration, rel=1e-4)
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 10, 100])
+def test_short_horizons_are_kept(T: int) -> None:
+    policy = ExploreThenCommit(ACTIONS, T)
+    assert policy.exploration <= T / 2
+    while not policy.finished:
+        n = policy.ask().counts
+        policy.tell(eh.Feedback(n, 0.5 * n, 0.5 * n))
+    assert policy.spent == T
+
+
+@pytest.mark.parametrize("exploration", [7, 1000.0, 12345])
+def test_exploration_may_be_set(exploration: float) -> None:
+    policy = ExploreThenCommit(ACTIONS, 10**12, exploration=exploration)
+    assert exploration <= policy.ask().total <= exploration + len(ACTIONS)
+
+
+@pytest.mark.parametrize("exploration", [0, -1.0, 101, math.nan, "some", True])
+def test_what_is_no_number_of_evaluations_is_refused(exploration: object) -> None:
+    with pytest.raises(
+        eh.InputError, match=r"exploration must be .* at most the horizon, 100; got"
+    ):
+        ExploreThenCommit(ACTIONS, 100, exploration=exploration)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- what it concludes
+
+
+def explored(policy: eh.Policy, evaluations: np.ndarray, seed: int) -> eh.Feedback:
+    """Let a policy explore, with unit noise; return what it was told."""
+    rng = np.random.default_rng(seed)
+    n = policy.ask().counts
+    sums = n * evaluations + np.sqrt(n) * rng.standard_normal(len(n))
+    told = eh.Feedback(n, sums, sums**2 / np.maximum(n, 1) + n)
+    policy.tell(told)
+    return told
+
+
+def test_estimates_are_least_squares_evaluation_by_evaluation() -> None:
+    problem = eh.families.random(10, 2, 3)
+    policy = ExploreThenCommit(problem.actions, 10**5, exploration=300, delta=0.1)
+    told = explored(policy, problem.evaluations, seed=8)
+    rows = np.repeat(problem.actions.points, told.counts, axis=0)
+    theta, *_ = np.linalg.lstsq(rows, np.repeat(told.means, told.counts), rcond=None)
+    variance = np.linalg.inv(rows.T @ rows)[-1, -1]
+    bias = policy.bias()
+    assert bias.value == pytest.approx(theta[-1], rel=1e-9)
+    half = math.sqrt(2 * math.log(10) * variance)
+    assert (bias.high - bias.low) / 2 == pytest.approx(half, rel=1e-9)
+    best = int((problem.actions.features @ theta[:-1]).argmax())
+    assert policy.recommend().option == best
+    assert policy.ask().counts.tolist() == [policy.remaining if x == best else 0 for x in range(10)]
+
+
+def test_the_interval_misses_as_often_as_a_gaussian_error_does() -> None:
+    """P(|N(0, 1)| > √(2 log 1/δ)), within four standard errors."""
+    delta, n = 0.3, 4000
+    problem = eh.BiasedLinearBandit(ACTIONS, [0.5, 0.4], 0.25)
+    misses = 0
+    for seed in range(n):
+        policy = ExploreThenCommit(ACTIONS, 1000, exploration=50, delta=delta)
+        explored(policy, problem.evaluations, seed)
+        misses += not policy.bias().covers(0.25)
+    share = 2 * norm.sf(math.sqrt(2 * math.log(1 / delta)))
+    assert misses / n == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / n))
+
+
+def test_effects_that_are_known_up_to_a_constant_still_decide() -> None:
+    """An intercept beside dummies: no attribute's own effect is told, the best option is."""
+    actions = four_groups()
+    gamma = np.array([0.1, 0.3, -0.2])
+    values = actions.features @ gamma
+    evaluations = values + actions.attributes @ [0.9, -0.3, 0.4, -2.0]
+    policy = ExploreThenCommit(actions, 10**12)
+    explored(policy, evaluations, seed=1)
+    assert policy.recommend().option == int(values.argmax()) != int(evaluations.argmax())
+    assert math.isnan(policy.bias().value)
+
+
+PROBLEMS = {
+    "worst case": eh.families.worst_case(3, 4.0, 10**5, 3.0)[1],
+    "gaps": eh.families.gap_dependent(4, 2.0, 0.1, 0.2)[0],
+    "random": eh.families.random(20, 3, 1),
+    "four groups": eh.BiasedLinearBandit(four_groups(), [0.0, 0.1, -0.2], [0.9, -0.3, 0.4, -2.0]),
+    "a number": eh.BiasedLinearBandit(a_number(), [0.2, -0.3], -0.5),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_mean_regret_keeps_its_bound(name: str) -> None:
+    """6B(N_1 + N_2), and 2B for each option by which counts are rounded up."""
+    problem, T = PROBLEMS[name], 10**5
+    assert np.abs(problem.values).max() <= 1.0
+    bound = 6 * ExploreThenCommit(problem.actions, T).exploration + 2 * len(problem.actions)
+    row = eh.simulate(problem, "explore-then-commit", T, 200).summary().iloc[0]
+    assert row["mean_regret"] - 4 * row["se_regret"] <= bound
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, math.nan, "little"])
+def test_a_probability_of_failure_is_one(delta: object) -> None:
+    with pytest.raises(eh.InputError, match=r"delta must lie in \(0, 1\); got"):
+        ExploreThenCommit(ACTIONS, 100, delta=delta)  # type: ignore[arg-type]

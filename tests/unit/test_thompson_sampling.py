@@ -1,0 +1,139 @@
+"""Thompson sampling: draws have the posterior's law, and depend on what was told only.
+
+Statistical tests have fixed seeds and allow five standard errors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.environments import SimulatedEvaluations
+from evenhand.errors import InputError
+from evenhand.policies import ThompsonSampling
+from evenhand.policies.ridge import joint_coordinates
+from evenhand.problem import BiasedLinearBandit
+
+RNG = np.random.default_rng(2)
+X = RNG.uniform(-0.7, 0.7, (9, 2))
+PROBLEMS = {
+    "two groups": BiasedLinearBandit(
+        eh.ActionSet(X, np.where(X[:, 0] > 0, 1, -1)), [0.6, 0.4], 0.5, 0.5
+    ),
+    "two attributes": BiasedLinearBandit(
+        eh.ActionSet(X, attributes=RNG.normal(size=(9, 2))), [0.6, 0.4], [0.5, 0.1], 0.5
+    ),
+}
+COUNTS = np.array([3, 0, 1, 7, 0, 2, 1, 1, 4])
+
+
+def told(problem: BiasedLinearBandit, seed: int, **options: Any) -> ThompsonSampling:
+    """A policy that has seen the same evaluations whatever its own seed."""
+    policy = ThompsonSampling(problem.actions, 10**6, noise_scale=0.5, seed=seed, **options)
+    policy.observe(SimulatedEvaluations(problem, 5).evaluate(eh.Allocation(COUNTS, 0)))
+    return policy
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_draws_have_the_law_of_the_posterior(problem: BiasedLinearBandit, scale: float) -> None:
+    n = 4_000
+    draws = np.array([told(problem, seed, scale=scale).stepper.drawn for seed in range(n)])
+    a = joint_coordinates(problem.actions, 100.0)
+    m = a.shape[1]
+    V = 0.5**2 / m * np.eye(m) + (a.T * COUNTS) @ a
+    sums = SimulatedEvaluations(problem, 5).evaluate(eh.Allocation(COUNTS, 0)).sums
+    root = np.linalg.cholesky(V)
+    standard = (draws - np.linalg.solve(V, a.T @ sums)) @ root / (0.5 * scale)
+    assert np.abs(standard.mean(axis=0)).max() < 5 / np.sqrt(n)
+    error = np.where(np.eye(m) > 0, np.sqrt(2), 1.0) / np.sqrt(n)
+    assert (np.abs(standard.T @ standard / n - np.eye(m)) < 5 * error).all()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+def test_it_plays_the_best_option_of_its_draw(problem: BiasedLinearBandit) -> None:
+    a = joint_coordinates(problem.actions, 100.0)
+    a[:, 2:] = 0.0  # the coordinates of the two features are left
+    options = set()
+    for seed in range(50):
+        policy = told(problem, seed, switching=0.0)
+        counts = policy.ask().counts
+        assert counts.sum() == 1
+        assert np.argmax(counts) == np.argmax(a @ policy.stepper.drawn)
+        options.add(int(np.argmax(counts)))
+    assert len(options) > 1
+
+
+def test_without_scatter_it_plays_what_it_recommends() -> None:
+    for problem in PROBLEMS.values():
+        policy = ThompsonSampling(problem.actions, 300, scale=0.0)
+        evaluations = SimulatedEvaluations(problem, 1)
+        while not policy.finished:
+            assert np.argmax(policy.ask().counts) == policy.recommend().option
+            policy.tell(evaluations.evaluate(policy.ask()))
+
+
+def test_every_step_has_its_own_draw() -> None:
+    problem = PROBLEMS["two groups"]
+    policy = told(problem, 0, switching=0.0)
+    evaluations = SimulatedEvaluations(problem, 6)
+    draws = []
+    for _ in range(20):
+        policy.ask()
+        draws.append(policy.stepper.drawn)
+        policy.ask()
+        np.testing.assert_array_equal(policy.stepper.drawn, draws[-1])
+        policy.tell(evaluations.evaluate(policy.ask()))
+    assert len(np.unique(draws, axis=0)) == 20
+
+
+def test_to_ask_in_between_changes_no_draw() -> None:
+    problem = PROBLEMS["two groups"]
+    silent, curious = told(problem, 3), told(problem, 3)
+    extra = SimulatedEvaluations(problem, 9).evaluate(eh.Allocation(COUNTS, 0))
+    curious.ask()
+    for policy in (silent, curious):
+        policy.observe(extra)
+    noise = [SimulatedEvaluations(problem, 7), SimulatedEvaluations(problem, 7)]
+    for _ in range(100):
+        np.testing.assert_array_equal(silent.ask().counts, curious.ask().counts)
+        silent.tell(noise[0].evaluate(silent.ask()))
+        curious.tell(noise[1].evaluate(curious.ask()))
+
+
+def test_a_decision_lasts_as_long_as_is_said() -> None:
+    """Until det V has grown by 1 + C, but no longer than a share C of the time before."""
+    problem, C = PROBLEMS["two groups"], 0.25
+    policy = ThompsonSampling(problem.actions, 10**18, switching=C)
+    evaluations = SimulatedEvaluations(problem, 1)
+    a = joint_coordinates(problem.actions, 100.0)
+    m = a.shape[1]
+    V, limited = np.eye(m) / m, set()
+    for _ in range(120):
+        counts = policy.ask().counts
+        x, n = int(np.argmax(counts)), int(counts.sum())
+        by_det = np.floor(C / (a[x] @ np.linalg.solve(V, a[x]))) + 1
+        by_time = np.floor(C * policy.spent) + 1
+        assert n == min(by_det, by_time)
+        limited.add(by_det < by_time)
+        V += n * np.outer(a[x], a[x])
+        policy.tell(evaluations.evaluate(policy.ask()))
+    assert limited == {True, False}
+
+
+def test_an_option_without_features_does_not_hold_it_forever() -> None:
+    """Its value is 0 for certain, so it teaches nothing; half of all first draws prefer it."""
+    actions = eh.ActionSet([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], attributes=[[0.0], [1.0], [-1.0]])
+    problem = BiasedLinearBandit(actions, [0.5, 0.0], 0.2)
+    results = eh.simulate(problem, ["thompson-sampling"], horizon=10**5, replications=40, seed=2)
+    outcomes = results.outcomes()
+    assert np.mean(np.asarray(outcomes["correct"], dtype=float)) == 1.0
+
+
+@pytest.mark.parametrize("scale", [-1.0, np.nan, "wide", None])
+def test_a_scale_below_zero_is_refused(scale: Any) -> None:
+    with pytest.raises(InputError, match="scale"):
+        ThompsonSampling(PROBLEMS["two groups"].actions, 10, scale=scale)
