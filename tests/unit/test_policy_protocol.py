@@ -156,7 +156,8 @@ def test_an_estimate_covers_its_ends() -> None:
 def test_policies_by_name() -> None:
     assert {"fair-phased-elimination", "uniform"} <= set(eh.registered_policies())
     for name in eh.registered_policies():
-        policy = eh.policy(name, ACTIONS, 50, noise_scale=2.0)
+        truth = {"omega": 0.5} if name == "oracle" else {}
+        policy = eh.policy(name, ACTIONS, 50, noise_scale=2.0, **truth)
         assert type(policy).name == name
         assert (policy.horizon, policy.noise_scale) == (50, 2.0)
 

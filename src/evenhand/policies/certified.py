@@ -1,0 +1,387 @@
+"""The certified envelope: any policy, with a guarantee that no policy can break.
+
+Notation
+--------
+N_x         evaluations of x that the policy inside asked for
+D_x         upper bound of the gap of x, from intervals that hold at all times; never growing
+κ           price of telling the bias, κ_* for two groups (at least 1; see `core`)
+G_t = 3 (4 B σ² κ log t)^{1/3} t^{2/3}
+χ           budget
+
+What the policy proposes, counts n, is evaluated iff Σ (N_x + n_x) D_x ≤ χ G_T. If not, the bounds
+are brought up to date; if that does not do, the policy may name something cheaper; if not, the
+provable core makes its next block. The charge is retrospective: for the same N it only ever falls.
+At the last proposal that was evaluated it was at most χ G_T, and on the event that the intervals
+hold it bounds what the policy lost. So the regret is at most (χ + ¼) G_T plus what the core loses,
+whatever the policy does; ¼ G_T = 2BT Σδ is for the event that some interval fails.
+
+With an unknown horizon the same is done in epochs that double: at the start of each, the bounds
+and the core start anew, with the failure probability for its end, and the budget is χ G_t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.errors import InputError
+from evenhand.policies._sequential import Ledger, Stepper
+from evenhand.policies.base import (
+    Counts,
+    Decision,
+    Estimate,
+    Feedback,
+    Floats,
+    Play,
+    Policy,
+    is_number,
+)
+from evenhand.policies.confidence import Ellipsoid, Leads, noise_bound
+from evenhand.policies.core import AttributePlan, Core
+
+_REFRESH = 128  # bounds are looked at again when there are 1/128 more evaluations, or a core block
+_LARGEST_FAILURE = 0.1
+
+
+@runtime_checkable
+class Frugal(Protocol):
+    """A policy that can name something cheaper when its proposal is more than the budget allows."""
+
+    def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
+        """Return other counts that the ledger admits, or None; must not change the policy."""
+        ...
+
+
+@dataclass
+class _Epoch:
+    """What the envelope knows within one epoch; all of it, where the horizon is known."""
+
+    horizon: int
+    failures: tuple[float, float, float, float]  # ellipsoid, bias, evaluations, noise
+    ellipsoid: Ellipsoid
+    noise: float  # σ, or the least bound of it so far
+    core: Core | None = None
+    leads: Leads | None = None
+    looked: int = -1  # evaluations when the bounds were last looked at; −1 if they must be
+
+
+class Certified(Policy):
+    """Any policy inside an envelope that bounds what it can lose.
+
+    The policy plays as long as what it may have lost, by intervals that hold at all times at once,
+    stays within a budget; else a core with a proof plays. The regret is then at most
+    (budget + ¼) G_T plus the core's, of the same order, whatever the policy does:
+    G_T = 3(4Bσ²κ_* log T)^{1/3}T^{2/3}. A good policy does not notice.
+
+    Recommendations are those of least squares on all evaluations, and say how sure they are.
+
+    Parameters
+    ----------
+    policy
+        The policy inside, fresh. Its options, horizon, noise scale and value bound are the
+        envelope's. If its noise scale is not known, a bound that holds for Gaussian noise takes
+        its place.
+    budget
+        χ > 0: how much the policy may lose, in units of G_T. Infinite: it is never stopped, and
+        done when it is; only what is said of the decision is certified.
+    delta
+        Probability that anything `recommend` or `bias` ever says does not hold.
+    anytime
+        Whether to guarantee a regret of order G_t at every time t, not only at the horizon. What
+        the policy asks for is then cut where an epoch ends, and shown to it as what it did not
+        ask for; so this is for policies that learn from that (`Policy.observe`).
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["home", "away"], labels=["Ann", "Bo"])
+    >>> policy = Certified(eh.policy("uniform", actions, horizon=20_000))
+    >>> policy.tell(eh.Feedback([1, 1], [0.5, 0.0], [0.25, 0.0]))
+    >>> policy.ask().counts                         # the policy's own second round
+    array([1, 1])
+    >>> decision = policy.recommend()               # two of a kind: nothing to lose
+    >>> decision.label, decision.loss, decision.level
+    ('Ann', 0.0, 0.95)
+    """
+
+    name = "certified"
+
+    def __init__(
+        self, policy: Policy, *, budget: float = 10.0, delta: float = 0.05, anytime: bool = False
+    ) -> None:
+        if not isinstance(policy, Policy):
+            raise InputError(f"an envelope is put around a Policy; got {type(policy).__name__}.")
+        if policy.spent > 0:
+            raise InputError(
+                f"an envelope is put around a fresh policy; this one was told {policy.spent} "
+                "evaluations already."
+            )
+        if budget != math.inf and (not is_number(budget) or budget <= 0.0):
+            raise InputError(f"budget must be a positive number; got {budget!r}.")
+        if not is_number(delta) or not 0.0 < delta < 1.0:
+            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
+        super().__init__(
+            policy.actions,
+            policy.horizon,
+            noise_scale=policy.noise_scale,
+            value_bound=policy.value_bound,
+            seed=policy.seed,
+        )
+        self.noise_known = policy.noise_known
+        self.spends_all = policy.spends_all or budget < math.inf
+        self.policy = policy
+        self.budget = float(budget)
+        self.delta = float(delta)
+        self.anytime = bool(anytime)
+        self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
+        self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound)
+        self._turn: Literal["policy", "cut", "frugal", "core"] = "policy"
+        first = self.horizon
+        if self.anytime:
+            first = 2 ** (16 * self.actions.points.shape[1]).bit_length()
+        self._first_horizon = first
+        self._epoch = self._begin(first)
+
+    def play(self) -> Play:
+        """Let the policy play while its charge is within the budget; else the core."""
+        while self.remaining > 0:
+            if self.spent >= self._epoch.horizon:
+                self._epoch = self._begin(2 * self._epoch.horizon)
+            room = min(self.remaining, self._epoch.horizon - self.spent)
+            counts = self._proposal(room)
+            if counts is None and not self.spends_all:
+                return
+            if counts is not None and self._admits(counts):
+                whole = self._turn == "policy"
+                feedback = yield counts
+                self._record(feedback, charged=True)
+                if whole:
+                    self.policy.tell(feedback)
+                else:
+                    self._show(feedback)
+            elif (cheaper := self._cheaper(room)) is not None:
+                self._turn = "frugal"
+                feedback = yield cheaper
+                self._record(feedback, charged=True)
+                self._epoch.looked = -1
+                self._show(feedback)
+            else:
+                self._turn = "core"
+                core = self._core()
+                core.tighten(self.ledger.bounds)
+                feedback = yield core.next_block(room)
+                self._record(feedback, charged=False)
+                core.learn(feedback)
+                self.ledger.tighten(core.bounds)
+                self._epoch.looked = -1
+                self._show(feedback)
+
+    def recommend(self) -> Decision:
+        """Return the option of largest estimated value, and how sure that is.
+
+        Before there is an estimate, the recommendation of the policy inside.
+        """
+        ellipsoid, failure, noise = self._reading()
+        fit = ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        leads = fit.leads(failure, noise)
+        option = leads.option if fit.identified else self.policy.recommend().option
+        low, high = leads.leads - leads.widths, leads.leads + leads.widths
+        return Decision(
+            option,
+            self.actions.labels[option],
+            loss=min(leads.loss, 2.0 * self.value_bound),
+            level=1.0 - self.delta,
+            withstands=_withstands(self.actions.attributes, option, low),
+            leads=np.column_stack([leads.leads, low, high]),
+        )
+
+    def bias(self) -> Estimate:
+        """Return the (first) bias, with an interval that holds at all times at once."""
+        ellipsoid, failure, noise = self._reading()
+        fit = ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        return replace(fit.bias(failure, noise), level=1.0 - self.delta)
+
+    @property
+    def compiled(self) -> Stepper | None:
+        """The compiled steps of the policy inside, with the ledger to stop them in time.
+
+        None while something else is asked for.
+        """
+        if self._pending is not None and self._turn != "policy":
+            return None
+        stepper = self.policy.compiled
+        if stepper is not None:
+            stepper.ledger = self.ledger
+        return stepper
+
+    def caught_up(self, rounds: int, evaluations: int) -> None:
+        """Take note, and let the policy inside do so."""
+        super().caught_up(rounds, evaluations)
+        self.policy.caught_up(rounds, evaluations)
+
+    def observe(self, feedback: Feedback) -> None:
+        """Take evaluations that another envelope asked for: not charged, but learnt from."""
+        self._record(feedback, charged=False)
+        self._show(feedback)
+        self._forget_pending()
+
+    def guarantee(self, time: int, noise_scale: float) -> float:
+        """Return G_t, the unit of the budget."""
+        relative = 4.0 * (noise_scale / self.value_bound) ** 2 * self.kappa
+        t = float(max(time, 2))
+        return self.value_bound * 3.0 * float(np.cbrt(relative * math.log(t)) * np.cbrt(t) ** 2)
+
+    def _begin(self, horizon: int) -> _Epoch:
+        """Return a new epoch; bounds, and with them the charge, start anew."""
+        failures = self._failures(horizon)
+        noise = self.noise_scale if self.noise_known else math.inf
+        epoch = _Epoch(horizon, failures, Ellipsoid(self.actions, horizon), noise)
+        self.ledger.bounds.fill(2.0 * self.value_bound)
+        self.ledger.tighten(self.ledger.bounds)
+        self._set_budget(epoch, 0.0)
+        if self.anytime:
+            self.ledger.until = float(horizon)
+        return epoch
+
+    def _failures(self, horizon: int) -> tuple[float, float, float, float]:
+        """Return the probabilities that ellipsoid, bias, evaluations, noise fail: 2BTΣδ = ¼G_T.
+
+        With unknown noise G_T is not known either; T^{−2/3} makes 2BTΣδ smaller than it in order.
+        """
+        if self.noise_known:
+            total = self.guarantee(horizon, self.noise_scale) / (8.0 * self.value_bound * horizon)
+            shares = (0.5, 0.25, 0.25, 0.0)
+        else:
+            total = float(np.cbrt(float(horizon)) ** -2)
+            shares = (0.4, 0.2, 0.2, 0.2)
+        ellipsoid, bias, evaluations, noise = (
+            min(share * total, _LARGEST_FAILURE) for share in shares
+        )
+        return ellipsoid, bias, evaluations, noise
+
+    def _proposal(self, room: int) -> Counts | None:
+        """Return what the policy asks for, cut to the room there is; None if it asks for nothing.
+
+        It is cut where it was asked before the core took its share, and where an epoch ends.
+        """
+        allocation = self.policy.ask()
+        self._turn = "policy"
+        if allocation.total == 0:
+            return None
+        if allocation.total <= room:
+            return allocation.counts
+        self._turn = "cut"
+        counts = allocation.counts.copy()
+        counts[np.cumsum(counts) > room] = 0
+        (rest,) = np.nonzero(allocation.counts > counts)
+        counts[rest[0]] = room - int(counts.sum())
+        return counts
+
+    def _admits(self, counts: Counts) -> bool:
+        """Tell whether the policy may have these counts; looks at the bounds where it must."""
+        if self.ledger.admits(counts):
+            return True
+        if not self.noise_known:
+            self._hear(counts)
+            if self.ledger.admits(counts):
+                return True
+        epoch, spent = self._epoch, self.ledger.spent
+        if epoch.looked >= 0 and _REFRESH * (spent - epoch.looked) <= epoch.looked:
+            return False
+        epoch.looked = spent
+        fit = epoch.ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        epoch.leads = fit.leads(epoch.failures[0], epoch.noise)
+        self.ledger.tighten(epoch.leads.gaps)
+        return self.ledger.admits(counts)
+
+    def _hear(self, counts: Counts) -> None:
+        """Bound the noise by what was evaluated so far, and with it the budget."""
+        epoch = self._epoch
+        bound = noise_bound(
+            self.ledger.scatter, self.ledger.degrees, epoch.failures[3], epoch.horizon
+        )
+        epoch.noise = min(epoch.noise, bound)
+        self._set_budget(epoch, self.ledger.charge + float(counts @ self.ledger.bounds))
+
+    def _set_budget(self, epoch: _Epoch, charge: float) -> None:
+        """Set what the policy may be charged.
+
+        An unknown noise is listened to again when the charge has doubled, since its bound falls;
+        to begin with, when two evaluations per parameter are charged.
+        """
+        if self.anytime:
+            unit = self.guarantee(8, epoch.noise) / (4.0 * math.log(8.0) ** (1.0 / 3.0))
+            self.ledger.scale = self.budget * unit
+            return
+        limit = self.budget * self.guarantee(epoch.horizon, epoch.noise)
+        if not self.noise_known:
+            first = 4.0 * self.value_bound * self.actions.points.shape[1]
+            limit = min(limit, max(2.0 * charge, first))
+        self.ledger.limit = limit
+
+    def _cheaper(self, room: int) -> Counts | None:
+        """Return something cheaper that the policy would have, if it can name it."""
+        leads = self._epoch.leads
+        if leads is None or not isinstance(self.policy, Frugal):
+            return None
+        counts = self.policy.frugal(self.ledger, leads)
+        if counts is None or not 0 < counts.sum() <= room or not self.ledger.admits(counts):
+            return None
+        return counts
+
+    def _core(self) -> Core:
+        """Return the core of this epoch, with the noise as it is known now."""
+        epoch = self._epoch
+        if epoch.core is None:
+            epoch.core = Core(
+                self.actions,
+                value_bound=self.value_bound,
+                noise_scale=epoch.noise,
+                failures=epoch.failures[1:3],
+            )
+        if not self.noise_known:
+            self._hear(np.zeros(len(self.actions), dtype=np.int64))
+            epoch.core.noise_scale = epoch.noise
+        return epoch.core
+
+    def _record(self, feedback: Feedback, *, charged: bool) -> None:
+        self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, charged)
+
+    def _show(self, feedback: Feedback) -> None:
+        """Show the policy what it did not ask for; it used up the horizon all the same."""
+        self.policy._spent = self.spent
+        self.policy.observe(feedback)
+
+    def _reading(self) -> tuple[Ellipsoid, float, float]:
+        """Return ellipsoid, failure probability and noise scale for what is said to the user.
+
+        They depend on what was told only, so that looking changes nothing. With an unknown
+        horizon, the time falls in the j-th of doubling epochs, which has δ/(j(j+1)).
+        """
+        horizon, failure = self.horizon, self.delta
+        if self.anytime:
+            horizon, j = self._first_horizon, 1
+            while horizon < self.ledger.spent:
+                horizon, j = 2 * horizon, j + 1
+            failure /= j * (j + 1)
+        ellipsoid = Ellipsoid(self.actions, horizon)
+        if self.noise_known:
+            return ellipsoid, failure, self.noise_scale
+        scatter, degrees = self.ledger.scatter, self.ledger.degrees
+        return ellipsoid, 0.8 * failure, noise_bound(scatter, degrees, 0.2 * failure, horizon)
+
+
+def _withstands(attributes: Floats, option: int, low: Floats) -> float:
+    """Return the largest t so that the option is the best for all value x·γ + z·τ, max |τ_j| ≤ t.
+
+    ``low`` are lower bounds of its leads. Over x, a difference τ takes at most t Σ_j |z_xj − z_j|
+    from its lead: 2t for the other of two groups, nothing for the same attributes.
+    """
+    reach = np.abs(attributes - attributes[option]).sum(axis=1)
+    alike = reach == 0.0
+    if low[alike].min() < 0.0:
+        return 0.0
+    return max(0.0, float((low[~alike] / reach[~alike]).min(initial=np.inf)))

@@ -1,0 +1,401 @@
+"""The provable core: elimination by streams of blocks, and a rule for when to stop learning.
+
+Notation
+--------
+C           options that may still be the best
+c           centre of the attributes; ζ_x = (z_x − c)·ω is what the bias adds to x (two groups: ±ω)
+ē_x ± b_x   evaluation of x, from its own stream
+ζ̂_x ± r_x   what the bias adds to x, from the stream of its attributes
+est_x = ē_x − ζ̂_x,   W_xy = b_x + b_y + (r_x + r_y, unless x and y have the same attributes)
+D_x         upper bound of the gap of x, never growing
+K           what the blocks for the bias have cost at most
+Λ           precision (1/variance, in evaluations) of a stream; r(Λ) its radius
+
+A stream is fed by blocks whose counts are fixed before they begin, and from their own evaluations
+only. So the error of a stream is a martingale, and its radius needs no factor for the dimension,
+for the number of options or for whatever else is evaluated in between:
+
+    r(Λ) = σ √((1 + ρ/Λ)(2 log(1/δ) + log(1 + Λ/ρ)) / Λ)
+
+holds at all times at once with probability 1 − δ.
+
+A block for the bias serves all attributes: with ν the G-optimal design on the distinct vectors
+v = (0; z − c), of rank q, and μ_v the cheapest design that tells v with unit variance, the design
+μ = q Σ ν_v μ_v tells each with at most unit variance, because V(μ_v) ⪰ vvᵀ. Its price is
+κ_A(costs) = q Σ ν_v κ_v(costs); for two groups it is κ(costs), and κ_A(1) = κ_*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.actions import ActionSet
+from evenhand.designs import g_optimal_design
+from evenhand.designs.elfving import ElfvingProgram
+from evenhand.linalg import Floats, Indices
+from evenhand.policies.base import Counts, Feedback
+from evenhand.policies.confidence import Frame
+
+ETA = 0.5
+"""η: evaluations are refined until b ≤ η r. The leading term of the regret has the factor
+(1 + η)^{2/3}, the next the factor 1 + 1/η."""
+
+ZETA = 0.25
+"""ζ ≤ 1: a block adds ζ times the precision there is. The leading term has the factor 1 + ζ; there
+are of the order of log T / log(1 + ζ) blocks."""
+
+FIRST_PRECISION = 10.0
+"""Precision λ₀ of the first block for the bias; small, for it is paid before anything is known."""
+
+_MIXING = 0.1  # ρ, relative to the first precision
+_NO_SIGNAL = 1e-11  # singular values below this, relatively, are rounding error
+_DESIGNS = 4096  # G-designs kept per set of options
+
+Mask = NDArray[np.bool_]
+Purpose = Literal["evaluations", "bias", "exploit"]
+
+
+class AttributePlan:
+    """How to tell what the attributes do to evaluations: directions, designs and prices.
+
+    Attributes
+    ----------
+    directions
+        (g, m) distinct directions (0; z − c), up to sign; those that vanish left out.
+    stream, sign
+        (k,) which of them an option has, and with which sign; −1 and 0 where its z is c.
+    price
+        κ_A for unit costs.
+    """
+
+    def __init__(self, actions: ActionSet) -> None:
+        self._points = actions.points
+        self.frame = Frame.of(actions)
+        apart = self.frame.cells - self.frame.centre
+        apart[np.abs(apart) <= 1e-12 * np.abs(apart).max(initial=0.0)] = 0.0
+        leading = apart[np.arange(len(apart)), np.argmax(apart != 0.0, axis=1)]
+        signs = np.sign(leading)
+        distinct, index = np.unique(apart * signs[:, None], axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        some = distinct.any(axis=1)
+        place = np.where(some, np.cumsum(some) - 1, -1)
+        self.stream: Indices = place[index][self.frame.cell]
+        self.sign: Floats = signs[self.frame.cell]
+        self.directions: Floats = np.zeros((int(some.sum()), self._points.shape[1]))
+        self.directions[:, actions.n_features :] = distinct[some]
+        self.coordinates: Floats = self.directions @ self.frame.transform.T
+        self._designs: dict[bytes, tuple[Indices, Floats]] = {}
+
+    @staticmethod
+    def of(actions: ActionSet) -> AttributePlan:
+        """Return the plan for these options, kept as long as they are."""
+        # one look only: the entry may belong to an equal set, and go when that set goes
+        plan = _PLANS.get(actions)
+        if plan is None:
+            plan = _PLANS[actions] = AttributePlan(actions)
+        return plan
+
+    @cached_property
+    def _mixture(self) -> tuple[Indices, Floats]:
+        """Directions v of positive weight, and q ν_v."""
+        if len(self.directions) == 0:
+            return np.empty(0, dtype=np.intp), np.empty(0)
+        design = g_optimal_design(self.directions)
+        return design.support, design.value * design.weights[design.support]
+
+    @cached_property
+    def price(self) -> float:
+        """κ_A for unit costs: κ_* for two groups."""
+        return self.pulls(np.ones(len(self._points)))[1]
+
+    def pulls(self, costs: Floats) -> tuple[Floats, float]:
+        """Return μ, (k,) evaluations for unit variance of every direction, and its cost κ_A.
+
+        Parameters
+        ----------
+        costs
+            (k,) costs > 0 of one evaluation of each option.
+        """
+        roots = np.sqrt(costs)
+        program = ElfvingProgram(self._points, roots, self.frame.space)
+        mu, price = np.zeros(len(costs)), 0.0
+        for v, weight in zip(*self._mixture, strict=True):
+            solution = program.solve(self.directions[v])
+            rows, w = solution.support()
+            mu[rows] += weight * solution.root * np.abs(w) / roots[rows]
+            price += float(weight) * solution.root**2
+        return mu, price
+
+    def g_design(self, options: Indices) -> tuple[Indices, Floats]:
+        """Return the support and weights of the G-optimal design on some of the options."""
+        if len(options) == len(self._points):
+            (support,) = np.nonzero(self.frame.weights)
+            return support, self.frame.weights[support]
+        key = options.tobytes()
+        if key not in self._designs:
+            if len(self._designs) >= _DESIGNS:
+                self._designs.clear()  # memory stays bounded
+            design = g_optimal_design(self._points[options])
+            self._designs[key] = options[design.support], design.weights[design.support]
+        return self._designs[key]
+
+
+_PLANS: WeakKeyDictionary[ActionSet, AttributePlan] = WeakKeyDictionary()
+
+
+class _Streams:
+    """Several quantities, each estimated from blocks; radii hold at all times for all of them."""
+
+    def __init__(self, size: int, failure: float, mixing: float) -> None:
+        self.precision = np.zeros(size)
+        self._weighted = np.zeros(size)
+        self._odds = 2.0 * np.log(max(size, 1) / failure)
+        self._mixing = mixing
+
+    def add(self, which: Indices, estimates: Floats, variances: Floats) -> None:
+        """Take the estimates of a block; a quantity that it does not tell has variance ∞."""
+        self.precision[which] += 1.0 / variances
+        self._weighted[which] += estimates / variances
+
+    @property
+    def estimates(self) -> Floats:
+        """Estimates weighted by precision; 0 where there is none."""
+        some = np.where(self.precision > 0.0, self.precision, 1.0)
+        return np.asarray(self._weighted / some)
+
+    def radii(self, noise_scale: float) -> Floats:
+        """Return r(Λ) for each; infinite without an estimate."""
+        (some,) = np.nonzero(self.precision > 0.0)
+        y = self.precision[some] / self._mixing
+        radii = np.full(len(self.precision), np.inf)
+        factor = (1.0 + 1.0 / y) * (self._odds + np.log1p(y))
+        radii[some] = noise_scale * np.sqrt(factor / self.precision[some])
+        return radii
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Evaluations fixed in advance, and what they are for."""
+
+    purpose: Purpose
+    counts: Counts
+    nominal: float = 0.0  # precision that it adds at least
+    cost: float = 0.0  # what it may cost
+
+
+class Core:
+    """What the envelope falls back on: a policy with a proof, in blocks.
+
+    Its regret is of the order of (B σ² κ_A log T)^{1/3} T^{2/3}, whatever happens between its
+    blocks.
+
+    Parameters
+    ----------
+    actions
+        The options.
+    value_bound, noise_scale
+        B and σ. ``noise_scale`` may be lowered later, where it is an estimated bound.
+    failures
+        Probabilities that some stream for the bias, or for evaluations, ever leaves its radius.
+
+    Attributes
+    ----------
+    bounds
+        (k,) upper bounds D of the gaps.
+    candidates
+        Indices of the options that may still be the best.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+    >>> core = Core(actions, value_bound=1.0, noise_scale=1.0, failures=(0.01, 0.01))
+    >>> core.next_block(remaining=1000)           # first: how are the options evaluated?
+    array([2, 2])
+    >>> core.learn(eh.Feedback([2, 2], [1.0, 2.0], [0.5, 2.0]))
+    >>> core.next_block(remaining=996)            # then: what does the bias add?
+    array([5, 5])
+    """
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        *,
+        value_bound: float,
+        noise_scale: float,
+        failures: tuple[float, float],
+    ) -> None:
+        self.noise_scale = noise_scale
+        self._most = 2.0 * value_bound
+        self._plan = AttributePlan.of(actions)
+        self._rows = self._plan.frame.points
+        self._cell = self._plan.frame.cell
+        k, m = actions.points.shape
+        self._columns = m
+        self._first_size = 2.0 * m
+        self._bias = _Streams(len(self._plan.directions), failures[0], _MIXING * FIRST_PRECISION)
+        self._evaluations = _Streams(k, failures[1], _MIXING * self._first_size / m)
+        self._known: Mask = (self._rows == 0.0).all(axis=1)  # a point of zeros is evaluated as 0
+        self.bounds = np.full(k, self._most)
+        self.candidates: Indices = np.arange(k)
+        self._cost = 0.0  # K
+        self._bias_precision = 0.0  # nominal: what blocks were made for
+        self._evaluated = 0.0  # nominal size of all evaluation blocks
+        self._exploited = 0
+        self._block: _Block | None = None
+
+    def next_block(self, remaining: int) -> Counts:
+        """Return the counts of the next block; the same until it is learnt.
+
+        A block that what remains cannot hold would teach too late: the option that is certain to
+        lose least is played instead. It is played in batches that double.
+        """
+        block = self._choose(remaining)
+        if block.purpose != "exploit" and block.counts.sum() > remaining:
+            block = self._exploit(remaining)
+        self._block = block
+        return block.counts
+
+    def learn(self, feedback: Feedback) -> None:
+        """Take the feedback of the block that was asked for."""
+        block, self._block = self._block, None
+        assert block is not None
+        if block.purpose == "exploit":
+            self._exploited += int(block.counts.sum())
+            return
+        if block.purpose == "evaluations":
+            (which,) = np.nonzero(~self._known[self.candidates])
+            which = self.candidates[which]
+            self._evaluations.add(which, *_least_squares(self._rows, feedback, self._rows[which]))
+            self._evaluated += block.nominal
+        else:
+            targets = self._plan.coordinates
+            which = np.arange(len(targets))
+            self._bias.add(which, *_least_squares(self._rows, feedback, targets))
+            self._bias_precision += block.nominal
+            self._cost += block.cost
+        self._certify()
+
+    def tighten(self, bounds: Floats) -> None:
+        """Take upper bounds of the gaps that are known otherwise."""
+        np.minimum(self.bounds, bounds, out=self.bounds)
+
+    def _choose(self, remaining: int) -> _Block:
+        C = self.candidates
+        b, r = (float(radii[C].max()) for radii in self._radii())
+        alike = bool((self._cell[C] == self._cell[C[0]]).all())
+        least = float(self.bounds.min())
+        if len(C) == 1 or least == 0.0:
+            return self._exploit(remaining)
+        # certified: what more about the bias could save is no more than what it has cost
+        if not alike and np.isfinite(r) and remaining * least <= 2.0 * self._cost:
+            return self._exploit(remaining)
+        if alike or b > ETA * r or not np.isfinite(b):
+            return self._evaluate(C)
+        return self._debias(r)
+
+    def _evaluate(self, C: Indices) -> _Block:
+        size = max(self._first_size, ZETA * self._evaluated)
+        support, weights = self._plan.g_design(C)
+        counts = np.zeros(len(self.bounds), dtype=np.int64)
+        counts[support] = _whole(size * weights)
+        return _Block("evaluations", counts, size)
+
+    def _debias(self, r: float) -> _Block:
+        costs = np.minimum(np.maximum(self.bounds, 0.5 * r), self._most)
+        precision = max(FIRST_PRECISION, ZETA * self._bias_precision)
+        counts = _whole(precision * self._plan.pulls(costs)[0])
+        return _Block("bias", counts, precision, float(counts @ costs))
+
+    def _exploit(self, remaining: int) -> _Block:
+        counts = np.zeros(len(self.bounds), dtype=np.int64)
+        size = max(int(self._first_size), self._exploited)
+        counts[int(np.argmin(self.bounds))] = min(size, remaining)
+        return _Block("exploit", counts)
+
+    def _radii(self) -> tuple[Floats, Floats]:
+        """Return b and r of each option."""
+        b = self._evaluations.radii(self.noise_scale)
+        b[self._known] = 0.0
+        # the last entry is for options whose attributes are the centre: nothing is added to them
+        r = np.append(self._bias.radii(self.noise_scale), 0.0)[self._plan.stream]
+        return b, r
+
+    def _certify(self) -> None:
+        """Drop what is certainly not the best; lower the bounds of the gaps.
+
+        The largest over y ∈ C of est_y − est_x ± W_xy takes one look at each option's own cell,
+        and one at the best of the other cells.
+        """
+        b, r = self._radii()
+        added = np.append(self._bias.estimates, 0.0)[self._plan.stream] * self._plan.sign
+        est = self._evaluations.estimates - added
+        alive: Mask = np.zeros(len(est), dtype=np.bool_)
+        alive[self.candidates] = True
+        own, others = _rivals(est - b, est - b - r, self._cell, alive)
+        # own cell: the bias is the same, so that W is b + b; other cells: with r + r
+        behind = (own > est + b) | (others > est + b + r)
+        alive &= ~behind
+        self.candidates = np.flatnonzero(alive)
+        own, others = _rivals(est + b, est + b + r, self._cell, alive)
+        worst = np.zeros(len(est))
+        for rivals, low in ((own, est - b), (others, est - b - r)):
+            (some,) = np.nonzero(rivals > -np.inf)
+            worst[some] = np.maximum(worst[some], rivals[some] - low[some])
+        np.minimum(self.bounds, worst, out=self.bounds)
+
+
+def _rivals(near: Floats, far: Floats, cell: Indices, alive: Mask) -> tuple[Floats, Floats]:
+    """Return, for each option, the largest ``near`` of other living options in its cell, and the
+    largest ``far`` of living options in other cells; −∞ where there are none.
+    """
+    own = _largest_of_others(np.where(alive, near, -np.inf), cell)
+    best = np.full(int(cell.max()) + 1, -np.inf)
+    np.maximum.at(best, cell[alive], far[alive])
+    return own, _largest_of_others(best, np.zeros(len(best), dtype=np.intp))[cell]
+
+
+def _largest_of_others(values: Floats, cell: Indices) -> Floats:
+    """Return for each entry the largest of the other values in its cell; −∞ if it is alone."""
+    order = np.lexsort((-values, cell))
+    first = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    second = np.full(len(first), -np.inf)
+    has = np.append(first[1:], len(order)) - first > 1
+    second[has] = values[order[first[has] + 1]]
+    place = np.cumsum(np.diff(cell[order], prepend=-1) != 0) - 1
+    largest = np.empty(len(values))
+    largest[order] = values[order[first]][place]
+    largest[order[first]] = second
+    return largest
+
+
+def _least_squares(rows: Floats, feedback: Feedback, targets: Floats) -> tuple[Floats, Floats]:
+    """Return least squares estimates of targets·θ from one block, and variances for σ = 1.
+
+    A target that the block does not tell has variance ∞.
+    """
+    (used,) = np.nonzero(feedback.counts)
+    root = np.sqrt(feedback.counts[used].astype(np.float64))
+    U, s, Wt = np.linalg.svd(rows[used] * root[:, None], full_matrices=False)
+    sound = s > _NO_SIGNAL * s[0]
+    U, s, W = U[:, sound], s[sound], Wt[sound].T
+    within = targets @ W
+    y = within / s
+    estimates = y @ (U.T @ (feedback.sums[used] / root))
+    variances = np.einsum("ij,ij->i", y, y)
+    lengths = np.einsum("ij,ij->i", targets, targets)
+    if len(s) < targets.shape[1]:
+        outside = targets - within @ W.T
+        variances[np.einsum("ij,ij->i", outside, outside) > 1e-16 * lengths] = np.inf
+    return estimates, variances
+
+
+def _whole(pulls: Floats) -> Counts:
+    """Round up; what no horizon can hold is cut off before it overflows, and stays too much."""
+    return np.minimum(np.ceil(pulls), 2.0**60 / len(pulls)).astype(np.int64)

@@ -1,0 +1,520 @@
+"""The certified envelope: what it lets through, what it guarantees, what it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import evenhand as eh
+from evenhand.environments import SimulatedEvaluations
+from evenhand.policies import core as core_module
+from evenhand.policies._sequential import Ledger, Stepper
+from evenhand.policies.base import Counts, Play
+from evenhand.policies.certified import Certified, _withstands
+from evenhand.policies.confidence import Leads
+from evenhand.policies.uniform import Uniform
+from evenhand.testing import CASES, CHECKS, Case, Check
+
+HORIZON = 10**6
+
+
+class Pooled(eh.Policy):
+    """Plays one option of those that least squares knows, a hundredth more of all each time."""
+
+    name = "pooled"
+    wants: Callable[[np.ndarray], int]
+
+    def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
+        super().__init__(actions, horizon, **scales)
+        self.counts = np.zeros(len(actions), dtype=np.int64)
+        self.sums = np.zeros(len(actions))
+
+    def play(self) -> Play:
+        while self.remaining > 0:
+            counts = np.zeros(len(self.actions), dtype=np.int64)
+            if not self.counts.all():
+                counts[np.argmin(self.counts)] = 1
+            else:
+                n = max(1, int(self.counts.sum()) // 100)
+                counts[type(self).wants(self.values())] = min(n, self.remaining)
+            self.observe((yield counts))
+
+    def observe(self, feedback: eh.Feedback) -> None:
+        self.counts = self.counts + feedback.counts
+        self.sums = self.sums + feedback.sums
+
+    def values(self) -> np.ndarray:
+        root = np.sqrt(self.counts)
+        A, d = root[:, None] * self.actions.points, self.actions.n_features
+        theta, *_ = np.linalg.lstsq(A, self.sums / root, rcond=None)
+        return np.asarray(self.actions.features @ theta[:d])
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(0)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(math.nan, -math.inf, math.inf, 0.95)
+
+
+class Hostile(Pooled):
+    """Always plays what it knows to be the worst option."""
+
+    name = "hostile"
+    wants = staticmethod(np.argmin)
+
+
+class Greedy(Pooled):
+    """Always plays what looks best."""
+
+    name = "greedy"
+    wants = staticmethod(np.argmax)
+
+
+class Unsure(Uniform):
+    """Does not know the noise."""
+
+    def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
+        super().__init__(actions, horizon, **scales)
+        self.noise_known = False
+
+
+def worst_case(d: int, kappa: float, c: float) -> tuple[eh.BiasedLinearBandit, ...]:
+    return eh.families.worst_case(d, kappa, HORIZON, c)
+
+
+def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> np.ndarray:
+    """Play to the end by ask and tell; return how often each option was evaluated."""
+    evaluations = SimulatedEvaluations(problem, seed)
+    total = np.zeros(len(problem.actions), dtype=np.int64)
+    while not policy.finished:
+        allocation = policy.ask()
+        total += allocation.counts
+        policy.tell(evaluations.evaluate(allocation))
+    return total
+
+
+def guarantee(kappa: float, horizon: float) -> float:
+    """G_T for B = σ = 1."""
+    return 3.0 * (4.0 * kappa * math.log(horizon)) ** (1 / 3) * horizon ** (2 / 3)
+
+
+def core_guarantee(
+    kappa: float, horizon: float, k: int, m: int, failures: tuple[float, float]
+) -> float:
+    """The bound A_T of the core's own regret for two groups and B = σ = 1, written out."""
+    eta, zeta = core_module.ETA, core_module.ZETA
+    log_1, log_2 = (2 * math.log(n / f) for n, f in zip((1, k), failures, strict=True))
+    ell = 1.1 * (log_1 + math.log(1 + horizon / kappa))
+    ell_k = 1.1 * (log_2 + math.log(1 + 10 * horizon / (2 * m)))
+    blocks = 1 / zeta + 2 + math.log(horizon) / math.log(1 + zeta)
+    leading = 3 * (1 + zeta) * (2 * kappa * (1 + eta) ** 2 * ell) ** (1 / 3) * horizon ** (2 / 3)
+    next_ = 2 * (1 + math.sqrt(2)) * 2 * (1 + 1 / eta) * math.sqrt(m * ell_k * horizon)
+    rest = 60 * kappa + (6 * (1 + zeta) * m + m * (m + 1)) * blocks + 4 * m
+    return leading + next_ + rest
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_contract_where_policy_and_core_take_turns(check: Check, case: Case) -> None:
+    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
+        return Certified(eh.policy("uniform", actions, horizon, **scales), budget=0.3)
+
+    check(make, case)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    ("inner", "options"),
+    [
+        ("uniform", {"anytime": True, "budget": 0.3}),
+        ("oful-debiased", {"budget": 0.3}),
+        ("fair-phased-elimination", {"budget": 0.3}),
+    ],
+)
+def test_contract_around_others(inner: str, options: dict[str, Any], check: Check) -> None:
+    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
+        return Certified(eh.policy(inner, actions, horizon, **scales), **options)
+
+    check(make, CASES[0])
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_contract_with_unknown_noise(check: Check) -> None:
+    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
+        return Certified(Unsure(actions, horizon, **scales), budget=0.3)
+
+    check(make, CASES[0])
+
+
+WORST = [(1.0, 2, 1.0, 22577), (3.0, 2, 1.0, 22476), (3.0, 5, 4.0, 32591)]
+"""c, d, κ, and the mean regret of another implementation of the core alone (T = 10⁶)."""
+
+
+@pytest.mark.parametrize(("c", "d", "kappa", "_"), WORST)
+def test_a_hostile_policy_loses_no_more_than_its_budget(
+    c: float, d: int, kappa: float, _: int
+) -> None:
+    """Alone it would lose the largest gap every time; inside, (χ + ¼)G_T plus the core's bound."""
+    G = guarantee(kappa, HORIZON)
+    for problem in worst_case(d, kappa, c):
+        for seed in range(2):
+            policy = Certified(Hostile(problem.actions, HORIZON), budget=1.0)
+            assert policy.kappa == pytest.approx(kappa, rel=1e-9)
+            assert policy.guarantee(HORIZON, 1.0) == pytest.approx(G, rel=1e-9)
+            counts = played(policy, problem, seed)
+            assert counts.sum() == HORIZON
+            by_policy = policy.ledger.pulls @ problem.gaps
+            by_core = (counts - policy.ledger.pulls) @ problem.gaps
+            assert (problem.gaps <= policy.ledger.bounds).all()  # the certificates held
+            assert by_policy <= policy.ledger.pulls @ policy.ledger.bounds <= G * (1 + 1e-12)
+            failures = policy._epoch.failures[1:3]
+            assert by_core <= core_guarantee(kappa, HORIZON, d + 1, d + 1, failures)
+            assert by_policy > 0.5 * G  # it did what it could
+            assert problem.gaps.max() * HORIZON > 2 * (by_policy + by_core)
+
+
+@pytest.mark.parametrize(("c", "d", "kappa", "elsewhere"), WORST)
+def test_the_core_alone(c: float, d: int, kappa: float, elsewhere: int) -> None:
+    """A budget of nothing leaves the core, which loses what it may, and what others measured."""
+
+    def core_alone(actions: eh.ActionSet, horizon: int, seed: int) -> eh.Policy:
+        return Certified(eh.policy("uniform", actions, horizon, seed=seed), budget=1e-9)
+
+    regrets = []
+    for problem in worst_case(d, kappa, c):
+        with ThreadPoolExecutor(1) as here:
+            results = eh.simulate(problem, [("core", core_alone)], HORIZON, 8, executor=here)
+        regrets += results.runs[0].regret[:, -1].tolist()
+    failures = Certified(eh.policy("uniform", problem.actions, HORIZON))._epoch.failures[1:3]
+    assert max(regrets) <= core_guarantee(kappa, HORIZON, d + 1, d + 1, failures)
+    assert np.mean(regrets) <= 1.25 * elsewhere
+
+
+def test_certificates_hold() -> None:
+    """Δ ≤ D at the end, and so at all times: as often as the failures allow. Tolerance 10⁻⁶."""
+    runs, failed, total = 40, 0, 0.0
+    for seed in range(runs):
+        problem = eh.families.random(15, 3, seed)
+        policy = Certified(Greedy(problem.actions, 10**5), budget=0.3)
+        played(policy, problem, seed)
+        failed += bool((problem.gaps > policy.ledger.bounds).any())
+        total = max(total, sum(policy._epoch.failures))
+        assert policy.ledger.pulls.sum() < 10**5  # the core had its turn
+    assert total < 0.1
+    assert failed <= binom.isf(1e-6, runs, total)
+
+
+def test_a_budget_for_everything_changes_nothing() -> None:
+    """χG_T ≥ 2BT: the envelope never binds."""
+    problem = worst_case(2, 1.0, 3.0)[0]
+    T = 2000
+    assert 5.0 * guarantee(1.0, T) > 2.0 * T
+    inside, alone = Certified(Hostile(problem.actions, T)), Hostile(problem.actions, T)
+    evaluations = [SimulatedEvaluations(problem, 0) for _ in range(2)]
+    while not alone.finished:
+        np.testing.assert_array_equal(inside.ask().counts, alone.ask().counts)
+        inside.tell(evaluations[0].evaluate(inside.ask()))
+        alone.tell(evaluations[1].evaluate(alone.ask()))
+    assert inside.finished
+    np.testing.assert_array_equal(inside.ledger.bounds, 2.0)  # never looked at
+
+
+class ByAskAndTell(Certified):
+    @property
+    def compiled(self) -> Stepper | None:
+        return None
+
+
+@pytest.mark.parametrize("inner", ["oful", "thompson-sampling"])
+@pytest.mark.parametrize("budget", [0.02, 0.5, 5.0])
+def test_compiled_steps_go_the_same_way(inner: str, budget: float) -> None:
+    """To the bit, with turns of the core in between."""
+    problem = worst_case(2, 1.0, 3.0)[0]
+    curves = []
+    for envelope in (Certified, ByAskAndTell):
+
+        def make(
+            actions: eh.ActionSet, horizon: int, seed: int, envelope: type[Certified] = envelope
+        ) -> eh.Policy:
+            return envelope(eh.policy(inner, actions, horizon, seed=seed), budget=budget)
+
+        with ThreadPoolExecutor(1) as here:
+            results = eh.simulate(problem, [("x", make)], 10**5, 3, executor=here)
+        curves.append((results.runs[0].regret, results.runs[0].bias, results.runs[0].option))
+    for fast, slow in zip(*curves, strict=True):
+        np.testing.assert_array_equal(fast, slow)
+
+
+def test_with_an_unknown_horizon_the_budget_holds_at_every_time() -> None:
+    problem = worst_case(2, 1.0, 3.0)[0]
+    policy = Certified(Hostile(problem.actions, 10**5), budget=0.3, anytime=True)
+    evaluations = SimulatedEvaluations(problem, 1)
+    epoch, epochs, levels = policy._epoch.horizon, 1, {}
+    while not policy.finished:
+        ellipsoid, failure, _ = policy._reading()
+        assert levels.setdefault(ellipsoid.extra, failure) == failure
+        allocation = policy.ask()
+        before, ledger = policy.spent, policy.ledger
+        pulls = ledger.pulls.copy()
+        if before >= epoch:
+            epoch, epochs = 2 * epoch, epochs + 1
+        assert before + allocation.total <= epoch  # none runs past the end of its epoch
+        assert policy._epoch.horizon == epoch
+        policy.tell(evaluations.evaluate(allocation))
+        if (ledger.pulls > pulls).any():  # it was the policy's turn
+            lost = float(ledger.pulls @ problem.gaps)
+            assert lost <= 0.3 * guarantee(policy.kappa, policy.spent) * (1 + 1e-9)
+    assert policy.spent == 10**5
+    assert epochs > 8
+    assert len(levels) == epochs
+    assert sum(levels.values()) <= policy.delta  # what the user is told holds in all epochs
+    assert policy.ledger.pulls.sum() < 10**5
+
+
+def test_bounds_start_anew_in_every_epoch() -> None:
+    """What an early epoch is sure of, at its level, is not carried into later ones."""
+    problem = eh.families.random(10, 2, 0)
+    policy = Certified(Greedy(problem.actions, 10**5), budget=0.05, anytime=True)
+    evaluations = SimulatedEvaluations(problem, 1)
+    grown, failures = 0, [sum(policy._epoch.failures)]
+    while not policy.finished:
+        before, epoch = policy.ledger.bounds.copy(), policy._epoch
+        allocation = policy.ask()
+        if policy._turn == "core":  # it knows all that is known
+            assert epoch.core is not None
+            assert (epoch.core.bounds <= policy.ledger.bounds).all()
+        policy.tell(evaluations.evaluate(allocation))
+        rise = bool((policy.ledger.bounds > before).any())
+        assert not rise or policy._epoch is not epoch
+        grown += rise
+        if policy._epoch is not epoch:
+            failures.append(sum(policy._epoch.failures))
+    assert grown > 0
+    assert (np.diff(failures) <= 0).all()
+
+
+def test_failures_add_up_to_a_quarter_of_the_guarantee() -> None:
+    actions = worst_case(5, 4.0, 3.0)[0].actions
+    policy = Certified(Hostile(actions, HORIZON, noise_scale=0.5, value_bound=2.0))
+    G = 3.0 * (4.0 * 2.0 * 0.25 * 4.0 * math.log(HORIZON)) ** (1 / 3) * HORIZON ** (2 / 3)
+    assert policy.guarantee(HORIZON, 0.5) == pytest.approx(G, rel=1e-9)
+    assert 2.0 * 2.0 * HORIZON * sum(policy._epoch.failures) == pytest.approx(G / 4, rel=1e-9)
+    assert policy.ledger.limit == pytest.approx(10.0 * G, rel=1e-9)
+
+
+class Scripted(eh.Policy):
+    """Asks what it was given, and keeps what it was told and shown."""
+
+    name = "scripted"
+
+    def __init__(self, actions: eh.ActionSet, horizon: int, script: list[list[int]]) -> None:
+        super().__init__(actions, horizon)
+        self.script = script
+        self.heard: list[list[int]] = []
+        self.shown: list[list[int]] = []
+
+    def play(self) -> Play:
+        for counts in self.script:
+            feedback = yield np.array(counts, dtype=np.int64)
+            self.heard.append(feedback.counts.tolist())
+
+    def observe(self, feedback: eh.Feedback) -> None:
+        self.shown.append(feedback.counts.tolist())
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(2)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(math.nan, -math.inf, math.inf, 0.9)
+
+
+THREE = eh.BiasedLinearBandit(
+    eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1]), [0.5, 0.4], 0.25
+)
+
+
+def test_a_policy_that_stops_is_followed_by_the_core() -> None:
+    inner = Scripted(THREE.actions, 500, [[1, 1, 1], [2, 0, 0]])
+    total = played(Certified(inner), THREE, 0)
+    assert total.sum() == 500
+    assert inner.heard == [[1, 1, 1], [2, 0, 0]]
+    assert np.sum(inner.shown) == 500 - 5
+    assert inner.remaining == 0
+
+
+def test_what_no_longer_fits_is_cut_and_shown() -> None:
+    """Asked for all that was left, refused while the core took some: it gets the rest."""
+    inner = Scripted(THREE.actions, 200, [[1, 1, 1], [0, 3, 194]])
+    policy = Certified(inner)
+    evaluations = SimulatedEvaluations(THREE, 0)
+    policy.tell(evaluations.evaluate(policy.ask()))
+    policy.ledger.limit = 0.0  # nothing is admitted; what is asked next is the core's
+    policy.ledger.bounds.fill(2.0)
+    policy._forget_pending()
+    block = policy.ask()
+    policy.ledger.limit = math.inf
+    policy.tell(evaluations.evaluate(block))
+    assert policy.ask().counts.tolist() == [0, 3, 197 - block.total - 3]
+    policy.tell(evaluations.evaluate(policy.ask()))
+    assert policy.finished
+    assert inner.heard == [[1, 1, 1]]
+    assert inner.shown[-1] == [0, 3, 194 - block.total]
+
+
+class Thrifty(Hostile):
+    """Names the option of the least bound when its proposal is refused."""
+
+    def __init__(self, *arguments: Any, **scales: Any) -> None:
+        super().__init__(*arguments, **scales)
+        self.offers = 0
+
+    def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
+        counts = self.single(int(np.argmin(ledger.bounds)), 1)
+        if not ledger.admits(counts):
+            return None
+        self.offers += 1
+        return counts
+
+
+def test_a_policy_may_name_something_cheaper() -> None:
+    problem = worst_case(2, 1.0, 3.0)[0]
+    inner = Thrifty(problem.actions, 20_000)
+    policy = Certified(inner, budget=0.5)
+    played(policy, problem, 0)
+    assert inner.offers > 0
+    assert policy.spent == 20_000
+    assert policy.ledger.charge <= 0.5 * guarantee(1.0, 20_000) * (1 + 1e-12)
+    np.testing.assert_array_equal(inner.counts, policy.ledger.counts)  # it was shown everything
+
+
+@pytest.mark.parametrize("anytime", [False, True])
+def test_decisions_hold_at_all_times(anytime: bool) -> None:
+    """Loss, leads and bias, looked at after every round of a run. Tolerance 10⁻⁶."""
+    runs, failed, delta, said = 30, 0, 0.2, 0
+    for seed in range(runs):
+        problem = eh.families.random(8, 2, seed, noise_scale=0.5)
+        inner = Greedy(problem.actions, 2000, noise_scale=0.5)
+        policy = Certified(inner, budget=0.2, delta=delta, anytime=anytime)
+        evaluations = SimulatedEvaluations(problem, seed)
+        wrong = False
+        while not policy.finished:
+            policy.tell(evaluations.evaluate(policy.ask()))
+            decision, bias = policy.recommend(), policy.bias()
+            assert decision.level == bias.level == 1.0 - delta
+            assert decision.leads is not None
+            true = problem.values[decision.option] - problem.values
+            wrong |= problem.gaps[decision.option] > decision.loss
+            wrong |= not bias.covers(float(problem.omega))
+            low, high = decision.leads[:, 1], decision.leads[:, 2]
+            wrong |= bool(((true < low - 1e-12) | (true > high + 1e-12)).any())
+            said += decision.loss < 2.0
+        failed += wrong
+    assert said > runs  # losses below the trivial 2B were claimed
+    assert failed <= binom.isf(1e-6, runs, delta)
+
+
+def test_before_there_is_an_estimate_the_policy_inside_recommends() -> None:
+    policy = Certified(Scripted(THREE.actions, 500, [[5, 5, 0]]))
+    for _ in range(2):
+        decision = policy.recommend()
+        assert (decision.option, decision.loss, decision.withstands) == (2, 2.0, 0.0)
+        assert decision.lead_over(0).low == -math.inf
+        if policy.spent == 0:
+            policy.tell(eh.Feedback([5, 5, 0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
+
+
+def test_what_a_decision_withstands() -> None:
+    """Up to the stated size no τ overturns the lower bounds of the leads; a little more does."""
+    rng = np.random.default_rng(0)
+    for trial in range(200):
+        p = 1 + trial % 3
+        z = (
+            rng.integers(-1, 2, size=(6, p)).astype(float)
+            if p > 1
+            else rng.choice([-1.0, 1], (6, 1))
+        )
+        low = rng.uniform(0.0, 1.0, 6)
+        low[0] = 0.0
+        t = _withstands(z, 0, low)
+        reach = z - z[0]
+        if not reach.any():
+            assert t == math.inf
+            continue
+        corners = np.sign(reach)  # for each rival, the τ that helps it most
+        assert ((low - (t * corners) @ reach.T) >= -1e-12).all()
+        assert ((low - (1.01 * t * corners) @ reach.T) < 0).any() or t == 0.0
+    two = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+    assert _withstands(two, 0, np.array([0.0, 0.3, 0.5, 0.2])) == 0.1  # half of the least lead
+    assert _withstands(two, 0, np.array([0.0, -0.1, 0.5, 0.2])) == 0.0
+    assert _withstands(two, 0, np.array([0.0, 0.3, -0.5, 0.2])) == 0.0
+
+
+def test_decisions_are_equal_if_they_choose_the_same() -> None:
+    leads = np.zeros((2, 3))
+    sure = eh.Decision(0, "Ann", loss=0.1, level=0.9, withstands=0.2, leads=leads)
+    assert sure == eh.Decision(0, "Ann")
+    assert hash(sure) == hash(eh.Decision(0, "Ann"))
+    assert sure != eh.Decision(1, "Bo", loss=0.1, level=0.9, withstands=0.2, leads=leads)
+    assert repr(eh.Decision(0, "Ann")) == "Decision(option=0, label='Ann')"
+    assert math.isnan(eh.Decision(0, "Ann").lead_over(1).value)
+
+
+def test_unknown_noise_is_bounded_and_pays_the_budget() -> None:
+    problem = eh.BiasedLinearBandit(THREE.actions, THREE.gamma, THREE.omega, noise_scale=0.3)
+    T, misses = 50_000, 0
+    for seed in range(10):
+        policy = Certified(Unsure(problem.actions, T), budget=0.5)
+        assert policy.bias().high == math.inf
+        played(policy, problem, seed)
+        bound = policy._epoch.noise
+        misses += not (policy.bias().covers(0.25) and bound >= 0.3)
+        assert bound < 0.4
+        assert policy.ledger.limit <= 0.5 * policy.guarantee(T, bound) * (1 + 1e-12)
+        assert policy.ledger.pulls.sum() < T
+        # the bound, and with it the budget, is never staler than a doubling of the charge
+        assert policy.ledger.charge <= policy.ledger.limit * (1 + 1e-12)
+    assert misses <= binom.isf(1e-6, 10, 0.05 + sum(policy._epoch.failures))
+
+
+def test_several_attributes() -> None:
+    """Four groups, the best option disfavoured: the envelope saves a policy that is taken in."""
+    rng = np.random.default_rng(5)
+    group = np.arange(20) % 4
+    x = np.column_stack([np.ones(20), rng.uniform(-1, 1, (20, 2))])
+    actions = eh.ActionSet(x, attributes=np.eye(4)[group])
+    gamma = np.array([0.0, 0.5, 0.4])
+    omega = np.zeros(4)
+    omega[group[np.argmax(x @ gamma)]] = -1.0
+    problem = eh.BiasedLinearBandit(actions, gamma, omega)
+    T = 10**5
+    policy = Certified(Hostile(actions, T), budget=0.2)
+    counts = played(policy, problem, 0)
+    assert (problem.gaps <= policy.ledger.bounds).all()
+    assert policy.ledger.pulls @ problem.gaps <= 0.2 * guarantee(policy.kappa, T) * (1 + 1e-9)
+    assert counts.sum() == T
+    assert policy.ledger.pulls.sum() < T
+    decision = policy.recommend()
+    assert problem.gaps[decision.option] <= decision.loss < 0.5
+    assert math.isnan(policy.bias().value)  # intercept and all four groups: ω itself stays open
+
+
+def test_what_is_no_envelope_is_refused() -> None:
+    actions = THREE.actions
+    with pytest.raises(eh.InputError, match="around a Policy; got str"):
+        Certified("uniform")  # type: ignore[arg-type]
+    for budget in (0.0, -1.0, math.nan, "much"):
+        with pytest.raises(eh.InputError, match="budget must be a positive number"):
+            Certified(eh.policy("uniform", actions, 10), budget=budget)  # type: ignore[arg-type]
+    for delta in (0.0, 1.0, math.nan):
+        with pytest.raises(eh.InputError, match=r"delta must lie in \(0, 1\)"):
+            Certified(eh.policy("uniform", actions, 10), delta=delta)
+    begun = eh.policy("uniform", actions, 10)
+    begun.tell(eh.Feedback([1, 1, 1], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]))
+    with pytest.raises(eh.InputError, match="fresh policy; this one was told 3"):
+        Certified(begun)
