@@ -31,6 +31,7 @@ from evenhand.policies import (
     FairPhasedElimination,
     Feedback,
     Policy,
+    PricedExploration,
     policy,
     registered_policies,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "InputError",
     "NotIdentifiableError",
     "Policy",
+    "PricedExploration",
     "Results",
     "Verification",
     "bias_geometry",

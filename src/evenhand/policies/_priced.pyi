@@ -1,0 +1,35 @@
+"""Types of the compiled steps of priced exploration."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.policies._sequential import Regression, Stepper
+
+Floats = NDArray[np.float64]
+
+class PricedSteps(Stepper):
+    regression: Regression
+    counts: NDArray[np.int64]
+    sums: Floats
+    @property
+    def estimates(self) -> Floats: ...
+    @property
+    def noise(self) -> float: ...
+    def __init__(
+        self,
+        points: Floats,
+        values: Floats,
+        start: NDArray[np.intp],
+        boundary: Floats,
+        first_log: float,
+        log_step: float,
+        *,
+        noise_scale: float,
+        worst_gap: float,
+        worth: float,
+        anytime: bool,
+        batch: int,
+        repeat: float,
+        rest: float,
+    ) -> None: ...
+    def toward(self, rival: int, price: Floats, most: int) -> tuple[int, int]: ...

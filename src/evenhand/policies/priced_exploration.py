@@ -1,0 +1,266 @@
+"""Priced exploration: look while what is learnt is worth its price; with a guarantee.
+
+Notation
+--------
+d, s        lead over a rival, and the standard deviation of what is known of it
+κ           price of a unit of precision 1/s² on that lead, at the best evaluations there are
+R           rounds in which a wrong choice will cost its gap
+δ₀ = (κ/R)^{1/3}
+
+For one rival, 'look more or choose?' is one universal problem of optimal stopping (Chernoff's): in
+units of δ₀ there is nothing left to choose but when to stop, and backward induction gives a
+boundary Z: look while d < s·Z(s/δ₀). `BoundaryExploration` asks that question for every rival and
+at every step, with prices from the gaps as they are estimated. That is a heuristic: it treats
+rivals one at a time, and nothing is proved about it. `PricedExploration` is this heuristic inside
+the envelope of `Certified`, which proves its regret and its statements.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Literal, Unpack
+
+import numpy as np
+from scipy.linalg import qr
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.policies._boundary import boundary
+from evenhand.policies._priced import PricedSteps
+from evenhand.policies._sequential import Ledger
+from evenhand.policies.base import Counts, Decision, Estimate, Floats, Settings, is_number
+from evenhand.policies.certified import Certified
+from evenhand.policies.confidence import Ellipsoid, Frame, Leads
+from evenhand.policies.sequential import SequentialPolicy
+
+Cost = Literal["gap", "evaluation"]
+
+_LEAST, _LARGEST = 1e-4, 1e16  # range of η = (s/δ₀)² that the boundary is worked out for
+_STEPS, _WIDEST, _FINENESS = 9_000, 10.0, 800
+_CAUTION = (1.06, 4.0), (0.92, 30.0)  # factors on Z and where they begin to hold; see `caution`
+_SPARE = 15  # evaluations beyond the parameters before an unknown noise is estimated
+
+
+class BoundaryExploration(SequentialPolicy):
+    """Explores while information is worth its price; the heuristic without its envelope.
+
+    Parameters
+    ----------
+    actions, horizon
+        The options, and the number of evaluations in all.
+    cost
+        What a look costs: its "gap", for small regret; or one per "evaluation", to find the best
+        option with few of them. The policy then stops when no more look is worth it.
+    worth
+        With cost "evaluation": how many evaluations one would spend to lose one value bound less;
+        the horizon if not given.
+    noise_known
+        Whether ``noise_scale`` is known; if not, the noise is estimated along the way.
+    horizon_known
+        Whether the run is known to last until the horizon; if not, as long again as it has, twice.
+    batch
+        Evaluations asked for at once, for evaluators that work in parallel.
+    delta
+        The interval of `bias` holds with probability 1 − delta, at all times at once.
+    settings
+        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    >>> BoundaryExploration(actions, horizon=10_000, batch=3).ask().counts    # one look at each
+    array([1, 1, 1])
+    """
+
+    name = "boundary-exploration"
+    stepper: PricedSteps
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        cost: Cost = "gap",
+        worth: float | None = None,
+        noise_known: bool = True,
+        horizon_known: bool = True,
+        batch: int = 1,
+        delta: float = 0.05,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        if cost not in ("gap", "evaluation"):
+            raise InputError(f"cost must be 'gap' or 'evaluation'; got {cost!r}.")
+        if worth is not None and (cost == "gap" or not is_number(worth) or worth <= 0.0):
+            raise InputError(
+                f"worth must be a positive number, and only with cost='evaluation'; got {worth!r} "
+                f"with cost={cost!r}."
+            )
+        if not is_number(batch) or batch != int(batch) or not 1 <= batch <= 10**6:
+            raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
+        if not is_number(delta) or not 0.0 < delta < 1.0:
+            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
+        self.cost = cost
+        self.delta = float(delta)
+        self.noise_known = noise_known
+        self.spends_all = cost == "gap"
+        frame = Frame.of(actions)
+        Z, first, step = exploration_boundary()
+        worth = self.horizon if worth is None else worth
+        self.stepper = PricedSteps(
+            frame.points,
+            frame.values,
+            _start(frame.points, _SPARE if not noise_known else 0),
+            Z,
+            first,
+            step,
+            noise_scale=self.noise_scale if noise_known else math.nan,
+            worst_gap=2.0 * self.value_bound,
+            worth=worth / self.value_bound if cost == "evaluation" else math.nan,
+            anytime=not horizon_known,
+            batch=int(batch),
+            repeat=0.03,
+            rest=0.1,
+        )
+        self._ellipsoid = Ellipsoid(actions, self.horizon)
+
+    def recommend(self) -> Decision:
+        """Return the option of largest estimated value."""
+        return self.decision(int(np.argmax(self.stepper.estimates)))
+
+    def bias(self) -> Estimate:
+        """Return the (first) bias by least squares; the interval holds at all times at once."""
+        fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
+        if self.noise_known:
+            return fit.bias(self.delta, self.noise_scale)
+        return Estimate(fit.bias(self.delta).value, -np.inf, np.inf, 1.0 - self.delta)
+
+    def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
+        """Look at the rival to whom most may be lost, where certainty costs least.
+
+        That is cheaper than to play on: what was played is charged by what may be lost.
+        """
+        rival = int(np.argmax(leads.widths - leads.leads))
+        if rival == leads.option or not np.isfinite(leads.widths[rival]):
+            return None
+        option, n = self.stepper.toward(rival, leads.leads + leads.loss, self.remaining)
+        return self.single(option, n)
+
+
+class PricedExploration(Certified):
+    """The policy to use: explores only while what is learnt is worth its price.
+
+    It compares, for every rival of the leading option, what more certainty would save with what it
+    would cost at the cheapest evaluations there are. Inside the envelope of `Certified`, so that
+    its regret is bounded whatever happens, and what it says holds at all times at once.
+
+    Parameters
+    ----------
+    actions
+        The options: two groups, or any attributes.
+    horizon
+        Number of evaluations T.
+    delta
+        Probability that anything `recommend` or `bias` ever says does not hold.
+    noise_scale
+        Standard deviation σ of an evaluation; None if it is not known (noise is then taken to be
+        Gaussian).
+    value_bound
+        Bound B on |values|.
+    cost
+        What a look costs: its "gap", for small regret; or one per "evaluation", to find the best
+        option with few of them. It then stops by itself.
+    worth
+        With cost "evaluation": how many evaluations one would spend to lose one value bound less;
+        the horizon if not given.
+    horizon_known
+        Whether the run is known to last until the horizon; if not, it may be ended at any time.
+    batch
+        Evaluations asked for at once, for evaluators that work in parallel.
+    budget
+        χ: the heuristic may lose χ G_T, G_T = 3(4Bσ²κ_* log T)^{1/3}T^{2/3}, before the core of the
+        envelope takes over.
+    seed
+        Not used: the policy has no randomness of its own.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.5], omega=-0.5)
+    >>> policy = eh.PricedExploration(actions, horizon=10_000)
+    >>> evaluations = eh.environments.SimulatedEvaluations(problem, seed=1)
+    >>> while not policy.finished:
+    ...     policy.tell(evaluations.evaluate(policy.ask()))
+    >>> decision = policy.recommend()
+    >>> decision.label == problem.actions.labels[problem.best], policy.bias().covers(-0.5)
+    (True, True)
+    """
+
+    name = "priced-exploration"
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        delta: float = 0.05,
+        noise_scale: float | None = 1.0,
+        value_bound: float = 1.0,
+        cost: Cost = "gap",
+        worth: float | None = None,
+        horizon_known: bool = True,
+        batch: int = 1,
+        budget: float = 10.0,
+        seed: int = 0,
+    ) -> None:
+        heuristic = BoundaryExploration(
+            actions,
+            horizon,
+            cost=cost,
+            worth=worth,
+            noise_known=noise_scale is not None,
+            horizon_known=horizon_known,
+            batch=batch,
+            delta=delta,
+            noise_scale=1.0 if noise_scale is None else noise_scale,
+            value_bound=value_bound,
+            seed=seed,
+        )
+        # the envelope bounds regret; where looks cost one each there is none to bound
+        super().__init__(
+            heuristic,
+            budget=budget if cost == "gap" else math.inf,
+            delta=delta,
+            anytime=not horizon_known and cost == "gap",
+        )
+
+
+@functools.cache
+def exploration_boundary() -> tuple[Floats, float, float]:
+    """Return Z on a grid of log η = 2 log(s/δ₀): its values, the first log η and the step."""
+    log_eta = np.linspace(math.log(_LEAST), math.log(_LARGEST), _STEPS)
+    Z = boundary(log_eta, _WIDEST, _FINENESS) * caution(np.exp(log_eta / 2.0))
+    Z.flags.writeable = False
+    return Z, float(log_eta[0]), float(log_eta[1] - log_eta[0])
+
+
+def caution(u: Floats) -> Floats:
+    """Return the factor on Chernoff's boundary at u = s/δ₀.
+
+    His is optimal on average over leads of all sizes. Where it is hardest to decide, u up to 4, a
+    little more caution evens out what different leads cost; far from there, a little less saves
+    more looks than it costs wrong choices.
+    """
+    (near, u_near), (far, u_far) = _CAUTION
+    share = np.clip(np.log(u / u_near) / math.log(u_far / u_near), 0.0, 1.0)
+    return np.asarray(near + (far - near) * share)
+
+
+def _start(points: Floats, spare: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Return options whose points span everything, the longest first; again for the spare ones."""
+    *_, order = qr(points.T, mode="economic", pivoting=True)
+    basis = order[: points.shape[1]]
+    return np.resize(basis, len(basis) + spare).astype(np.intp)
