@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check bench format clean
+.PHONY: setup demo test check bench bench-regret format clean
 
 setup: $(READY)
 
@@ -38,6 +38,10 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/designs.py
+
+# An hour or more; what was run is kept in out/regret, so it may be stopped and started again.
+bench-regret: $(READY)
+	$(BIN)/python benchmarks/regret.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

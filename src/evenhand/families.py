@@ -225,10 +225,7 @@ def random(
             f"d must be at least 1 and k at least d + 1, so that the bias can be told from the "
             f"value; got k = {k}, d = {d}."
         )
-    if not (math.isfinite(separation) and separation >= 0):
-        raise InputError(f"separation must be a finite number ≥ 0; got {separation}.")
-    if not (math.isfinite(lead) and lead > 0):
-        raise InputError(f"lead must be a finite number > 0; got {lead}.")
+    _check_trap("separation", separation, lead)
     rng = np.random.default_rng(seed)
     groups = rng.permutation(np.where(np.arange(k) % 2 == 0, 1, -1))
     normal = _unit_vector(d, rng)
@@ -242,6 +239,146 @@ def random(
     # In evaluations the best of the other group leads x* by 2|ω| − Δ_≠.
     omega = -groups[fair.best] * (fair.delta_neq + lead) / 2
     return BiasedLinearBandit(actions, gamma, omega, noise_scale)
+
+
+def random_groups(
+    k: int,
+    d: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 4,
+    noise_scale: float = 1.0,
+    separation: float = 0.5,
+    lead: float = 0.5,
+) -> BiasedLinearBandit:
+    """Return a random problem with several groups, all others favoured over the best option's.
+
+    The attributes are one column of zeros and ones per group; the groups are as equal in size as
+    can be. Features are standard normal around group means of length ``separation`` and random
+    direction. γ has a random direction, and a length that makes the largest |x·γ| equal to 1. In
+    mean evaluation the best of every other group leads the best option, by ``lead`` times a random
+    number between 1/2 and 1; the biases sum to 0.
+
+    Parameters
+    ----------
+    k
+        Number of options, at least d + ``n_groups``: with fewer, not all biases could be told.
+    d
+        Number of features.
+    seed
+        The same seed gives the same problem.
+    n_groups
+        Number of groups, at least 2.
+    noise_scale
+        Standard deviation of an evaluation.
+    separation
+        Distance of the group means from 0, in standard deviations.
+    lead
+        By how much, at most, the evaluations put a wrong option first.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.random_groups(k=24, d=3, seed=1)
+    >>> group = problem.actions.attributes.argmax(axis=1)
+    >>> group[problem.evaluations.argsort()[::-1]][:8]          # the other groups come first
+    array([0, 2, 1, 2, 0, 2, 1, 1])
+    >>> int(group[problem.best]), int(problem.omega.argmin())
+    (3, 3)
+    """
+    if n_groups != int(n_groups) or n_groups < 2:
+        raise InputError(f"n_groups must be a whole number ≥ 2; got {n_groups}.")
+    if d < 1 or k < d + n_groups:
+        raise InputError(
+            f"d must be at least 1 and k at least d + n_groups, so that the biases can be told "
+            f"from the value; got k = {k}, d = {d}, n_groups = {n_groups}."
+        )
+    _check_trap("separation", separation, lead)
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(np.arange(k) % n_groups)
+    means = separation * np.array([_unit_vector(d, rng) for _ in range(n_groups)])
+    features = means[group] + rng.standard_normal((k, d))
+    gamma = _unit_vector(d, rng)
+    gamma /= np.abs(features @ gamma).max()
+    fair = BiasedLinearBandit(
+        ActionSet(features, attributes=np.eye(n_groups)[group]), gamma, np.zeros(n_groups)
+    )
+    # In evaluations the best of group h leads x* by ω_h − ω_{g*} − Δ_h.
+    least = np.array([fair.gaps[group == h].min() for h in range(n_groups)])
+    omega = least + lead * rng.uniform(0.5, 1.0, n_groups)
+    omega[group[fair.best]] = 0.0
+    return BiasedLinearBandit(fair.actions, gamma, omega - omega.mean(), noise_scale)
+
+
+def random_attribute(
+    k: int,
+    d: int,
+    seed: int | np.random.Generator,
+    *,
+    noise_scale: float = 1.0,
+    independence: float = 0.5,
+    lead: float = 0.5,
+) -> BiasedLinearBandit:
+    """Return a random problem whose evaluations react to a number, such as an age.
+
+    Features are standard normal. The attribute follows them in a random direction u:
+    z = x·u + ``independence``·N(0, 1). γ has a random direction, and a length that makes the
+    largest |x·γ| equal to 1. The bias is against the best option: it favours the side of its
+    attribute on which more options are, and is as large as it takes for one of them to lead it by
+    ``lead`` in mean evaluation.
+
+    Parameters
+    ----------
+    k
+        Number of options, at least d + 1: with fewer, the bias could not be told.
+    d
+        Number of features.
+    seed
+        The same seed gives the same problem.
+    noise_scale
+        Standard deviation of an evaluation.
+    independence
+        How much of the attribute the features do not tell; the less, the dearer the bias.
+    lead
+        By how much the evaluations put the wrong option first.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.random_attribute(k=20, d=3, seed=1)
+    >>> problem.actions.n_attributes
+    1
+    >>> wrong = int(problem.evaluations.argmax())
+    >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
+    0.5
+    """
+    if d < 1 or k < max(d + 1, 2):
+        raise InputError(
+            f"d must be at least 1 and k at least d + 1, so that the bias can be told from the "
+            f"value; got k = {k}, d = {d}."
+        )
+    _check_trap("independence", independence, lead)
+    if independence == 0:
+        raise InputError("independence must be larger than 0, or the features tell the attribute.")
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((k, d))
+    attribute = features @ _unit_vector(d, rng) + independence * rng.standard_normal(k)
+    gamma = _unit_vector(d, rng)
+    gamma /= np.abs(features @ gamma).max()
+    fair = BiasedLinearBandit(ActionSet(features, attributes=attribute[:, None]), gamma, 0.0)
+    above = attribute - attribute[fair.best]
+    side = 1.0 if (above > 0).sum() >= (above < 0).sum() else -1.0
+    rivals = side * above > 0
+    # In evaluations x leads x* by (z_x − z*)ω − Δ_x: the first to lead by so much sets |ω|.
+    sizes = (fair.gaps[rivals] + lead) / (side * above[rivals])
+    return BiasedLinearBandit(fair.actions, gamma, side * sizes.min(), noise_scale)
+
+
+def _check_trap(name: str, distance: float, lead: float) -> None:
+    if not (math.isfinite(distance) and distance >= 0):
+        raise InputError(f"{name} must be a finite number ≥ 0; got {distance}.")
+    if not (math.isfinite(lead) and lead > 0):
+        raise InputError(f"lead must be a finite number > 0; got {lead}.")
 
 
 def _unit_vector(d: int, rng: np.random.Generator) -> Floats:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from evenhand.cli.compare import compare
 from evenhand.cli.demo import demo
 from evenhand.cli.inspect import inspect
 from evenhand.cli.reproduce import reproduce
@@ -46,7 +47,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, inspect, simulate, reproduce):
+for _command in (demo, inspect, simulate, compare, reproduce):
     app.command()(_command)
 
 

@@ -1,0 +1,304 @@
+"""`evenhand compare`: every policy on the same problems; who loses least, and by how much?"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from evenhand.cli.terminal import console, print_json, processors, whole_number, worker_pool
+from evenhand.comparison import FULL, QUICK, Comparison, Suite, entrants, measure, steps
+from evenhand.comparison.instances import short_power
+from evenhand.comparison.measure import FLAGSHIP, ORACLE
+from evenhand.comparison.table import geometric_mean
+from evenhand.errors import InputError
+
+_NOTHING = "–"
+
+
+def compare(
+    *,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="All problems and horizons: an hour or more; give --store."),
+    ] = False,
+    policies: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="Who takes part; all registered policies if not given."),
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="What is played: worst-case, dimension, gaps, random, attributes, skating; all if "
+            "not given.",
+        ),
+    ] = None,
+    horizon: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="T",
+            help="Evaluations of a run, such as 1e6, in place of each suite's own; may be "
+            "repeated.",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")
+    ] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; one per processor.")
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the runs in this folder, a file per problem; what it holds already is not "
+            "run again.",
+        ),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print a table for every instance as well.")
+    ] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the picture to FILE.png, .svg or .pdf."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write a row per instance and policy."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Which policy loses least? Every policy on the same problems, with the same noise.
+
+    The problems: the worst case of the theory (c = 1, where not to learn is nearly optimal, and
+    c = 3, where learning pays), with 2, 5 and 20 features; families with gaps; random problems
+    whose best option is in the disfavoured group; four groups and a continuous attribute; a skating
+    event. Takes under two minutes on two processors.
+
+    **Examples**
+
+    `evenhand compare --figure compare.png`
+
+    `evenhand compare --policies fair-phased-elimination,uniform --suite gaps --horizon 1e7`
+
+    `evenhand compare --full --store runs --csv compare.csv`
+
+    **Exit codes**: 0 fine; 2 what was given cannot be used.
+    """
+    for path in (figure, csv):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
+    if figure is not None:
+        # Drawing takes long to import
+        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+
+        checked_format(figure)
+    benchmark = FULL if full else QUICK
+    if suite is not None:
+        benchmark = benchmark.only(_names(suite))
+    if horizon:
+        benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
+    if replications is not None:
+        benchmark = dataclasses.replace(benchmark, replications=replications)
+    players = entrants(None if policies is None else _names(policies))
+    with worker_pool(workers or processors()) as pool, _progress(steps(benchmark)) as done:
+        outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
+    comparison = Comparison(benchmark, seed, outcomes)
+    if figure is not None:
+        from evenhand.comparison.figure import save_comparison  # noqa: PLC0415
+
+        save_comparison(comparison, figure)
+    if csv is not None:
+        _write(comparison.instances(), csv)
+    if as_json:
+        print_json(_to_dict(comparison))
+        return
+    _print(comparison, details)
+    for what, path in (("picture is", figure), ("table is", csv), ("runs are", store)):
+        if path is not None:
+            typer.echo(f"The {what} in {path}.")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    try:
+        frame.to_csv(path, index=False)
+    except OSError as error:
+        raise InputError(
+            f"the table cannot be written to {path}: {error.strerror or error}; choose another "
+            "place."
+        ) from None
+
+
+def _to_dict(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "seed": comparison.seed,
+        "replications": comparison.benchmark.replications,
+        "policies": list(comparison.names),
+        "suites": comparison.suites().to_dict("records"),
+        "instances": comparison.instances().to_dict("records"),
+    }
+
+
+def _print(comparison: Comparison, details: bool) -> None:
+    terminal = console()
+    summary = comparison.suites()
+    instances = comparison.instances() if details else None
+    reasons: dict[str, int] = {}
+    refusals = comparison.refusals()
+    for suite in comparison.benchmark.suites:
+        own = {name: reason for (where, name), reason in refusals.items() if where == suite.name}
+        marks = {name: reasons.setdefault(why, len(reasons) + 1) for name, why in own.items()}
+        _print_suite(terminal, suite, summary[summary["suite"] == suite.name], marks)
+        if instances is not None:
+            _print_instances(terminal, instances[instances["suite"] == suite.name])
+    for reason, number in reasons.items():
+        terminal.print(f"[{number}] does not take part: {reason}")
+    terminal.print(
+        f"Ratios of mean regrets, geometric means over the instances; {_runs(comparison)}. "
+        "÷ rival: over the best of the others, so the best is below 1. ÷ bound: over what no "
+        "policy can beat. FPE ÷: times less than Fair Phased Elimination. Worst: the largest ÷ "
+        "bound or ÷ rival of an instance. Wrong: runs that recommend an option that is not the "
+        "best. The oracle knows the bias and is nobody's rival.",
+        style="dim",
+    )
+
+
+def _runs(comparison: Comparison) -> str:
+    return f"{comparison.benchmark.replications:,} runs per problem, seed {comparison.seed}"
+
+
+def _print_suite(
+    terminal: Console, suite: Suite, rows: pd.DataFrame, marks: dict[str, int]
+) -> None:
+    n = len(suite.shapes)
+    terminal.print(f"\n{suite.title} ({n} instance{'s' if n > 1 else ''})", style="bold")
+    # What people compare with beside each other: the proven bound, or the paper's algorithm
+    yard, header, worst = (
+        ("over_limit", "÷ bound", "worst_over_limit")
+        if suite.bounded
+        else ("below_paper", "FPE ÷", "worst_over_rival")
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("policy", no_wrap=True)
+    columns = {header: yard, "÷ rival": "over_rival"}
+    columns = {column: key for column, key in columns.items() if rows[key].notna().any()}
+    for column in columns:
+        for horizon in suite.horizons:
+            table.add_column(f"{column}\n{short_power(horizon)}", justify="right", no_wrap=True)
+    for column in ("worst", "wrong"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name in _ranked(rows):
+        own = rows[rows["policy"] == name]
+        mark = f" [{marks[name]}]" if name in marks else ""
+        table.add_row(
+            name + mark,
+            *(_ratio(value) for key in columns.values() for value in own[key]),
+            _ratio(own[worst].max()),
+            _share(own["wrong"].mean()),
+            style="bold" if name == FLAGSHIP else "dim" if name == ORACLE else None,
+        )
+    terminal.print(table)
+
+
+def _ranked(rows: pd.DataFrame) -> list[str]:
+    """Return who lost least first; at the end the oracle, and who did not take part."""
+    means = {
+        str(name): geometric_mean(own["over_best"].dropna())
+        for name, own in rows.groupby("policy", sort=False)
+    }
+
+    def place(name: str) -> tuple[bool, bool, float]:
+        return math.isnan(means[name]), name == ORACLE, means[name]
+
+    return sorted(means, key=place)
+
+
+def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
+    for _, part in rows.groupby(["horizon", "instance"], sort=False):
+        first = part.iloc[0]
+        limit = f"{first['limit_name']} {_number(first['limit'])}"
+        runs = f"{int(part['n'].max()):,} runs"
+        where = f"{first['instance']}, T = {short_power(first['horizon'])}"
+        terminal.print(f"\n  {where}; {limit}; {runs}")
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column("  policy", no_wrap=True)
+        for header in ("mean ± s.e.", "median", "90%", "max", "wrong", "÷ limit", "÷ rival"):
+            table.add_column(header, justify="right", no_wrap=True)
+        for row in part.sort_values("mean", na_position="last", kind="stable").to_dict("records"):
+            table.add_row(
+                f"  {row['policy']}",
+                _with_error(row["mean"], row["se"]),
+                *(_number(row[column]) for column in ("median", "q90", "max")),
+                _share(row["wrong"]),
+                _ratio(row["over_limit"]),
+                _ratio(row["over_rival"]),
+                style="bold" if row["policy"] == FLAGSHIP else None,
+            )
+        terminal.print(table)
+
+
+def _with_error(mean: float, error: float) -> str:
+    return _number(mean) + ("" if math.isnan(error) else f" ± {_number(error)}")
+
+
+def _number(value: float) -> str:
+    """Return a regret, short enough for a column."""
+    if math.isnan(value):
+        return _NOTHING
+    if value >= 1e6:
+        return f"{value / 1e6:,.3g}M" if value < 1e9 else f"{value:.3g}".replace("e+", "e")
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _ratio(value: float) -> str:
+    if math.isnan(value):
+        return _NOTHING
+    if value >= 1e6:
+        return f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _share(value: float) -> str:
+    if math.isnan(value):
+        return _NOTHING
+    return f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """Give what is called when a step is done; show a bar where somebody looks."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with Progress(
+        TextColumn("comparing"),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f}%"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,  # a thread of its own would be copied into forked workers
+    ) as bar:
+        task = bar.add_task("", total=total)
+        bar.refresh()
+        yield lambda: bar.update(task, advance=1, refresh=True)

@@ -1,0 +1,345 @@
+"""What policies are compared on, as immutable data: the full benchmark, and a quick one.
+
+A `Shape` says which problems, a `Suite` has shapes and horizons, and an `Instance` is one shape
+played over one horizon. An instance may be several problems: the worst-case pair, of which every
+policy finds one hard, or all problems of a gap-dependent family. Its regret is their mean.
+
+c = 1 is the worst case of the paper: there, never to learn the bias is nearly optimal. c = 3 is
+where learning pays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand import families, limits
+from evenhand.environments.skating import skate_canada
+from evenhand.errors import InputError
+from evenhand.problem import BiasedLinearBandit
+
+Problems = tuple[BiasedLinearBandit, ...]
+
+
+class Shape(ABC):
+    """Which problems are played, for a horizon; and what no policy can beat on them."""
+
+    limit_name: ClassVar[str] = "Graves–Lai · log T (T → ∞)"
+    """What ``limit`` is called; this one binds as T → ∞ only."""
+
+    @property
+    def value_bound(self) -> float:
+        """What policies are told: no value is farther from 0 than this."""
+        return 1.0
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What tells this shape from others of its suite."""
+
+    @abstractmethod
+    def problems(self, horizon: int) -> Problems:
+        """Make the problems."""
+
+    def limit(self, horizon: int) -> float:
+        """Return the limit of the regret, mean over the problems."""
+        values = [limits.graves_lai(problem).value for problem in self.problems(horizon)]
+        return float(np.mean(values)) * math.log(horizon)
+
+
+@dataclass(frozen=True)
+class WorstCase(Shape):
+    """The pair of Theorem 3 with leaders c(κ_*/T)^{1/3} apart: another pair for every T."""
+
+    c: float
+    d: int
+    kappa: float
+    limit_name: ClassVar[str] = "two-point bound"
+
+    @property
+    def words(self) -> str:
+        """The arguments of the family."""
+        return f"c = {self.c:g}, d = {self.d}, κ = {self.kappa:g}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the pair."""
+        return families.worst_case(self.d, self.kappa, horizon, self.c)
+
+    def limit(self, horizon: int) -> float:
+        """Return what no policy's mean regret over the pair can be below, at this horizon."""
+        first, second = families.worst_case(self.d, self.kappa, horizon, self.c)
+        return limits.two_point(first, second, horizon)
+
+
+@dataclass(frozen=True)
+class GapDependent(Shape):
+    """All problems of the family of Theorem 4."""
+
+    d: int
+    kappa: float
+    delta_min: float
+    delta_neq: float
+
+    @property
+    def words(self) -> str:
+        """The arguments of the family."""
+        gaps = f"Δ_min = {self.delta_min:g}, Δ_≠ = {self.delta_neq:g}"
+        return f"d = {self.d}, κ = {self.kappa:g}, {gaps}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problems, the same for every horizon."""
+        return tuple(families.gap_dependent(self.d, self.kappa, self.delta_min, self.delta_neq))
+
+
+@dataclass(frozen=True)
+class Random(Shape):
+    """Two groups at random, the best option in the disfavoured one."""
+
+    k: int
+    d: int
+    seed: int
+
+    @property
+    def words(self) -> str:
+        """Size and seed."""
+        return f"k = {self.k}, d = {self.d}, seed {self.seed}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (families.random(self.k, self.d, self.seed),)
+
+
+@dataclass(frozen=True)
+class FourGroups(Random):
+    """Four groups at random, the best option in the one that all others are favoured over."""
+
+    @property
+    def words(self) -> str:
+        """Kind, size and seed."""
+        return f"four groups, {super().words}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (families.random_groups(self.k, self.d, self.seed, n_groups=4),)
+
+
+@dataclass(frozen=True)
+class Continuous(Random):
+    """A number that evaluations react to, at random; its effect is against the best option."""
+
+    @property
+    def words(self) -> str:
+        """Kind, size and seed."""
+        return f"continuous, {super().words}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (families.random_attribute(self.k, self.d, self.seed),)
+
+
+@dataclass(frozen=True)
+class Skating(Shape):
+    """The event that comes with the package; its unit is a judge's point, counted from 100.
+
+    Some policies shrink their estimates towards 0 and are right only if values lie within ±B. Who
+    knows that totals lie between 85 and 115 tells them so by taking 100 off.
+    """
+
+    @property
+    def value_bound(self) -> float:
+        """What is known before anybody skates, in points."""
+        return skate_canada().value_bound
+
+    @property
+    def words(self) -> str:
+        """Which event."""
+        return "Skate Canada 2016"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        problem = skate_canada().problem
+        gamma = problem.gamma.copy()
+        gamma[problem.actions.feature_names.index("intercept")] -= 100.0
+        return (BiasedLinearBandit(problem.actions, gamma, problem.omega, problem.noise_scale),)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One shape, played over one horizon, as part of a suite."""
+
+    suite: str
+    shape: Shape
+    horizon: int
+
+    @property
+    def words(self) -> str:
+        """What is played, for people."""
+        return f"{self.shape.words}, T = {short_power(self.horizon)}"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Shapes that are alike, so that a mean over them says something.
+
+    Parameters
+    ----------
+    name
+        What it is called on the command line.
+    title
+        What it is about.
+    shapes, horizons
+        Every shape is played over every horizon.
+    """
+
+    name: str
+    title: str
+    shapes: tuple[Shape, ...]
+    horizons: tuple[int, ...]
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """What is played."""
+        return tuple(
+            Instance(self.name, shape, horizon)
+            for horizon in self.horizons
+            for shape in self.shapes
+        )
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the limit holds at the horizons that are played, not just as T → ∞."""
+        return all(isinstance(shape, WorstCase) for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The suites, and how often every problem is played.
+
+    Examples
+    --------
+    >>> small = QUICK.only(["gaps"]).over([1000])
+    >>> [instance.words for instance in small.instances][0]
+    'd = 4, κ = 2, Δ_min = 0.1, Δ_≠ = 0.1, T = 1e3'
+    """
+
+    suites: tuple[Suite, ...]
+    replications: int
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """What is played, suite by suite."""
+        return tuple(instance for suite in self.suites for instance in suite.instances)
+
+    def only(self, names: list[str]) -> Benchmark:
+        """Keep some of the suites."""
+        if not names:
+            raise InputError("no suites to play; name at least one.")
+        known = [suite.name for suite in self.suites]
+        for name in names:
+            if name not in known:
+                raise InputError(f"there is no suite {name!r}; there are {', '.join(known)}.")
+        return dataclasses.replace(
+            self, suites=tuple(suite for suite in self.suites if suite.name in names)
+        )
+
+    def over(self, horizons: list[int]) -> Benchmark:
+        """Play other horizons, the same in all suites."""
+        chosen = tuple(sorted(set(horizons)))
+        if not chosen or chosen[0] < 1:
+            raise InputError(f"a horizon must be at least 1; got {min(horizons, default=None)}.")
+        return dataclasses.replace(
+            self,
+            suites=tuple(dataclasses.replace(suite, horizons=chosen) for suite in self.suites),
+        )
+
+
+def short_power(number: int) -> str:
+    """Return a number as short as it can be written.
+
+    Examples
+    --------
+    >>> [short_power(number) for number in (500, 10**6, 2_500_000)]
+    ['500', '1e6', '2.5e6']
+    """
+    exponent = len(str(number)) - 1
+    return str(number) if number < 1000 else f"{number / 10**exponent:g}e{exponent}"
+
+
+_KAPPAS = (1.0, 4.0, 16.0)
+_LONG = (10**5, 10**6, 10**7)
+_TITLES = {
+    "worst-case": "Worst case: the pair that no policy masters",
+    "dimension": "Worst case with 20 features",
+    "gaps": "Gap-dependent families",
+    "random": "Random, the best option in the disfavoured group",
+    "attributes": "Four groups; a continuous attribute",
+    "skating": "A skating event, judged with a home bias",
+}
+
+
+def _suite(name: str, shapes: tuple[Shape, ...], horizons: tuple[int, ...]) -> Suite:
+    return Suite(name, _TITLES[name], shapes, horizons)
+
+
+FULL = Benchmark(
+    (
+        _suite(
+            "worst-case",
+            tuple(WorstCase(c, d, kappa) for c in (1.0, 3.0) for d in (2, 5) for kappa in _KAPPAS),
+            _LONG,
+        ),
+        _suite("dimension", tuple(WorstCase(1.0, 20, kappa) for kappa in _KAPPAS), _LONG[:2]),
+        _suite(
+            "gaps",
+            (
+                GapDependent(2, 4.0, 0.05, 0.2),
+                GapDependent(4, 2.0, 0.1, 0.1),
+                GapDependent(4, 4.0, 0.05, 0.1),
+                GapDependent(8, 16.0, 0.05, 0.12),
+            ),
+            _LONG,
+        ),
+        _suite(
+            "random",
+            tuple(
+                Random(k, d, seed) for k in (20, 50, 100) for d in (3, 5, 10) for seed in (1, 2, 3)
+            ),
+            _LONG,
+        ),
+        _suite(
+            "attributes",
+            tuple(
+                kind(k, d, seed)
+                for kind in (FourGroups, Continuous)
+                for k, d in ((20, 3), (50, 5))
+                for seed in (1, 2, 3)
+            ),
+            _LONG,
+        ),
+        _suite("skating", (Skating(),), _LONG),
+    ),
+    replications=500,
+)
+"""Everything."""
+
+QUICK = Benchmark(
+    (
+        _suite(
+            "worst-case",
+            tuple(WorstCase(c, d, kappa) for c in (1.0, 3.0) for d, kappa in ((2, 1.0), (5, 4.0))),
+            (10**6,),
+        ),
+        _suite("dimension", (WorstCase(1.0, 20, 1.0),), (10**5,)),
+        _suite("gaps", (GapDependent(4, 2.0, 0.1, 0.1), GapDependent(4, 4.0, 0.05, 0.1)), (10**6,)),
+        _suite("random", (Random(20, 3, 1), Random(50, 5, 1), Random(100, 10, 2)), (10**6,)),
+        _suite("attributes", (FourGroups(20, 3, 1), Continuous(20, 3, 1)), (10**6,)),
+        _suite("skating", (Skating(),), (10**6,)),
+    ),
+    replications=200,
+)
+"""The same suites on fewer problems and shorter horizons, in under two minutes."""

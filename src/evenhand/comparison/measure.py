@@ -1,0 +1,237 @@
+"""Everybody on every instance: who takes part, and the regrets that came of it.
+
+Replication i of all policies sees the same noise, so regrets are compared in pairs. A policy that
+refuses an instance has no regret on it, and its reason is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.comparison.instances import Benchmark, Instance
+from evenhand.errors import EvenhandError, InputError
+from evenhand.linalg import Floats
+from evenhand.policies.registry import policy_class, registered_policies
+from evenhand.problem import BiasedLinearBandit
+from evenhand.simulation import Runs, simulate
+from evenhand.simulation.experiment import Contender, Factory
+from evenhand.simulation.storage import problem_digest
+
+FLAGSHIP = "priced-exploration"
+ORACLE = "oracle"
+"""Knows the bias: drawn beside the others, and nobody's rival."""
+PAPER = "fair-phased-elimination"
+
+Done = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A policy that takes part, under a name of its own if its settings are not the usual ones.
+
+    Parameters
+    ----------
+    name
+        What the tables call it.
+    policy
+        The registered name.
+    options
+        What it is told besides what every registered policy is told.
+    """
+
+    name: str
+    policy: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def source(self, problem: BiasedLinearBandit, value_bound: float) -> str | Factory:
+        """Return what `simulate` makes the policy of."""
+        if not self.options and value_bound == 1.0:
+            return self.policy
+        cls = policy_class(self.policy)
+        told: dict[str, Any] = {name: getattr(problem, name) for name in cls.told}
+        return partial(cls, **told, **dict(self.options), value_bound=value_bound)
+
+
+VARIANTS = (
+    Entrant("ids-log", "ids", (("beta", "log"),)),
+    Entrant("ids-directed-half", "ids-directed", (("factor", 0.5),)),
+    Entrant("ids-directed-log-half", "ids-directed", (("beta", "log"), ("factor", 0.5))),
+)
+"""Further entrants: information-directed sampling loses less with a β that no theorem covers.
+
+Half of its own, and β² = 2 log t, whole or with half of that β: whoever is compared with the best
+rival should be compared with these.
+"""
+
+
+def entrants(names: Sequence[str] | None = None) -> tuple[Entrant, ...]:
+    """Return who takes part: all registered policies and variants, or those named.
+
+    Examples
+    --------
+    >>> [entrant.policy for entrant in entrants(["uniform"])]
+    ['uniform']
+    """
+    registered = registered_policies()
+    known = {name: Entrant(name, name) for name in registered}
+    known |= {entrant.name: entrant for entrant in VARIANTS if entrant.policy in registered}
+    if names is None:
+        return tuple(known.values())
+    for name in names:
+        if name not in known:
+            policy_class(name)  # says which names there are
+    if not names:
+        raise InputError("no policies to compare; name at least one.")
+    return tuple(known[name] for name in dict.fromkeys(names))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of one entrant on one instance.
+
+    Parameters
+    ----------
+    instance, name
+        Where, and who.
+    regret
+        (P, n) regret at the horizon, by problem of the instance and replication.
+    wrong
+        (P, n) whether the option recommended at the end was not a best one.
+    refusal
+        Why it did not take part; then there are no regrets.
+    """
+
+    instance: Instance
+    name: str
+    regret: Floats
+    wrong: NDArray[np.bool_]
+    refusal: str | None = None
+
+    @property
+    def per_replication(self) -> Floats:
+        """(n,) mean over the problems, which share their noise: these are independent."""
+        return np.asarray(self.regret.mean(axis=0))
+
+    @property
+    def mean(self) -> float:
+        """Mean regret over problems and replications; NaN for who did not take part."""
+        return float(self.regret.mean()) if self.regret.size else np.nan
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean."""
+        n = self.regret.shape[1]
+        return float(self.per_replication.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+
+
+def steps(benchmark: Benchmark) -> int:
+    """Return how often `measure` says that something is done: once per problem and horizon."""
+    return sum(len(i.shape.problems(i.horizon)) for i in benchmark.instances)
+
+
+def measure(
+    benchmark: Benchmark,
+    contenders: Sequence[Entrant],
+    seed: int = 0,
+    executor: Executor | None = None,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    done: Done = lambda: None,
+) -> tuple[Outcome, ...]:
+    """Let every entrant play every instance; return what came of it, instance by instance.
+
+    Parameters
+    ----------
+    benchmark
+        What is played, and how often.
+    contenders
+        Who plays.
+    seed
+        Number all randomness comes from.
+    executor
+        Who runs it, as for `simulate`.
+    store
+        A folder with one Parquet file per problem. What it holds already is not run again.
+    done
+        Told after each of the `steps`.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> from evenhand.comparison import QUICK
+    >>> small = dataclasses.replace(QUICK.only(["skating"]).over([500]), replications=2)
+    >>> [outcome.regret.shape for outcome in measure(small, entrants(["uniform"]))]
+    [(1, 2)]
+    """
+    if store is not None:
+        _make_folder(Path(store))
+    outcomes: list[Outcome] = []
+    for instance in benchmark.instances:
+        problems = instance.shape.problems(instance.horizon)
+        refusals = {entrant.name: _refusal(entrant, instance, problems) for entrant in contenders}
+        willing = [entrant for entrant in contenders if refusals[entrant.name] is None]
+        runs: dict[str, list[Runs]] = {entrant.name: [] for entrant in contenders}
+        for problem in problems:
+            if willing:
+                results = simulate(
+                    problem,
+                    {e.name: e.source(problem, instance.shape.value_bound) for e in willing},
+                    instance.horizon,
+                    benchmark.replications,
+                    seed,
+                    executor,
+                    checkpoints=(),
+                    store=None if store is None else _shelf(Path(store), instance, problem),
+                    progress=False,
+                )
+                for one in results.runs:
+                    runs[one.policy].append(one)
+            done()
+        outcomes += [
+            _outcome(instance, entrant.name, runs[entrant.name], refusals[entrant.name])
+            for entrant in contenders
+        ]
+    return tuple(outcomes)
+
+
+def _outcome(instance: Instance, name: str, runs: Sequence[Runs], refusal: str | None) -> Outcome:
+    regret = [one.final_regret for one in runs] or np.empty((0, 0))
+    wrong = [~one.correct for one in runs] or np.empty((0, 0), dtype=bool)
+    return Outcome(instance, name, np.array(regret), np.array(wrong), refusal)
+
+
+def _refusal(
+    entrant: Entrant, instance: Instance, problems: Sequence[BiasedLinearBandit]
+) -> str | None:
+    """Return why a policy will not play an instance, in its own words; None if it will."""
+    for problem in problems:
+        source = entrant.source(problem, instance.shape.value_bound)
+        try:
+            Contender(entrant.name, source).policy(problem, instance.horizon, seed=0)
+        except EvenhandError as error:
+            return str(error)
+    return None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the runs cannot be stored in {str(folder)!r}: it is not a folder, and cannot be made "
+            f"one ({error.strerror or error}); choose another."
+        ) from None
+
+
+def _shelf(folder: Path, instance: Instance, problem: BiasedLinearBandit) -> Path:
+    """Return the file of a problem's runs: a store holds runs of one problem."""
+    return folder / f"{instance.suite}-{problem_digest(problem)[:12]}.parquet"

@@ -1,0 +1,113 @@
+"""`evenhand compare` as a user runs it: tables, files, refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from evenhand.cli import app
+
+SMALL = ("--policies", "uniform,fair-phased-elimination", "--horizon", "1e3", "--replications", "3")
+SMALL += ("--workers", "1")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner(env={"COLUMNS": "100"}).invoke(app, ["compare", *map(str, arguments)])
+
+
+def answer(*arguments: str | Path) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(
+        result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
+    )
+    return found
+
+
+def test_a_row_for_every_suite_horizon_and_policy() -> None:
+    found = answer(*SMALL, "--suite", "gaps,attributes", "--horizon", "2e3")
+    rows = {(row["suite"], row["horizon"], row["policy"]) for row in found["suites"]}
+    policies = ("uniform", "fair-phased-elimination")
+    suites = ("gaps", "attributes")
+    assert rows == {(s, T, p) for s in suites for T in (1000, 2000) for p in policies}
+    for row in found["instances"]:
+        refused = row["suite"] == "attributes" and row["policy"] == "fair-phased-elimination"
+        assert (row["mean"] is None) == (row["refusal"] is not None) == refused
+    # Two policies are each other's rivals
+    for T in (1000, 2000):
+        one, two = (r for r in found["suites"] if (r["suite"], r["horizon"]) == ("gaps", T))
+        assert one["over_rival"] * two["over_rival"] == pytest.approx(1.0)
+
+
+def test_the_table_fits_a_hundred_columns() -> None:
+    result = run(*SMALL, "--horizon", "2e3", "--horizon", "3e3", "--details")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "…" not in result.stdout
+    words = " ".join(result.stdout.split())
+    assert "[1] does not take part: Fair Phased Elimination needs two groups" in words
+    assert "fair-phased-elimination [1]" in words
+    for suite in ("Worst case", "20 features", "Gap-dependent", "Random", "Four groups", "skating"):
+        assert suite in words
+
+
+def test_files(tmp_path: Path) -> None:
+    table, picture = tmp_path / "compare.csv", tmp_path / "compare.png"
+    arguments = (*SMALL, "--suite", "skating,random")
+    found = answer(*arguments, "--csv", table, "--figure", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["mean"]) for row in rows] == [row["mean"] for row in found["instances"]]
+    again = tmp_path / "again.png"
+    said = run(*arguments, "--figure", again)
+    assert f"The picture is in {again}." in said.stdout
+    assert again.read_bytes() == picture.read_bytes()
+
+
+def test_a_store_and_other_workers_give_the_same_numbers(tmp_path: Path) -> None:
+    arguments = ("--policies", "uniform,fair-phased-elimination", "--horizon", "1e3")
+    arguments += ("--suite", "gaps", "--replications", "20")
+    first = answer(*arguments, "--workers", "2", "--store", tmp_path / "a" / "runs")
+    assert answer(*arguments, "--workers", "1") == first
+    assert answer(*arguments, "--store", tmp_path / "a" / "runs") == first
+    more = answer(*arguments[:-1], "25", "--store", tmp_path / "a" / "runs")
+    assert {row["n"] for row in more["instances"]} == {25}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--suite", "gap"), "no suite 'gap'; there are worst-case, dimension, gaps"),
+        (("--policies", "unifrom"), "Did you mean 'uniform'?"),
+        (("--policies", ","), "no policies to compare"),
+        (("--suite", ","), "no suites to play"),
+        (("--horizon", "many"), "--horizon must be a whole number"),
+        (("--horizon", "0"), "horizon must be at least 1"),
+        (("--figure", "picture.gif"), "must end in .png, .svg, .pdf"),
+        (("--figure", "nowhere/at/all.png"), "there is no folder"),
+        (("--csv", "nowhere/at/all.csv"), "there is no folder"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(
+    arguments: tuple[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = sys.modules["evenhand.cli.compare"]
+    monkeypatch.setattr(command, "measure", lambda *_, **__: pytest.fail("worked"))
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+
+
+def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = run(*SMALL, "--suite", "skating", "--store", tmp_path / "file")
+    assert result.exit_code == 2
+    assert "is not a folder" in result.stderr

@@ -1,0 +1,433 @@
+"""The benchmark of regret: its problems, the numbers made of its runs, the picture's numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.text import Text
+
+import evenhand as eh
+from evenhand import families
+from evenhand.comparison import (
+    FULL,
+    QUICK,
+    Benchmark,
+    Comparison,
+    Entrant,
+    Instance,
+    Outcome,
+    Suite,
+    entrants,
+    measure,
+    steps,
+)
+from evenhand.comparison.figure import comparison_picture, draw_comparison_picture, finding
+from evenhand.comparison.instances import FourGroups, Skating, WorstCase
+from evenhand.comparison.table import Margin, geometric_mean
+from evenhand.environments.skating import skate_canada
+from evenhand.policies import registry
+from evenhand.policies.uniform import Uniform
+from evenhand.simulation.experiment import Contender, Experiment
+from reference import exact_rank
+
+SEEDS = st.integers(0, 10_000)
+
+
+# ---------------------------------------------------------------- the problems
+
+
+@given(seed=SEEDS, d=st.integers(1, 5), n_groups=st.integers(2, 5))
+def test_all_other_groups_are_favoured(seed: int, d: int, n_groups: int) -> None:
+    k = d + 3 * n_groups
+    problem = families.random_groups(k, d, seed, n_groups=n_groups, lead=0.4)
+    assert np.abs(problem.values).max() == pytest.approx(1.0)
+    assert np.sum(problem.omega) == pytest.approx(0.0, abs=1e-12)
+    z = problem.actions.attributes
+    np.testing.assert_array_equal(np.sort(z, axis=1), np.eye(n_groups)[[-1] * k])
+    sizes = z.sum(axis=0)
+    assert sizes.max() - sizes.min() <= 1
+    assert exact_rank(problem.actions.points) == d + n_groups
+    own = int(z[problem.best].argmax())
+    for group in set(range(n_groups)) - {own}:
+        members = np.flatnonzero(z[:, group])
+        leader = members[problem.values[members].argmax()]
+        lead = problem.evaluations[leader] - problem.evaluations[problem.best]
+        assert 0.2 - 1e-9 <= lead <= 0.4 + 1e-9
+
+
+@given(seed=SEEDS, d=st.integers(1, 5), k=st.integers(6, 30))
+def test_a_number_that_is_held_against_the_best_option(seed: int, d: int, k: int) -> None:
+    problem = families.random_attribute(k, d, seed, lead=0.3)
+    assert np.abs(problem.values).max() == pytest.approx(1.0)
+    assert problem.evaluations.max() - problem.evaluations[problem.best] == pytest.approx(0.3)
+    z = problem.actions.attributes[:, 0]
+    favoured = (z - z[problem.best]) * problem.omega > 0
+    assert favoured.sum() >= (k - 1) / 2
+    assert favoured[problem.evaluations.argmax()]
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong"),
+    [
+        (lambda: families.random_groups(6, 3, 0), "k at least d"),
+        (lambda: families.random_groups(9, 3, 0, n_groups=1), "n_groups"),
+        (lambda: families.random_groups(9, 3, 0, separation=-1.0), "separation"),
+        (lambda: families.random_attribute(3, 3, 0), "k at least d"),
+        (lambda: families.random_attribute(9, 3, 0, independence=0.0), "independence"),
+        (lambda: families.random_attribute(9, 3, 0, lead=0.0), "lead"),
+    ],
+)
+def test_problems_that_cannot_be_are_refused(make: Any, wrong: str) -> None:
+    with pytest.raises(eh.InputError, match=wrong):
+        make()
+
+
+@pytest.mark.parametrize("benchmark_", [FULL, QUICK], ids=["full", "quick"])
+def test_the_benchmark_is_data_that_can_be_played(benchmark_: Benchmark) -> None:
+    hash(benchmark_)
+    assert len(set(benchmark_.instances)) == len(benchmark_.instances)
+    for instance in benchmark_.instances:
+        for problem in instance.shape.problems(instance.horizon):
+            # Nothing that policies are told is false
+            assert np.abs(problem.values).max() <= instance.shape.value_bound + 1e-12
+            if not isinstance(instance.shape, WorstCase) and instance.suite != "gaps":
+                z = problem.actions.attributes
+                wrong = int(problem.evaluations.argmax())
+                assert (z[wrong] != z[problem.best]).any()
+
+
+def test_the_skating_event_is_the_one_that_comes_with_the_package() -> None:
+    (problem,) = Skating().problems(10)
+    event = skate_canada()
+    np.testing.assert_allclose(problem.values + 100.0, event.problem.values, rtol=1e-12)
+    np.testing.assert_allclose(problem.gaps, event.problem.gaps, rtol=1e-9, atol=1e-9)
+    assert problem.actions == event.problem.actions
+
+
+def test_the_quick_benchmark_is_part_of_the_full_one() -> None:
+    for quick, full in zip(QUICK.suites, FULL.suites, strict=True):
+        assert quick.name == full.name
+        assert set(quick.instances) <= set(full.instances)
+
+
+@pytest.mark.parametrize(
+    ("shape", "bound"),
+    [
+        (WorstCase(1.0, 2, 1.0), 4686),
+        (WorstCase(3.0, 2, 1.0), 4346),
+        (WorstCase(3.0, 5, 4.0), 5544),
+    ],
+)
+def test_two_point_bounds_as_they_were_measured_before(shape: WorstCase, bound: float) -> None:
+    assert shape.limit(10**6) == pytest.approx(bound, abs=0.5)
+
+
+def test_the_limit_of_several_problems_is_their_mean() -> None:
+    shape = next(s for s in FULL.suites if s.name == "gaps").shapes[1]
+    each = [eh.limits.graves_lai(problem).value for problem in shape.problems(10)]
+    assert len(each) == 3
+    assert shape.limit(1000) == pytest.approx(math.log(1000) * sum(each) / 3)
+
+
+# ---------------------------------------------------------------- the numbers
+
+
+PAIR = Suite("pairs", "Pairs", (WorstCase(1.0, 2, 1.0), WorstCase(3.0, 2, 1.0)), (1000,))
+TOY = Benchmark((PAIR,), 4)
+# By policy: (2 problems, 4 replications) on the first instance, and on the second
+REGRETS = {
+    "ours": ([[1.0, 3, 1, 3], [3, 1, 3, 1]], [[10.0, 10, 20, 40], [10, 10, 20, 40]]),
+    "twice": ([[2.0, 6, 2, 6], [6, 2, 6, 2]], [[20.0, 20, 40, 80], [20, 20, 40, 80]]),
+    "fair-phased-elimination": (
+        [[8.0, 8, 8, 8], [8, 8, 8, 8]],
+        [[80.0, 80, 80, 80], [80, 80, 80, 80]],
+    ),
+    "oracle": ([[1.0, 1, 1, 1], [1, 1, 1, 1]], [[5.0, 5, 5, 5], [5, 5, 5, 5]]),
+}
+
+
+def outcome(name: str, instance: Instance, regret: Any) -> Outcome:
+    wrong = np.array(regret) > 2.0 * np.median(regret) - 1e-9
+    return Outcome(instance, name, np.array(regret, dtype=float), wrong)
+
+
+def toy(regrets: dict[str, Any] = REGRETS, refusing: str | None = None) -> Comparison:
+    outcomes = [
+        Outcome(instance, name, np.empty((0, 0)), np.empty((0, 0), dtype=bool), "has no wings")
+        if name == refusing
+        else outcome(name, instance, given_[place])
+        for place, instance in enumerate(TOY.instances)
+        for name, given_ in regrets.items()
+    ]
+    return Comparison(TOY, 0, tuple(outcomes))
+
+
+def row(comparison: Comparison, name: str, place: int = 0) -> dict[str, Any]:
+    frame = comparison.instances()
+    rows: list[dict[str, Any]] = frame[frame["policy"] == name].to_dict("records")
+    return rows[place]
+
+
+def test_means_and_tails_by_hand() -> None:
+    first, second = row(toy(), "ours"), row(toy(), "ours", 1)
+    # The problems share their noise: means over the pair are 2, 2, 2, 2
+    assert (first["mean"], first["se"]) == (2.0, 0.0)
+    assert (first["median"], first["max"], first["n"]) == (2.0, 3.0, 4)
+    assert second["mean"] == 20.0
+    assert second["se"] == pytest.approx(np.sqrt(600 / 3 / 4))  # deviations −10, −10, 0, 20
+    assert second["median"] == 15.0
+    assert second["q90"] == 40.0
+    assert second["wrong"] == 0.25
+
+
+def test_ratios_by_hand() -> None:
+    ours, twice, paper, oracle = (row(toy(), name) for name in REGRETS)
+    assert (ours["rival"], ours["over_rival"], ours["over_best"]) == ("twice", 0.5, 1.0)
+    assert (twice["rival"], twice["over_rival"], twice["over_best"]) == ("ours", 2.0, 2.0)
+    assert [r["below_paper"] for r in (ours, twice, paper, oracle)] == [4.0, 2.0, 1.0, 8.0]
+    # The oracle is nobody's rival, and has rivals
+    assert (oracle["rival"], oracle["over_rival"]) == ("ours", 0.5)
+    bound = TOY.instances[0].shape.limit(1000)
+    assert ours["over_limit"] == pytest.approx(2.0 / bound)
+
+
+def test_what_moves_together_has_no_error_against_each_other() -> None:
+    """R_Q = 2R_P in every run: the ratio is known, whatever the spread of either."""
+    assert row(toy(), "ours", 1)["se_over_rival"] == pytest.approx(0.0, abs=1e-15)
+    # A rival that never varies leaves the relative error of the policy itself
+    alone = toy({name: REGRETS[name] for name in ("ours", "fair-phased-elimination")})
+    second = row(alone, "ours", 1)
+    assert second["se_over_rival"] / second["over_rival"] == pytest.approx(second["se"] / 20.0)
+
+
+def test_suites_are_geometric_means() -> None:
+    frame = toy().suites().set_index("policy")
+    assert frame.loc["ours", "over_rival"] == pytest.approx(0.5)
+    assert frame.loc["fair-phased-elimination", "over_rival"] == pytest.approx(4.0)
+    assert frame.loc["oracle", "over_rival"] == pytest.approx(math.sqrt(0.5 * 0.25))
+    limits = [instance.shape.limit(1000) for instance in TOY.instances]
+    assert frame.loc["ours", "over_limit"] == pytest.approx(
+        math.sqrt(2.0 / limits[0] * 20.0 / limits[1])
+    )
+    assert frame.loc["ours", "worst_over_limit"] == pytest.approx(20.0 / limits[1])
+    assert set(frame["instances"]) == {2}
+
+
+def test_the_error_of_a_geometric_mean_by_doing_it_again() -> None:
+    """Standard errors against the spread over 400 repetitions; three standard errors of that."""
+    rng = np.random.default_rng(5)
+    logs, errors = [], []
+    for _ in range(400):
+        noise = rng.gamma(4.0, 0.25, (2, 200))
+        shared = rng.gamma(4.0, 0.25, 200)
+        own = [np.tile(0.5 * noise[0] + 0.5 * shared, (2, 1)) for _ in range(2)]
+        other = [np.tile(2.0 * (0.5 * noise[1] + 0.5 * shared), (2, 1)) for _ in range(2)]
+        comparison = toy({"ours": own, "other": other})
+        margin = comparison.margin("ours", PAIR)
+        assert margin is not None
+        logs.append(math.log(margin.times))
+        errors.append(margin.error)
+    spread = np.std(logs, ddof=1)
+    assert abs(np.mean(errors) / spread - 1) <= 3 / math.sqrt(2 * 400)
+    assert np.mean(logs) == pytest.approx(math.log(2.0), abs=4 * spread / math.sqrt(400))
+
+
+def test_who_does_not_take_part_is_shown_and_counts_for_nothing() -> None:
+    comparison = toy(refusing="twice")
+    refused = row(comparison, "twice")
+    assert refused["refusal"] == "has no wings"
+    assert all(math.isnan(refused[name]) for name in ("mean", "over_rival", "over_best", "wrong"))
+    assert row(comparison, "ours")["rival"] == "fair-phased-elimination"
+    assert comparison.refusals() == {("pairs", "twice"): "has no wings"}
+    frame = comparison.suites().set_index("policy")
+    assert (frame.loc["twice", "played"], frame.loc["twice", "instances"]) == (0, 2)
+    assert math.isnan(frame.loc["twice", "over_rival"])
+
+
+@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=20), st.floats(1e-3, 1e3))
+def test_geometric_means_scale_and_invert(values: list[float], by: float) -> None:
+    mean = geometric_mean(values)
+    assert min(values) * (1 - 1e-9) <= mean <= max(values) * (1 + 1e-9)
+    assert geometric_mean(by * np.array(values)) == pytest.approx(by * mean)
+    assert geometric_mean(1 / np.array(values)) == pytest.approx(1 / mean)
+
+
+# ---------------------------------------------------------------- playing
+
+
+def small(suite: str, horizon: int, replications: int) -> Benchmark:
+    return dataclasses.replace(QUICK.only([suite]).over([horizon]), replications=replications)
+
+
+def test_uniform_loses_what_can_be_counted() -> None:
+    benchmark_ = small("worst-case", 4001, 2)
+    calls: list[int] = []
+    outcomes = measure(benchmark_, entrants(["uniform"]), done=lambda: calls.append(1))
+    assert len(calls) == steps(benchmark_) == 8
+    assert [one.instance for one in outcomes] == list(benchmark_.instances)
+    for one in outcomes:
+        assert one.regret.shape == (2, 2)
+        for problem, regrets in zip(one.instance.shape.problems(4001), one.regret, strict=True):
+            k = len(problem.actions)
+            np.testing.assert_allclose(
+                regrets, 4001 * problem.gaps.mean(), atol=k * problem.gaps.max()
+            )
+
+
+def test_a_refusal_is_kept_in_the_policys_own_words() -> None:
+    players = entrants(["fair-phased-elimination", "uniform"])
+    outcomes = measure(small("attributes", 100, 2), players)
+    for one in outcomes:
+        if one.name == "uniform":
+            assert one.refusal is None
+        else:
+            assert one.refusal is not None
+            assert "needs two groups" in one.refusal
+            assert math.isnan(one.mean)
+
+
+class Informed(Uniform):
+    """Is told the bias, as an oracle is."""
+
+    name = "informed"
+    told = ("noise_scale", "omega")
+
+    def __init__(self, *arguments: Any, omega: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.omega = omega
+
+
+@pytest.mark.parametrize("shape", [Skating(), FourGroups(12, 2, 3)])
+def test_policies_are_told_what_they_may_know(monkeypatch: pytest.MonkeyPatch, shape: Any) -> None:
+    monkeypatch.setitem(registry._BUILT_IN, "informed", Informed)
+    (problem,) = shape.problems(100)
+    for options in ((), (("delta", 0.25),)):
+        source = Entrant("me", "informed", options).source(problem, shape.value_bound)
+        policy = Contender("me", source).policy(problem, 100, seed=3)
+        assert isinstance(policy, Informed)
+        assert policy.value_bound == shape.value_bound
+        assert policy.noise_scale == problem.noise_scale
+        np.testing.assert_array_equal(policy.omega, problem.omega)
+        assert policy.delta == dict(options).get("delta", 0.05)
+
+
+def test_all_registered_policies_take_part_once() -> None:
+    names = [entrant.name for entrant in entrants()]
+    assert set(eh.registered_policies()) <= set(names)
+    assert len(set(names)) == len(names)
+    # Those with settings of their own can be made
+    (problem,) = Skating().problems(100)
+    for entrant in entrants():
+        Contender(entrant.name, entrant.source(problem, 15.0)).policy(problem, 100, seed=0)
+
+
+def test_names_that_are_not_there_are_refused() -> None:
+    with pytest.raises(eh.InputError, match="Did you mean 'uniform'"):
+        entrants(["unifrom"])
+    with pytest.raises(eh.InputError, match="no suite 'gap'; there are worst-case"):
+        QUICK.only(["gap"])
+
+
+def test_what_is_stored_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    benchmark_ = small("gaps", 300, 3)
+    players = entrants(["uniform", "fair-phased-elimination"])
+    first = measure(benchmark_, players, store=tmp_path / "runs")
+    assert len(list((tmp_path / "runs").glob("*.parquet"))) == steps(benchmark_)
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a run that is stored was run again")
+
+    monkeypatch.setattr(Experiment, "run", refuse)
+    again = measure(benchmark_, players, store=tmp_path / "runs")
+    for one, two in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one.regret, two.regret)
+        np.testing.assert_array_equal(one.wrong, two.wrong)
+
+
+# ---------------------------------------------------------------- the picture
+
+
+def test_the_picture_in_numbers() -> None:
+    picture = comparison_picture(toy())
+    assert picture.policies == ("ours", "twice", "fair-phased-elimination")
+    assert picture.subject == "ours"
+    (panel,) = picture.panels
+    limits = [instance.shape.limit(1000) for instance in TOY.instances]
+    np.testing.assert_allclose(panel.rows["twice"].ratios, [4.0 / limits[0], 40.0 / limits[1]])
+    assert panel.oracle == pytest.approx(math.sqrt(1.0 / limits[0] * 5.0 / limits[1]))
+    assert "oracle" not in panel.rows
+    assert picture.title == (
+        "ours loses least in this suite: the best rival loses 2.00 times as much"
+    )
+
+
+def test_the_flagship_is_the_subject_even_where_it_loses() -> None:
+    names = ("priced-exploration", "uniform", "fair-phased-elimination", "oracle")
+    swapped = dict(zip(names, [REGRETS[n] for n in ("twice", "ours", *list(REGRETS)[2:])]))  # noqa: B905
+    picture = comparison_picture(toy(swapped))
+    assert picture.subject == "priced-exploration"
+    assert picture.policies[0] == "uniform"
+    assert picture.title.endswith("on pairs it loses 2.00 times as much as uniform")
+
+
+@pytest.mark.parametrize(
+    ("margins", "said"),
+    [
+        ({}, "p has no rivals"),
+        (
+            {"a": (1.3, 0.01)},
+            "p loses least in this suite: the best rival loses 1.30 times as much",
+        ),
+        (
+            {"a": (1.3, 0.01), "b": (40.0, 0.5)},
+            "p loses least in all 2 suites: the best rival loses 1.30 to 40 times as much",
+        ),
+        (
+            {"a": (1.3, 0.01), "b": (1.1, 0.2)},
+            "p loses least in 1 of 2 suites: the best rival loses 1.30 times as much; 1 is level",
+        ),
+        (
+            {"a": (1.3, 0.01), "b": (0.5, 0.1), "c": (0.8, 0.1)},
+            "p loses least in 1 of 3 suites: the best rival loses 1.30 times as much; on b it "
+            "loses 2.00 times as much as q",
+        ),
+        ({"a": (0.9, 0.2)}, "p loses least in 0 of 1 suites; 1 is level"),
+    ],
+)
+def test_the_title_says_what_was_found(margins: dict[str, tuple[float, float]], said: str) -> None:
+    assert finding("p", {name: Margin("q", *margin) for name, margin in margins.items()}) == said
+
+
+def test_nothing_is_written_over_anything_else() -> None:
+    """Seven suites with fourteen policies, long names and ratios over six decades."""
+    rng = np.random.default_rng(1)
+    names = [*(f"a-policy-with-long-name-{i}" for i in range(13)), "oracle"]
+    suites = tuple(
+        dataclasses.replace(PAIR, name=f"suite {i}", title=suite.title)
+        for i, suite in enumerate((*FULL.suites, FULL.suites[0]))
+    )
+    benchmark_ = Benchmark(suites, 3)
+    outcomes = tuple(
+        outcome(name, instance, np.tile(np.exp(rng.uniform(0, 14)), (2, 3)))
+        for instance in benchmark_.instances
+        for name in names
+    )
+    figure = draw_comparison_picture(comparison_picture(Comparison(benchmark_, 0, outcomes)))
+    figure.canvas.draw()
+    texts = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
+    boxes = [t.get_window_extent() for t in texts if t.axes is None or t.axes.get_visible()]
+    assert len(boxes) > 7 * 13
+    for i, box in enumerate(boxes):
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1 + 1
+        assert box.y1 <= figure.bbox.y1 + 1
+        for other in boxes[:i]:
+            assert not box.padded(-1).overlaps(other.padded(-1))
