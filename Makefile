@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 setup: $(READY)
 
 # Rebuilt when the compiled sources or the dependencies change.
-SOURCES := $(shell find src -name '*.pyx' -o -name '*.h')
+SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 $(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
@@ -38,10 +38,12 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/designs.py
+	$(BIN)/python benchmarks/sequential.py
 
 # An hour or more; what was run is kept in out/regret, so it may be stopped and started again.
 bench-regret: $(READY)
 	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/variants.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -9,6 +9,7 @@ from evenhand.designs import (
     c_optimal_design,
     g_optimal_design,
 )
+from evenhand.environments import SimulatedEvaluations
 from evenhand.errors import (
     AccuracyError,
     Confounding,
@@ -26,6 +27,7 @@ from evenhand.geometry import (
 )
 from evenhand.policies import (
     Allocation,
+    Certified,
     Decision,
     Estimate,
     FairPhasedElimination,
@@ -45,6 +47,7 @@ __all__ = [
     "BiasGeometry",
     "BiasedLinearBandit",
     "Certificate",
+    "Certified",
     "Confounding",
     "Decision",
     "Design",
@@ -57,6 +60,7 @@ __all__ = [
     "Policy",
     "PricedExploration",
     "Results",
+    "SimulatedEvaluations",
     "Verification",
     "bias_geometry",
     "bias_optimal_design",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from evenhand.cli import app
@@ -73,19 +74,31 @@ def test_the_story_agrees_with_the_data() -> None:
     )}  # fmt: skip
     assert by.items() <= found.items()
     assert by["best"] != by["best_by_evaluation"], "there is no story"
-    assert found["recommended"] == by["best"]
+    assert found["recommended"] == found["paper_recommended"] == by["best"]
     assert found["blind_recommended"] == by["best_by_evaluation"]
     assert found["bias"]["low"] <= 1.5854 <= found["bias"]["high"]
+    assert 0.0 <= found["loss"] <= 2 * skate_canada().value_bound
     # Believing the scores loses the gap between the two every time, but for its first phases.
     gap = values.max() - values[names.index(by["best_by_evaluation"])]
     assert found["blind_regret"] == pytest.approx(gap * found["horizon"], rel=0.02)
-    assert found["regret"] < found["blind_regret"] / 4
+    assert 10 * found["regret"] < found["paper_regret"] < found["blind_regret"] / 4
+
+
+def test_few_scores_make_sure() -> None:
+    """What it withstands is half of its lead over home at most, since home is one side of ±τ."""
+    few, values = answer()["few"], fitted_values()
+    sides = np.array([row["side"] for row in couples()])
+    assert few["recommended"] == couples()[int(values.argmax())]["couple"]
+    assert few["loss"] == 0.0
+    assert few["spent"] < 2000
+    assert 0.0 < few["withstands"] <= (values.max() - values[sides == "home"].max()) / 2
+    assert few["bias"]["low"] <= 1.5854 <= few["bias"]["high"]
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_the_fair_choice_does_not_hang_on_the_seed(seed: int) -> None:
     found = answer("--seed", str(seed))
-    assert found["recommended"] == found["best"]
+    assert found["recommended"] == found["few"]["recommended"] == found["best"]
     assert found["blind_recommended"] == found["best_by_evaluation"]
 
 
@@ -98,18 +111,25 @@ def test_in_words_and_pictures(tmp_path: Path) -> None:
         "The other judges put S255 first",
         "they pick S161 and lose 1.80 points every time: S255 is better",
         "Yes: the bias can be estimated",
-        "It chooses S255: the best indeed",
+        "S255 looks best and, with probability at least 95%, loses at most",
+        "The truth: S255 is the best",
+        "and it stops by itself: after",
+        "S255 is the best, with probability at least 95%. It would still be if",
         "BuzzFeed News (2016–17 season), CC BY 4.0",
     ):
         assert said in words
+    told, _, _ = result.stdout.partition("The pictures are in")
+    assert all(cell_len(line) <= 80 for line in told.splitlines())
     for name in ("bias.png", "regret.png"):
         assert (folder / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_short_run_does_not_claim_too_much() -> None:
-    words = " ".join(run("--horizon", "10").stdout.split())
-    assert "no estimate yet" in words
+    words = " ".join(run("--horizon", "3").stdout.split())
+    assert "nothing is certain yet. Bias: not known yet." in words
+    assert "it would ask for more than 3 scores" in words
     assert "nan" not in words
+    assert "inf" not in words
 
 
 def test_the_data_carries_its_attribution() -> None:

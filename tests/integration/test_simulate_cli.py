@@ -81,10 +81,19 @@ def test_gap_dependent_problems_are_counted_from_one() -> None:
 def test_a_row_for_every_policy_and_horizon() -> None:
     found = answer(*RANDOM, "--horizon", "1e3", "--horizon", "4000", "--replications", "3")
     rows = [(row["policy"], row["horizon"]) for row in found["results"]]
-    policies = ("fair-phased-elimination", "uniform")
+    policies = ("priced-exploration", "fair-phased-elimination", "phased-elimination")
     assert rows == [(policy, T) for policy in policies for T in (1000, 4000)]
+
+
+def test_policies_by_name() -> None:
+    found = answer(
+        *RANDOM, "--horizon", "1e3", "--horizon", "4000", "--replications", "3",
+        "--policy", "uniform", "--policy", "ids-log",
+    )  # fmt: skip
+    rows = [(row["policy"], row["horizon"]) for row in found["results"]]
+    assert rows == [(policy, T) for policy in ("uniform", "ids-log") for T in (1000, 4000)]
     problem = eh.families.random(8, 2, 0)
-    for row in found["results"][2:]:
+    for row in found["results"][:2]:
         regret, rounding = regret_of_uniform(problem, row["horizon"])
         assert row["mean_regret"] == pytest.approx(regret, abs=rounding)
 
@@ -106,6 +115,31 @@ def test_a_table_with_parameters_in_the_users_units(truth: Path) -> None:
     assert found["results"][0]["mean_regret"] == pytest.approx(
         1000 * gaps.mean(), abs=len(gaps) * gaps.max()
     )
+
+
+@pytest.mark.parametrize("bound", [[], ["--value-bound", "40"]])
+def test_the_oracle_is_told_the_bias(truth: Path, bound: list[str]) -> None:
+    found = answer(
+        *TABLE, "--parameters", truth, "--horizon", "300", "--replications", "2", *bound,
+        "--policy", "oracle",
+    )  # fmt: skip
+    assert found["value_bound"] > 1.0
+    assert found["results"][0]["bias_covered"] == found["results"][0]["bias_level"] == 1.0
+
+
+def test_values_that_policies_do_not_expect_are_named(truth: Path) -> None:
+    """Points count from 0 and lie far from it; ridge regression expects them within ±B."""
+    runs = ("--parameters", truth, "--horizon", "300", "--replications", "2")
+    words = " ".join(run(*TABLE, *runs).stdout.split())
+    assert "Values lie outside of ±" in words
+    wide = " ".join(run(*TABLE, *runs, "--value-bound", "200").stdout.split())
+    assert "Values lie outside of ±" not in wide
+
+
+def test_help_names_the_policies() -> None:
+    words = " ".join(run("--help").stdout.replace("│", " ").split())
+    for name in eh.registered_policies():
+        assert name in words
 
 
 def test_gamma_as_a_list_is_over_the_encoded_features(truth: Path, tmp_path: Path) -> None:
@@ -170,7 +204,7 @@ def test_in_words(tmp_path: Path) -> None:
     assert f"The best is {problem.actions.labels[problem.best]};" in words
     wrong = problem.actions.labels[int(problem.evaluations.argmax())]
     assert f"evaluations put {wrong} first, by 0.5" in words
-    for said in ("fair-phased-elimination", "uniform", "10,000", "4 runs", "seed 0"):
+    for said in ("priced-exploration", "fair-phased-elimination", "10,000", "4 runs", "seed 0"):
         assert said in words
     assert "…" not in result.stdout, "the table does not fit into 80 columns"
     assert picture.read_bytes().startswith(b"\x89PNG")

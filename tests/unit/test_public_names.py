@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 
 import pytest
 
 import evenhand as eh
+from evenhand import policies
+from evenhand.policies.registry import policy_class
 
 
 @pytest.mark.parametrize("name", eh.__all__)
@@ -21,6 +24,18 @@ def test_every_exported_name_has_an_example(name: str) -> None:
         assert ">>>" in (thing.__doc__ or "")
 
 
-def test_the_list_is_sorted_and_complete() -> None:
+def test_the_list_is_sorted() -> None:
     assert list(eh.__all__) == sorted(eh.__all__)
-    assert all(hasattr(eh, name) for name in eh.__all__)
+
+
+@pytest.mark.parametrize("module", [eh, policies])
+def test_the_list_is_complete(module: ModuleType) -> None:
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_every_registered_policy_can_be_imported() -> None:
+    for name in eh.registered_policies():
+        cls = policy_class(name)
+        assert getattr(policies, cls.__name__) is cls
+        assert cls.__name__ in policies.__all__
+        assert ">>>" in (cls.__doc__ or "")

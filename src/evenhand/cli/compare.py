@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from evenhand.cli.terminal import console, print_json, processors, whole_number, worker_pool
+from evenhand.cli.terminal import (
+    POLICIES,
+    console,
+    print_json,
+    processors,
+    progress,
+    whole_number,
+    worker_pool,
+)
 from evenhand.comparison import FULL, QUICK, Comparison, Suite, entrants, measure, steps
 from evenhand.comparison.instances import short_power
 from evenhand.comparison.measure import FLAGSHIP, ORACLE
@@ -34,7 +38,11 @@ def compare(
     ] = False,
     policies: Annotated[
         str | None,
-        typer.Option(metavar="A,B,…", help="Who takes part; all registered policies if not given."),
+        typer.Option(
+            metavar="A,B,…",
+            help=f"Who takes part; if not given, all policies there are: {POLICIES}; and ids with "
+            "other widths: ids-log, ids-directed-half, ids-directed-log-half.",
+        ),
     ] = None,
     suite: Annotated[
         str | None,
@@ -118,7 +126,10 @@ def compare(
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
     players = entrants(None if policies is None else _names(policies))
-    with worker_pool(workers or processors()) as pool, _progress(steps(benchmark)) as done:
+    with (
+        worker_pool(workers or processors()) as pool,
+        progress("comparing", steps(benchmark)) as done,
+    ):
         outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
     comparison = Comparison(benchmark, seed, outcomes)
     if figure is not None:
@@ -283,22 +294,3 @@ def _share(value: float) -> str:
     if math.isnan(value):
         return _NOTHING
     return f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Give what is called when a step is done; show a bar where somebody looks."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with Progress(
-        TextColumn("comparing"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f}%"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        auto_refresh=False,  # a thread of its own would be copied into forked workers
-    ) as bar:
-        task = bar.add_task("", total=total)
-        bar.refresh()
-        yield lambda: bar.update(task, advance=1, refresh=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,14 +16,24 @@ from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent, skate_canada
 from evenhand.errors import InputError
-from evenhand.policies import FairPhasedElimination
-from evenhand.policies.base import Policy
-from evenhand.policies.phased_elimination import PhasedElimination
+from evenhand.policies import FairPhasedElimination, PhasedElimination, Policy, PricedExploration
 from evenhand.report.inspection import inspect_options
-from evenhand.report.story import story_table
+from evenhand.report.story import certainty, standings_table
 from evenhand.simulation import simulate
 
 _DRAWN_RUNS = 10  # per line of the picture of regret
+_FORTUNE = 1e15  # scores that one would pay for not losing a value bound: be sure, then stop
+
+
+@dataclass(frozen=True, eq=False)
+class _Played:
+    """The policies after the judge answered them, and the points that the choices of each lost."""
+
+    priced: PricedExploration
+    paper: FairPhasedElimination
+    blind: PhasedElimination
+    few: PricedExploration
+    lost: dict[str, float]
 
 
 def demo(
@@ -52,28 +63,43 @@ def demo(
     """
     event = skate_canada()
     T = whole_number(horizon, "--horizon")
-    told = _told(event) | {"seed": seed}
-    fair = FairPhasedElimination(event.problem.actions, T, **told)
-    blind = PhasedElimination(event.problem.actions, T, with_attributes=True, **told)
-    lost = {policy.name: _play(policy, event, seed) for policy in (fair, blind)}
+    played = _play_all(event, T, seed)
     if figure is not None:
         _draw(event, figure, T, seed)
     if as_json:
-        print_json(_to_dict(event, fair, blind, lost))
+        print_json(_to_dict(event, played))
         return
     terminal = console()
     _tell_scores(terminal, event)
     _tell_truth(terminal, event)
     _tell_geometry(terminal, event)
-    _heading(terminal, "4. Who is really the best? Fair Phased Elimination asks, and tells")
-    terminal.print(story_table(fair))
-    _tell_outcome(terminal, event, fair, blind, lost)
+    _tell_choice(terminal, event, played)
+    _tell_few(terminal, event, played.few)
+    _tell_source(terminal)
     if figure is not None:
         typer.echo(f"\nThe pictures are in {figure / 'bias.png'} and {figure / 'regret.png'}.")
 
 
-def _told(event: SkatingEvent) -> dict[str, Any]:
-    return {"noise_scale": event.problem.noise_scale, "value_bound": event.value_bound}
+def _makers(event: SkatingEvent) -> dict[str, Any]:
+    """Return what makes the policies, by their names; they know noise and range, not the truth."""
+    told: dict[str, Any] = {
+        "noise_scale": event.problem.noise_scale,
+        "value_bound": event.value_bound,
+    }
+    return {
+        PricedExploration.name: partial(PricedExploration, **told),
+        FairPhasedElimination.name: partial(FairPhasedElimination, **told),
+        PhasedElimination.name: partial(PhasedElimination, with_attributes=True, **told),
+    }
+
+
+def _play_all(event: SkatingEvent, horizon: int, seed: int) -> _Played:
+    makers, actions = _makers(event), event.problem.actions
+    priced, paper, blind = (make(actions, horizon, seed=seed) for make in makers.values())
+    few = makers[PricedExploration.name](actions, horizon, cost="evaluation", worth=_FORTUNE)
+    lost = {policy.name: _play(policy, event, seed) for policy in (priced, paper, blind)}
+    _play(few, event, seed)
+    return _Played(priced, paper, blind, few, lost)
 
 
 def _play(policy: Policy, event: SkatingEvent, seed: int) -> float:
@@ -147,25 +173,60 @@ def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
     )
 
 
-def _tell_outcome(
-    terminal: Console,
-    event: SkatingEvent,
-    fair: FairPhasedElimination,
-    blind: PhasedElimination,
-    lost: dict[str, float],
-) -> None:
-    problem, bias = event.problem, fair.bias()
-    right = "the best indeed" if fair.recommend().option == problem.best else "not the best"
-    estimate = "no estimate yet"
-    if not np.isnan(bias.value):
-        estimate = f"{bias.value:+.2f} ({bias.low:+.2f} to {bias.high:+.2f})"
+def _tell_choice(terminal: Console, event: SkatingEvent, played: _Played) -> None:
+    priced, labels = played.priced, event.problem.actions.labels
+    _heading(terminal, "4. Who is really the best? Priced exploration asks, and tells")
     terminal.print(
-        f"\nIt chooses {fair.recommend().label}: {right}. It finds a bias for home of {estimate} "
-        f"points; the truth is {problem.omega:+.4g}. Over {fair.horizon:,} scores its choices lost "
-        f"{lost[fair.name]:,.0f} points. A policy that believes the scores ends with "
-        f"{blind.recommend().label} and lost {lost[blind.name]:,.0f}.",
-        style="bold",
+        f"Every one of {priced.horizon:,} scores is a choice, and loses what the couple is behind "
+        "the best. PricedExploration has others scored only while what that may tell is worth the "
+        "points it costs:\n"
     )
+    terminal.print(standings_table(priced))
+    terminal.print(f"\n{certainty(priced, 'points')}\n", style="bold")
+    terminal.print(
+        f"The truth: {labels[event.problem.best]} is the best, the bias is "
+        f"{event.problem.omega:+.4g}. What the choices lost, and those of others:\n"
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("policy", no_wrap=True)
+    table.add_column("chooses")
+    table.add_column("points lost", justify="right")
+    table.add_column("")
+    for policy, remark in (
+        (priced, ""),
+        (played.paper, "the paper's, fair as well"),
+        (played.blind, "believes the scores"),
+    ):
+        choice = policy.recommend()
+        table.add_row(
+            policy.name,
+            choice.label,
+            f"{played.lost[policy.name]:,.0f}",
+            remark,
+            style="bold" if policy is priced else "",
+        )
+    terminal.print(table)
+
+
+def _tell_few(terminal: Console, event: SkatingEvent, few: PricedExploration) -> None:
+    actions, asked = event.problem.actions, few.ledger.counts
+    _heading(terminal, "5. And if scores are only for finding out?")
+    most = np.argsort(-asked, kind="stable")[:3].tolist()
+    to = ", ".join(f"{asked[x]:,} of {actions.labels[x]}" for x in most)
+    end = "it stops by itself: after" if few.spent < few.horizon else "it would ask for more than"
+    said = f'With cost="evaluation" every score costs the same, and {end} {few.spent:,} scores '
+    said += f"({to}, …)."
+    at_home = int(asked[actions.groups > 0].sum())
+    if 20 * at_home < few.spent:
+        said += (
+            f" Only {at_home} of them are of couples from home: what features are worth is learnt "
+            "among the others, and then the bias need not be known."
+        )
+    terminal.print(f"{said}\n")
+    terminal.print(certainty(few, "points"), style="bold")
+
+
+def _tell_source(terminal: Console) -> None:
     terminal.print(
         "\nSkating data: BuzzFeed News (2016–17 season), CC BY 4.0, changed: aggregated, names "
         "replaced by ids, feature columns derived.",
@@ -197,31 +258,35 @@ def _draw(event: SkatingEvent, folder: Path, horizon: int, seed: int) -> None:
         ) from None
     picture = bias_figure.bias_picture(bias_geometry(event.problem.actions))
     bias_figure.save_figure(bias_figure.draw_bias_picture(picture), folder / "bias.png")
-    policies = {
-        FairPhasedElimination.name: partial(FairPhasedElimination, **_told(event)),
-        PhasedElimination.name: partial(PhasedElimination, with_attributes=True, **_told(event)),
-    }
-    results = simulate(event.problem, policies, horizon, _DRAWN_RUNS, seed, progress=False)
+    results = simulate(event.problem, _makers(event), horizon, _DRAWN_RUNS, seed, progress=False)
     results.plot(folder / "regret.png", limits=False)
 
 
-def _to_dict(
-    event: SkatingEvent,
-    fair: FairPhasedElimination,
-    blind: PhasedElimination,
-    lost: dict[str, float],
-) -> dict[str, Any]:
-    problem, labels, bias = event.problem, event.problem.actions.labels, fair.bias()
+def _to_dict(event: SkatingEvent, played: _Played) -> dict[str, Any]:
+    problem, labels = event.problem, event.problem.actions.labels
     return {
         "judge_picked": labels[int(event.scores.argmax())],
         "other_judges_picked": labels[int(event.references.argmax())],
         "best": labels[problem.best],
         "best_by_evaluation": labels[int(problem.evaluations.argmax())],
         "kappa_star": problem.kappa_star,
-        "horizon": fair.horizon,
-        "recommended": fair.recommend().label,
-        "regret": lost[fair.name],
-        "bias": {"truth": problem.omega, "value": bias.value, "low": bias.low, "high": bias.high},
-        "blind_recommended": blind.recommend().label,
-        "blind_regret": lost[blind.name],
+        "horizon": played.priced.horizon,
+        **_answer(event, played.priced),
+        "regret": played.lost[played.priced.name],
+        "few": {"spent": played.few.spent, **_answer(event, played.few)},
+        "paper_recommended": played.paper.recommend().label,
+        "paper_regret": played.lost[played.paper.name],
+        "blind_recommended": played.blind.recommend().label,
+        "blind_regret": played.lost[played.blind.name],
+    }
+
+
+def _answer(event: SkatingEvent, policy: PricedExploration) -> dict[str, Any]:
+    decision, bias, truth = policy.recommend(), policy.bias(), event.problem.omega
+    return {
+        "recommended": decision.label,
+        "level": decision.level,
+        "loss": decision.loss,
+        "withstands": decision.withstands,
+        "bias": {"truth": truth, "value": bias.value, "low": bias.low, "high": bias.high},
     }

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from evenhand.cli.terminal import console, print_json, processors, worker_pool
+from evenhand.cli.terminal import console, print_json, processors, progress, worker_pool
 from evenhand.reproduction import FULL, QUICK, Statement, measure, statements, steps
 
 _DIFFERS = 1
@@ -59,7 +54,10 @@ def reproduce(
 
     make_folder(out)
     programme = QUICK if quick else FULL
-    with worker_pool(workers or processors()) as executor, _progress(steps(programme)) as done:
+    with (
+        worker_pool(workers or processors()) as executor,
+        progress("reproducing", steps(programme)) as done,
+    ):
         found = measure(programme, seed, executor, done)
     rows = statements(found)
     command = f"evenhand reproduce{' --quick' if quick else ''} --seed {seed}"
@@ -87,22 +85,3 @@ def _print_statements(rows: tuple[Statement, ...]) -> None:
         verdict = Text(row.verdict, style="green" if row.holds else "bold red")
         table.add_row(row.source, row.claim, row.measured, verdict)
     console().print(table)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Give what is called when a step is done; show a bar where somebody looks."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    with Progress(
-        TextColumn("reproducing"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f}%"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        auto_refresh=False,  # a thread of its own would be copied into forked workers
-    ) as bar:
-        task = bar.add_task("", total=total)
-        bar.refresh()
-        yield lambda: bar.update(task, advance=1, refresh=True)

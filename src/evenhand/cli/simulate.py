@@ -15,7 +15,8 @@ from rich.table import Table
 
 from evenhand import families
 from evenhand.actions import ActionSet
-from evenhand.cli.terminal import console, print_json, whole_number, worker_pool
+from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
+from evenhand.comparison import entrants
 from evenhand.environments.files import (
     load_parameters,
     load_problem,
@@ -23,12 +24,11 @@ from evenhand.environments.files import (
     save_problem,
 )
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.policies.registry import policy_class
 from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation import Results
 from evenhand.simulation import simulate as run_simulation
 
-_DEFAULT_POLICIES = ("fair-phased-elimination", "uniform")
+_DEFAULT_POLICIES = ("priced-exploration", "fair-phased-elimination", "phased-elimination")
 
 
 def simulate(
@@ -152,8 +152,9 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A policy to run; may be repeated. If not given: fair-phased-elimination and "
-            "uniform.",
+            help=f"A policy to run; may be repeated. There are {POLICIES}. If not given: "
+            "priced-exploration, the paper's fair-phased-elimination, and phased-elimination, "
+            "which knows of no bias.",
         ),
     ] = None,
     horizon: Annotated[
@@ -238,11 +239,11 @@ def simulate(
         assert problem is not None
         truth = load_problem(problem)
     bound = _bound(truth, value_bound)
-    names = policy or list(_DEFAULT_POLICIES)
+    players = entrants(policy or list(_DEFAULT_POLICIES))
     with worker_pool(workers) as executor:
         results = run_simulation(
             truth,
-            {name: _told(name, truth, bound) for name in names},
+            {player.name: player.source(truth, bound) for player in players},
             horizons,
             replications,
             seed,
@@ -328,13 +329,6 @@ def _bound(problem: BiasedLinearBandit, said: float | None) -> float:
     return max(1.0, float(problem.gaps.max()) / 2) if said is None else said
 
 
-def _told(name: str, problem: BiasedLinearBandit, bound: float) -> Any:
-    """Return a registered policy that knows the noise scale and the bound of the values."""
-    if bound == 1.0:
-        return name
-    return partial(policy_class(name), noise_scale=problem.noise_scale, value_bound=bound)
-
-
 def _refuse_other_formats(figure: Path) -> None:
     # Drawing takes longer to import than a small simulation to run.
     from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
@@ -385,6 +379,13 @@ def _print_results(results: Results, bound: float) -> None:
         f"{2 * bound:.4g}.\n"
     )
     _print_table(terminal, results)
+    if float(np.abs(results.problem.values).max()) > bound * (1.0 + 1e-9):
+        terminal.print(
+            f"\nValues lie outside of ±{bound:.4g}. Policies that shrink their estimates towards 0 "
+            "(oful, ids, thompson-sampling and their kin) expect them inside: count values from "
+            "their middle, or give a larger --value-bound.",
+            style="dim",
+        )
 
 
 def _price(problem: BiasedLinearBandit) -> float:

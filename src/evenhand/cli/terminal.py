@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.errors import InputError
 from evenhand.simulation.executors import end_with_parent
+
+POLICIES = (
+    "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
+    "thompson-sampling, oful-debiased, oful-evaluation, oful, phased-elimination, uniform, oracle"
+)
+"""The policies that come with the package, for help texts: the ones to use first."""
 
 
 def console() -> Console:
@@ -61,6 +69,25 @@ def worker_pool(workers: int | None) -> Iterator[Executor | None]:
     else:
         with ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
             yield pool
+
+
+@contextmanager
+def progress(doing: str, total: int) -> Iterator[Callable[[], None]]:
+    """Give what is called when a step is done; show a bar where somebody looks."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with Progress(
+        TextColumn(doing),
+        BarColumn(),
+        TextColumn("{task.percentage:.0f}%"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,  # a thread of its own would be copied into forked workers
+    ) as bar:
+        task = bar.add_task("", total=total)
+        bar.refresh()
+        yield lambda: bar.update(task, advance=1, refresh=True)
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,12 @@ from evenhand.policies._sequential import Regression, Stepper
 
 Floats = NDArray[np.float64]
 
+class Boundary:
+    values: Floats
+    first_log: float
+    log_step: float
+    def __init__(self, values: Floats, first_log: float, log_step: float) -> None: ...
+
 class PricedSteps(Stepper):
     regression: Regression
     counts: NDArray[np.int64]
@@ -20,9 +26,7 @@ class PricedSteps(Stepper):
         points: Floats,
         values: Floats,
         start: NDArray[np.intp],
-        boundary: Floats,
-        first_log: float,
-        log_step: float,
+        boundary: Boundary,
         *,
         noise_scale: float,
         worst_gap: float,
@@ -32,4 +36,4 @@ class PricedSteps(Stepper):
         repeat: float,
         rest: float,
     ) -> None: ...
-    def toward(self, rival: int, price: Floats, most: int) -> tuple[int, int]: ...
+    def toward(self, option: int, rival: int, price: Floats, most: int) -> tuple[int, int]: ...

@@ -15,28 +15,52 @@ R               rounds that a wrong choice will cost
 A rival is open while d_x < s_x Z(s_x / (κ_x/R)^{1/3}): looking is worth its price (`boundary`).
 Among the open ones the steepest fall of the loss per price, φ(d/s)/s · ρ, decides what to evaluate.
 With Λ = max_a P_aᵀV⁻¹P_a/c_a, Cauchy and Schwarz give ρ_x ≤ ‖v_x‖² Λ. So most rivals are seen to be
-closed, or less steep than the best so far, without the pass over all options that ρ_x takes.
+closed, or less steep than the best so far, without the pass over all options that ρ_x takes: a
+rival can be open only if s_x ΛR > Z⁻¹(d_x/s_x)³, and its steepness is at most φ(d/s) s Λ/σ².
 """
 
 import numpy as np
 
-from libc.math cimport INFINITY, cbrt, erfc, exp, floor, fmax, fmin, log, sqrt
-from libc.string cimport memcpy
+from libc.math cimport INFINITY, cbrt, erfc, exp, fabs, fmax, fmin, log, sqrt
+from libc.string cimport memcpy, memset
 
 from evenhand.policies._sequential cimport Regression, Stepper
 
-cdef extern from "_passes.h" nogil:
-    void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
+cdef extern from "policies/_rivals.h" nogil:
+    enum: LANES
+    enum: CELLS
+    enum: FARTHEST
+    void tiles_of(const double *rows, Py_ssize_t k, Py_ssize_t m, double *tiles)
+    void tile_products(const double *tiles, Py_ssize_t k, Py_ssize_t m, const double *u,
+                       double *out)
+    void tile_distances(const double *tiles, Py_ssize_t k, Py_ssize_t m, const double *origin,
+                        const double *S, double *apart, double *out)
+    Py_ssize_t place_of_largest(const double *entries, Py_ssize_t k)
+    void shift(Py_ssize_t k, const double *along, double move, double *value)
+    void lower(Py_ssize_t k, const double *along, double origin, double fall, double *variance)
+    void size_up(Py_ssize_t k, double best, double sigma, const double *value,
+                 const double *variance, const double *table, double *deviation, double *loss,
+                 double *steep, double *needed)
+    double price_all(Py_ssize_t k, double best, double worst, double extra, const double *value,
+                     const double *leverage, double *per_price)
+    void keep_open(Py_ssize_t k, double stake, double least, const double *deviation,
+                   const double *needed, const double *loss, double *steep)
+    Py_ssize_t sharpest(const double *tiles, Py_ssize_t k, Py_ssize_t m, const double *g,
+                        const double *per_price, double *sharp)
 
 cdef enum:
     REFRESH = 64  # steps after which sums of updates are worked out anew
     LOOK_AT = 12  # rivals whose ρ is worked out, as soon as one of them is open
+    UNDECIDED = 0  # of a rival, at the start of a batch
+    OPEN = 1
+    CLOSED = 2
 
 cdef double DENSITY_0 = 0.3989422804014327
 cdef double ROOT_HALF = 0.7071067811865476
 cdef double FLAT = 1e5  # the square root of V_0⁻¹, in rows of length about one: no knowledge
 cdef double TIME_PRICE = 0.5  # share of the largest L that a round costs beside the gap
 cdef double NEGLIGIBLE = 1e-3  # a loss until the end, in prices of a bad evaluation, to ignore
+cdef double CANCELLED = 1e-4  # share of a number that is left when it must be worked out anew
 
 
 cdef inline double density(double u) noexcept nogil:
@@ -48,6 +72,62 @@ cdef inline double mean_loss(double u) noexcept nogil:
     return fmax(0.0, density(u) - 0.5 * u * erfc(u * ROOT_HALF))
 
 
+cdef inline long long at_most(double n, long long most) noexcept nogil:
+    """⌊n⌋, but at least 1 and at most ``most``, which a double may not hold exactly."""
+    return most if n >= <double>most else max(1, <long long>n)
+
+
+cdef class Boundary:
+    """Z on a grid, and for the cells of d/s what can be said of all rivals at once.
+
+    Parameters
+    ----------
+    values
+        Z at equidistant values of 2 log u, increasing.
+    first_log, log_step
+        The first of them, and how far they are apart.
+    """
+
+    cdef readonly object values
+    cdef readonly double first_log, log_step
+    cdef const double[::1] Z
+    cdef double[:, ::1] table  # ψ, φ and Z⁻¹(·)³ at the left ends of the cells
+
+    def __init__(self, values, double first_log, double log_step):
+        cdef Py_ssize_t i, n = CELLS * FARTHEST
+        self.values = self.Z = values
+        self.first_log, self.log_step = first_log, log_step
+        u = np.arange(n + 1) / <double>CELLS
+        last = np.searchsorted(values, u, side="right") - 1  # where Z is not yet larger
+        table = np.zeros((3, n + 1))
+        for i in range(n):
+            table[0, i], table[1, i] = mean_loss(u[i]), density(u[i])
+        table[2] = np.exp(1.5 * (first_log + log_step * last))
+        table[2, last == len(values) - 1] = np.inf
+        table[2, n] = np.inf  # beyond the last cell a rival is closed
+        self.table = table
+
+    cdef double at(self, double u) noexcept nogil:
+        cdef double place = (2.0 * log(u) - self.first_log) / self.log_step
+        cdef Py_ssize_t last = self.Z.shape[0] - 1, i
+        if not place > 0.0:
+            return 0.0
+        if place >= last:
+            return self.Z[last]
+        i = <Py_ssize_t>place
+        return self.Z[i] + (place - i) * (self.Z[i + 1] - self.Z[i])
+
+
+cdef tiled(rows):
+    """Return rows in tiles, as the passes want them."""
+    cdef const double[:, ::1] given = rows
+    cdef Py_ssize_t k = given.shape[0], m = given.shape[1]
+    result = np.zeros((k + LANES - 1) // LANES * LANES * m)
+    cdef double[::1] tiles = result
+    tiles_of(&given[0, 0], k, m, &tiles[0])
+    return result
+
+
 cdef class PricedSteps(Stepper):
     """Decides what to evaluate next, as the notes above say.
 
@@ -57,8 +137,8 @@ cdef class PricedSteps(Stepper):
         (k, r) rows P and H.
     start
         Options to evaluate once each, in this order, before anything is decided.
-    boundary, first_log, log_step
-        Z at equidistant values of 2 log u.
+    boundary
+        Z.
     noise_scale
         σ; NaN to estimate it.
     worst_gap
@@ -76,23 +156,23 @@ cdef class PricedSteps(Stepper):
 
     cdef readonly Regression regression
     cdef const double[:, ::1] P, H
-    cdef const double[::1] boundary
-    cdef double first_log, log_step, noise_scale, worst_gap, worth, repeat, rest
+    cdef Boundary boundary
+    cdef double noise_scale, worst_gap, worth, repeat, rest
     cdef bint estimate_noise, unit_price, anytime
     cdef long long batch
     cdef const Py_ssize_t[::1] start
     cdef readonly object counts, sums
     cdef long long[::1] _counts
     cdef double[::1] _sums
-    cdef Py_ssize_t m, started, leader, since
-    cdef bint stale
-    cdef double[::1] value, variance, leverage, price, along, bait, kept_variance, kept_leverage
-    cdef double[::1] v
-    cdef double[:, ::1] kept_root
-    cdef unsigned char[::1] is_open
+    cdef Py_ssize_t m, size, started, leader, since
+    cdef bint stale, resting
+    cdef double[::1] P_tiles, H_tiles, value, variance, leverage, per_price, along
+    cdef double[::1] deviation, loss, steep, needed, v, apart, kept_theta
+    cdef double[:, ::1] kept, kept_root
+    cdef unsigned char[::1] status
     cdef double residual, spent
 
-    def __init__(self, points, values, start, boundary, double first_log, double log_step, *,
+    def __init__(self, points, values, start, Boundary boundary, *,
                  double noise_scale, double worst_gap, double worth, bint anytime,
                  long long batch, double repeat, double rest):
         k, m = points.shape
@@ -103,7 +183,6 @@ cdef class PricedSteps(Stepper):
         self.regression = Regression(points, FLAT * np.eye(m))
         self.start = np.ascontiguousarray(start, dtype=np.intp)
         self.boundary = boundary
-        self.first_log, self.log_step = first_log, log_step
         self.estimate_noise = noise_scale != noise_scale
         self.noise_scale = noise_scale
         self.worst_gap = worst_gap
@@ -114,14 +193,16 @@ cdef class PricedSteps(Stepper):
         self.repeat, self.rest = repeat, rest
         self.counts, self.sums = np.zeros(k, dtype=np.int64), np.zeros(k)
         self._counts, self._sums = self.counts, self.sums
-        self.value, self.variance, self.leverage = np.zeros(k), np.zeros(k), np.zeros(k)
-        self.price, self.along, self.bait = np.ones(k), np.zeros(k), np.zeros(k)
-        self.kept_variance, self.kept_leverage = np.zeros(k), np.zeros(k)
-        self.kept_root = np.zeros((m, m))
-        self.is_open = np.zeros(k, dtype=np.uint8)
-        self.v = np.zeros(m)
+        self.P_tiles, self.H_tiles = tiled(self.P), tiled(self.H)
+        self.size = (k + LANES - 1) // LANES * LANES  # the last tile repeats an option
+        self.value, self.variance, self.leverage, self.along = np.zeros((4, self.size))
+        self.deviation, self.loss, self.steep, self.needed = np.zeros((4, self.size))
+        self.per_price, self.kept = np.zeros(self.size), np.zeros((4, self.size))
+        self.status = np.zeros(k, dtype=np.uint8)
+        self.kept_root, self.kept_theta = np.zeros((m, m)), np.zeros(m)
+        self.v, self.apart = np.zeros(m), np.zeros(m * LANES)
         self.started = self.leader = self.since = 0
-        self.stale = True
+        self.stale, self.resting = True, False
         self.residual = self.spent = 0.0
 
     @property
@@ -142,44 +223,42 @@ cdef class PricedSteps(Stepper):
             return INFINITY
         return sqrt(self.residual / degrees) * (1.0 + 1.0 / sqrt(degrees))
 
-    cdef double Z(self, double u) noexcept nogil:
-        cdef double at = (2.0 * log(u) - self.first_log) / self.log_step
-        cdef Py_ssize_t last = self.boundary.shape[0] - 1, i
-        if not at > 0.0:
-            return 0.0
-        if at >= last:
-            return self.boundary[last]
-        i = <Py_ssize_t>at
-        return self.boundary[i] + (at - i) * (self.boundary[i + 1] - self.boundary[i])
+    cdef void lead(self) noexcept nogil:
+        """Find the leader; if it is another one, what is known of its leads follows."""
+        cdef Py_ssize_t x, best = place_of_largest(&self.value[0], self.size)
+        cdef double between, variance
+        if best == self.leader:
+            return
+        # w = H_best − H_leader adds to every v:  ‖v + w‖² = ‖v‖² + 2 v·w + ‖w‖², in V⁻¹
+        self.aim(best, self.leader)
+        between = self.regression.leverage(&self.v[0])
+        tile_products(&self.H_tiles[0], self.size, self.m, &self.regression.g[0], &self.along[0])
+        for x in range(self.k):
+            variance = self.variance[x] + between
+            self.variance[x] = variance + 2.0 * (self.along[self.leader] - self.along[x])
+            if self.variance[x] < CANCELLED * variance:
+                self.aim(best, x)
+                self.variance[x] = self.regression.leverage(&self.v[0])
+        self.leader = best
 
-    cdef void look_at(self, Py_ssize_t x) noexcept nogil:
-        """Leave v_x, V⁻¹v_x in the regression's g, and its products with all points in along."""
+    cdef void aim(self, Py_ssize_t one, Py_ssize_t other) noexcept nogil:
+        """Leave H_one − H_other in v, and V⁻¹ times that in the regression's g."""
         cdef Py_ssize_t j
         for j in range(self.m):
-            self.v[j] = self.H[self.leader, j] - self.H[x, j]
+            self.v[j] = self.H[one, j] - self.H[other, j]
         self.regression.multiply(&self.v[0])
-        products(&self.P[0, 0], self.k, self.m, &self.regression.g[0], &self.along[0])
-
-    cdef void lead(self) noexcept nogil:
-        """Find the leader; what depends on it must be worked out anew if it is another."""
-        cdef Py_ssize_t x, best = 0
-        for x in range(1, self.k):
-            if self.value[x] > self.value[best]:
-                best = x
-        if best != self.leader:
-            self.leader = best
-            self.stale = True
 
     cdef void refresh(self) noexcept nogil:
         """Work out values, variances and leverages from θ̂ and the root of V⁻¹."""
-        cdef Py_ssize_t x, j
-        products(&self.H[0, 0], self.k, self.m, &self.regression.theta[0], &self.value[0])
-        self.lead()
-        for x in range(self.k):
-            for j in range(self.m):
-                self.v[j] = self.H[self.leader, j] - self.H[x, j]
-            self.variance[x] = self.regression.leverage(&self.v[0])
-            self.leverage[x] = self.regression.leverage(&self.P[x, 0])
+        cdef const double *S = &self.regression.root[0, 0]
+        tile_products(&self.H_tiles[0], self.size, self.m, &self.regression.theta[0],
+                      &self.value[0])
+        self.leader = place_of_largest(&self.value[0], self.size)
+        tile_distances(&self.H_tiles[0], self.size, self.m, &self.H[self.leader, 0], S,
+                       &self.apart[0], &self.variance[0])
+        self.v[:] = 0.0
+        tile_distances(&self.P_tiles[0], self.size, self.m, &self.v[0], S, &self.apart[0],
+                       &self.leverage[0])
         self.stale = False
         self.since = 0
 
@@ -187,17 +266,16 @@ cdef class PricedSteps(Stepper):
         """Update the regression and all that follows from it; returns how far θ̂ moved along g."""
         cdef double lev = self.regression.leverage(&self.P[x, 0])
         cdef double move = self.regression.add(x, n, total)
-        cdef double fall = n / (1.0 + n * lev), mine, apart
-        cdef Py_ssize_t y
-        products(&self.H[0, 0], self.k, self.m, &self.regression.g[0], &self.along[0])
-        mine = self.along[self.leader]
-        for y in range(self.k):
-            apart = mine - self.along[y]
-            self.value[y] += self.along[y] * move
-            self.variance[y] = fmax(0.0, self.variance[y] - fall * apart * apart)
-        products(&self.P[0, 0], self.k, self.m, &self.regression.g[0], &self.along[0])
-        for y in range(self.k):
-            self.leverage[y] = fmax(0.0, self.leverage[y] - fall * self.along[y] * self.along[y])
+        cdef double fall = n / (1.0 + n * lev)
+        cdef const double *g = &self.regression.g[0]
+        cdef double *along = &self.along[0]
+        tile_products(&self.H_tiles[0], self.size, self.m, g, along)
+        shift(self.size, along, move, &self.value[0])
+        lower(self.size, along, along[self.leader], fall, &self.variance[0])
+        tile_products(&self.P_tiles[0], self.size, self.m, g, along)
+        lower(self.size, along, 0.0, fall, &self.leverage[0])
+        if n * lev > 1.0 / CANCELLED:
+            self.stale = True
         return move * move * (1.0 + n * lev) / n
 
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
@@ -207,16 +285,14 @@ cdef class PricedSteps(Stepper):
         # the mean of the batch against what was expected of it, and the scatter within
         self.residual += self.add(x, n, total) + fmax(0.0, squares - total * total / n)
         self.since += 1
-        if self.started < self.start.shape[0] or self.since >= REFRESH:
+        if self.since >= REFRESH:
             self.stale = True
         self.started = min(self.started + n, self.start.shape[0])
         return 0
 
     cdef int choose(self, long long remaining) except -1:
-        cdef long long left = min(remaining, max(1, self.batch)), n
-        cdef Py_ssize_t x, j
-        cdef bint first = True
-        cdef double fitted
+        cdef long long left = min(remaining, max(1, self.batch))
+        cdef Py_ssize_t x
         self.n_items = 0
         if self.started < self.start.shape[0]:
             while left > 0 and self.started + self.n_items < self.start.shape[0]:
@@ -227,34 +303,42 @@ cdef class PricedSteps(Stepper):
             self.refresh()
         else:
             self.lead()
-            if self.stale:
-                self.refresh()
-        if self.batch <= 1:
-            x = self.next_option(<double>remaining, True)
-            if x >= 0:
-                self.propose_item(x, self.evaluations(x, remaining))
+        if self.batch > 1:
+            self.choose_batch(remaining, left)
             return 0
-        # for a batch θ̂ and the open rivals stay as they are, and V grows as if it were evaluated
-        memcpy(&self.kept_root[0, 0], &self.regression.root[0, 0], self.m * self.m * sizeof(double))
-        self.kept_variance[:] = self.variance
-        self.kept_leverage[:] = self.leverage
+        x = self.next_option(<double>remaining, False)
+        if x >= 0:
+            self.propose_item(x, self.evaluations(x, remaining))
+        return 0
+
+    cdef void choose_batch(self, long long remaining, long long left) noexcept nogil:
+        """Choose one after the other: θ̂ and the open rivals stay as they are, V grows."""
+        cdef size_t row = self.m * sizeof(double), column = self.size * sizeof(double)
+        cdef Py_ssize_t x, j
+        cdef long long n
+        cdef double expected
+        memcpy(&self.kept_root[0, 0], &self.regression.root[0, 0], self.m * row)
+        memcpy(&self.kept_theta[0], &self.regression.theta[0], row)
+        memcpy(&self.kept[0, 0], &self.value[0], column)
+        memcpy(&self.kept[1, 0], &self.variance[0], column)
+        memcpy(&self.kept[2, 0], &self.leverage[0], column)
         while left > 0:
-            x = self.next_option(<double>remaining, first)
+            x = self.next_option(<double>remaining, self.n_items > 0)
             if x < 0:
                 break
-            n = self.evaluations(x, remaining if first else left)
+            n = self.evaluations(x, remaining if self.n_items == 0 else left)
             self.propose_item(x, n)
             left -= n
-            first = False
             if left > 0:
-                fitted = 0.0
+                expected = 0.0
                 for j in range(self.m):
-                    fitted += self.P[x, j] * self.regression.theta[j]
-                self.add(x, n, n * fitted)
-        memcpy(&self.regression.root[0, 0], &self.kept_root[0, 0], self.m * self.m * sizeof(double))
-        self.variance[:] = self.kept_variance
-        self.leverage[:] = self.kept_leverage
-        return 0
+                    expected += self.P[x, j] * self.regression.theta[j]
+                self.add(x, n, n * expected)
+        memcpy(&self.regression.root[0, 0], &self.kept_root[0, 0], self.m * row)
+        memcpy(&self.regression.theta[0], &self.kept_theta[0], row)
+        memcpy(&self.value[0], &self.kept[0, 0], column)
+        memcpy(&self.variance[0], &self.kept[1, 0], column)
+        memcpy(&self.leverage[0], &self.kept[2, 0], column)
 
     cdef void propose_item(self, Py_ssize_t x, long long n) noexcept nogil:
         self.items[self.n_items] = x
@@ -263,106 +347,151 @@ cdef class PricedSteps(Stepper):
 
     cdef long long evaluations(self, Py_ssize_t x, long long most) noexcept nogil:
         """Return for how many evaluations a decision stands."""
-        cdef double share = self.repeat
-        cdef double n
-        if x == self.leader and not self.any_open():
-            share = self.rest
-        n = floor(share / fmax(self.leverage[x], 1e-300))
-        return <long long>fmax(1.0, fmin(n, <double>most))
+        cdef double share = self.rest if self.resting else self.repeat
+        return at_most(share / fmax(self.leverage[x], 1e-300), most)
 
-    cdef bint any_open(self) noexcept nogil:
-        cdef Py_ssize_t x
-        for x in range(self.k):
-            if self.is_open[x]:
-                return True
-        return False
+    cdef Py_ssize_t next_option(self, double remaining, bint within_batch) noexcept nogil:
+        """Return what to evaluate; −1 if nothing is worth it. Sets whether no rival is open.
 
-    cdef Py_ssize_t next_option(self, double remaining, bint decide_open) noexcept nogil:
-        """Return what to evaluate; −1 if nothing is worth it. Sets ``is_open`` if asked to."""
-        cdef double sigma = self.sigma(), R = remaining, most = 0.0, scale = 1.0, sharpest = 0.0
-        cdef double d, s, least, limit, bound, slope, steepest = 0.0, rho, kappa
-        cdef Py_ssize_t x, a, best = -1, candidate, arg
-        cdef int looked = 0
+        Within a batch those are open that were so at its start.
+        """
+        cdef double sigma = self.sigma(), R = remaining, most = 0.0, scale = 1.0, best_value
+        cdef double d, s, least, extra, worst, Lambda, unit, slope, steepest = 0.0, rho
+        cdef Py_ssize_t x, a, best = -1
+        cdef int looked = 0, decided = 0
         if self.unit_price:
             R = self.worth
-        elif self.anytime:
-            R = fmin(R, 2.0 * self.spent)
-        if not self.unit_price:
+        else:
             scale = 0.5 * self.worst_gap
+            if self.anytime:
+                R = fmin(R, 2.0 * self.spent)
         least = NEGLIGIBLE * scale / R
-        # losses, and with them prices
+        if not within_batch:
+            self.resting = True
+        best_value = self.value[self.leader]
+        size_up(self.size, best_value, sigma, &self.value[0], &self.variance[0], &self.boundary.table[0, 0],
+                &self.deviation[0], &self.loss[0], &self.steep[0], &self.needed[0])
         for x in range(self.k):
-            s = sigma * sqrt(self.variance[x])
-            d = self.value[self.leader] - self.value[x]
-            self.bait[x] = 0.0
-            if s > 0.0 and d < 9.0 * s:
-                self.bait[x] = s * mean_loss(d / s)
-                most = fmax(most, self.bait[x])
-        if decide_open:
-            self.is_open[:] = 0
+            if self.loss[x] > most:
+                s = self.deviation[x]
+                most = fmax(most, s * mean_loss((best_value - self.value[x]) / s))
         if most < least:
+            memset(&self.status[0], CLOSED, self.k)
             return -1 if self.unit_price else self.leader
-        for a in range(self.k):
-            if not self.unit_price:
-                d = self.value[self.leader] - self.value[a]
-                self.price[a] = fmin(d, self.worst_gap) + TIME_PRICE * most
-            sharpest = fmax(sharpest, self.leverage[a] / self.price[a])
-        # how steep a rival can be at most; what is closed at the least price it can have is closed
-        for x in range(self.k):
-            s = sigma * sqrt(self.variance[x])
-            d = self.value[self.leader] - self.value[x]
-            if self.bait[x] < least or s <= 0.0:
-                self.bait[x] = 0.0
-            elif decide_open and d >= s * self.Z(s / cbrt(s * s / (sharpest * R))):
-                self.bait[x] = 0.0
-            elif not decide_open and not self.is_open[x]:
-                self.bait[x] = 0.0
-            else:
-                self.bait[x] = density(d / s) * s * sharpest / (sigma * sigma)
-        while True:
-            candidate, bound = -1, steepest
+        worst = 0.0 if self.unit_price else self.worst_gap
+        extra = 1.0 if self.unit_price else TIME_PRICE * most
+        Lambda = price_all(self.size, best_value, worst, extra, &self.value[0], &self.leverage[0],
+                           &self.per_price[0])
+        keep_open(self.size, INFINITY if within_batch else Lambda * R, least, &self.deviation[0],
+                  &self.needed[0], &self.loss[0], &self.steep[0])
+        self.steep[self.k :] = 0.0
+        if within_batch:
+            self.leave_out(CLOSED)
+        else:
             for x in range(self.k):
-                if self.bait[x] > bound:
-                    bound = self.bait[x]
-                    candidate = x
-            if candidate < 0 or (best >= 0 and looked >= LOOK_AT):
+                self.status[x] = UNDECIDED if self.steep[x] > 0.0 else CLOSED
+            memcpy(&self.kept[3, 0], &self.per_price[0], self.size * sizeof(double))
+        unit = Lambda / (sigma * sigma)
+        while best < 0 or looked < LOOK_AT:
+            x = place_of_largest(&self.steep[0], self.size)
+            if self.steep[x] * unit <= steepest:
                 break
-            looked += 1
-            self.bait[candidate] = 0.0
-            s = sigma * sqrt(self.variance[candidate])
-            d = self.value[self.leader] - self.value[candidate]
-            self.look_at(candidate)
-            rho, arg = 0.0, -1
-            for a in range(self.k):
-                limit = self.along[a] * self.along[a] / self.price[a]
-                if limit > rho:
-                    rho, arg = limit, a
-            if arg < 0:
+            self.steep[x] = 0.0
+            s = self.deviation[x]
+            d = best_value - self.value[x]
+            if s * mean_loss(d / s) < least:
                 continue
-            kappa = s * s * s * s / (sigma * sigma * rho)
-            if decide_open:
-                self.is_open[candidate] = d < s * self.Z(s / cbrt(kappa / R))
-            if self.is_open[candidate]:
+            if not within_batch and not self.is_open(d, s, self.variance[x] * Lambda, R):
+                self.status[x] = CLOSED
+            elif within_batch and self.status[x] == UNDECIDED:
+                if decided >= LOOK_AT:
+                    self.leave_out(UNDECIDED)
+                    continue
+                decided += 1
+                self.decide(x, d, R)
+            if self.status[x] == CLOSED:
+                continue
+            looked += 1
+            self.aim(self.leader, x)
+            a = sharpest(&self.P_tiles[0], self.size, self.m, &self.regression.g[0],
+                         &self.per_price[0], &self.along[0])
+            rho = self.along[a]
+            if self.status[x] == UNDECIDED:
+                self.status[x] = OPEN if self.is_open(d, s, rho, R) else CLOSED
+            if self.status[x] == OPEN:
+                self.resting = False
                 slope = density(d / s) / s * rho
                 if slope > steepest:
-                    steepest, best = slope, arg
+                    steepest, best = slope, a
+            elif self.resting and looked >= LOOK_AT:
+                self.narrow(x, rho, Lambda, R)
         if best < 0 and not self.unit_price:
             return self.leader
         return best
 
-    def toward(self, Py_ssize_t rival, const double[::1] price, long long most):
-        """Return an option, and how often to evaluate it, to learn of the lead over a rival.
+    cdef void leave_out(self, int status) noexcept nogil:
+        """Do not look at rivals of this status."""
+        cdef Py_ssize_t x
+        for x in range(self.k):
+            if self.status[x] == status:
+                self.steep[x] = 0.0
 
-        The option is where the variance of the lead falls most per price.
+    cdef bint is_open(self, double d, double s, double rho, double R) noexcept nogil:
+        """Tell whether d < s Z(s / (κ/R)^{1/3}), for κ = s⁴/(σ²ρ)."""
+        cdef double sigma = self.sigma()
+        return rho > 0.0 and d < s * self.boundary.at(cbrt(R * rho * sigma * sigma / s))
+
+    cdef void decide(self, Py_ssize_t x, double d, double R) noexcept nogil:
+        """Decide whether a rival was open at the start of the batch."""
+        cdef double *f = &self.apart[0]
+        cdef double *g = f + self.m
+        cdef double s = self.sigma() * sqrt(self.kept[1, x])
+        cdef Py_ssize_t i, j, a
+        for j in range(self.m):
+            f[j] = 0.0
+            for i in range(self.m):
+                f[j] += (self.H[self.leader, i] - self.H[x, i]) * self.kept_root[i, j]
+        for i in range(self.m):
+            g[i] = 0.0
+            for j in range(self.m):
+                g[i] += self.kept_root[i, j] * f[j]
+        a = sharpest(&self.P_tiles[0], self.size, self.m, g, &self.kept[3, 0], &self.along[0])
+        self.status[x] = OPEN if self.is_open(d, s, self.along[a], R) else CLOSED
+
+    cdef void narrow(self, Py_ssize_t rival, double rho, double Lambda, double R) noexcept nogil:
+        """Close rivals that are like one that is closed.
+
+        For v = αv_rival + w with w orthogonal to v_rival, √ρ ≤ |α| √ρ_rival + √Λ ‖w‖. The
+        regression's g must be V⁻¹v_rival.
+        """
+        cdef double norm = self.variance[rival], inner, beside, bound
+        cdef double *along = &self.along[0]
+        cdef Py_ssize_t x
+        tile_products(&self.H_tiles[0], self.size, self.m, &self.regression.g[0], along)
+        for x in range(self.k):
+            if self.steep[x] > 0.0:
+                inner = along[self.leader] - along[x]
+                beside = fmax(0.0, self.variance[x] - inner * inner / norm)
+                beside += 1e-12 * self.variance[x]  # for rounding
+                bound = fabs(inner) / norm * sqrt(rho) + sqrt(Lambda * beside)
+                if not self.is_open(self.value[self.leader] - self.value[x], self.deviation[x],
+                                    bound * bound, R):
+                    self.steep[x] = 0.0
+                    self.status[x] = CLOSED
+
+    def toward(self, Py_ssize_t option, Py_ssize_t rival, const double[::1] price, long long most):
+        """Return what to evaluate, and how often, to learn of the lead of an option over a rival.
+
+        That is where the variance of the lead falls most per price.
         """
         cdef double share, largest = -1.0
         cdef Py_ssize_t a, best = 0
         if self.stale:
             self.refresh()
-        self.look_at(rival)
+        self.aim(option, rival)
+        tile_products(&self.P_tiles[0], self.size, self.m, &self.regression.g[0], &self.along[0])
         for a in range(self.k):
             share = self.along[a] * self.along[a] / fmax(price[a], 1e-12 * self.worst_gap)
             if share > largest:
                 largest, best = share, a
-        share = floor(self.repeat / fmax(self.leverage[best], 1e-300))
-        return best, <long long>fmax(1.0, fmin(share, <double>most))
+        return best, at_most(self.repeat / fmax(self.leverage[best], 1e-300), most)

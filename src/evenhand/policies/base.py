@@ -126,7 +126,7 @@ class Decision:
     withstands
         How large a true difference in value between groups may be, which evaluations cannot tell
         from bias, for the option to be the best all the same: value may be x·γ + z·τ with
-        any |τ| ≤ ``withstands``. With several attributes, the largest |τ_j|.
+        any |τ| ≤ ``withstands``. With several attributes, the largest |τ_j|. 0 claims nothing.
     leads
         (k, 3) the option's lead over every option, with its interval: estimate, low, high. None
         if the policy does not say.

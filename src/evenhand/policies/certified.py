@@ -17,6 +17,10 @@ whatever the policy does; ¼ G_T = 2BT Σδ is for the event that some interval 
 
 With an unknown horizon the same is done in epochs that double: at the start of each, the bounds
 and the core start anew, with the failure probability for its end, and the budget is χ G_t.
+
+An unknown noise is bounded by the scatter of evaluations of one option that were asked for at
+once. G is then that of the bound, and at least g_t = 2B(m + t^{1/3}), of smaller order: so much
+the policy may lose before it has shown enough scatter. If it never does, the envelope asks for it.
 """
 
 from __future__ import annotations
@@ -39,10 +43,10 @@ from evenhand.policies.base import (
     Policy,
     is_number,
 )
-from evenhand.policies.confidence import Ellipsoid, Leads, noise_bound
+from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_degrees
 from evenhand.policies.core import AttributePlan, Core
 
-_REFRESH = 128  # bounds are looked at again when there are 1/128 more evaluations, or a core block
+_REFRESH = 128  # refused again, bounds are looked at again if there are 1/128 more evaluations
 _LARGEST_FAILURE = 0.1
 
 
@@ -65,7 +69,7 @@ class _Epoch:
     noise: float  # σ, or the least bound of it so far
     core: Core | None = None
     leads: Leads | None = None
-    looked: int = -1  # evaluations when the bounds were last looked at; −1 if they must be
+    looked: int = -1  # evaluations when the bounds were last looked at; −1: something else since
 
 
 class Certified(Policy):
@@ -138,6 +142,7 @@ class Certified(Policy):
         self.anytime = bool(anytime)
         self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
         self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound)
+        self._fitted: tuple[int, Fit] | None = None  # for `recommend` and `bias`, and for when
         self._turn: Literal["policy", "cut", "frugal", "core"] = "policy"
         first = self.horizon
         if self.anytime:
@@ -148,7 +153,7 @@ class Certified(Policy):
     def play(self) -> Play:
         """Let the policy play while its charge is within the budget; else the core."""
         while self.remaining > 0:
-            if self.spent >= self._epoch.horizon:
+            while self.spent >= self._epoch.horizon:
                 self._epoch = self._begin(2 * self._epoch.horizon)
             room = min(self.remaining, self._epoch.horizon - self.spent)
             counts = self._proposal(room)
@@ -171,11 +176,11 @@ class Certified(Policy):
             else:
                 self._turn = "core"
                 core = self._core()
-                core.tighten(self.ledger.bounds)
-                feedback = yield core.next_block(room)
+                feedback = yield self._scatter(room) if core is None else core.next_block(room)
                 self._record(feedback, charged=False)
-                core.learn(feedback)
-                self.ledger.tighten(core.bounds)
+                if core is not None:
+                    core.learn(feedback)
+                    self.ledger.tighten(core.bounds)
                 self._epoch.looked = -1
                 self._show(feedback)
 
@@ -184,8 +189,7 @@ class Certified(Policy):
 
         Before there is an estimate, the recommendation of the policy inside.
         """
-        ellipsoid, failure, noise = self._reading()
-        fit = ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        fit, failure, noise = self._reading()
         leads = fit.leads(failure, noise)
         option = leads.option if fit.identified else self.policy.recommend().option
         low, high = leads.leads - leads.widths, leads.leads + leads.widths
@@ -200,17 +204,19 @@ class Certified(Policy):
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times at once."""
-        ellipsoid, failure, noise = self._reading()
-        fit = ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        fit, failure, noise = self._reading()
         return replace(fit.bias(failure, noise), level=1.0 - self.delta)
 
     @property
     def compiled(self) -> Stepper | None:
         """The compiled steps of the policy inside, with the ledger to stop them in time.
 
-        None while something else is asked for.
+        None while something else is asked for; and around another envelope, which keeps a ledger
+        of its own.
         """
         if self._pending is not None and self._turn != "policy":
+            return None
+        if isinstance(self.policy, Certified):
             return None
         stepper = self.policy.compiled
         if stepper is not None:
@@ -241,7 +247,7 @@ class Certified(Policy):
         epoch = _Epoch(horizon, failures, Ellipsoid(self.actions, horizon), noise)
         self.ledger.bounds.fill(2.0 * self.value_bound)
         self.ledger.tighten(self.ledger.bounds)
-        self._set_budget(epoch, 0.0)
+        self._set_budget(epoch, self.spent, 0.0)
         if self.anytime:
             self.ledger.until = float(horizon)
         return epoch
@@ -249,7 +255,8 @@ class Certified(Policy):
     def _failures(self, horizon: int) -> tuple[float, float, float, float]:
         """Return the probabilities that ellipsoid, bias, evaluations, noise fail: 2BTΣδ = ¼G_T.
 
-        With unknown noise G_T is not known either; T^{−2/3} makes 2BTΣδ smaller than it in order.
+        With unknown noise G_T is not known either, and levels must be fixed in advance: Σδ is
+        T^{−2/3}, so that 2BTΣδ = 2BT^{1/3}.
         """
         if self.noise_known:
             total = self.guarantee(horizon, self.noise_scale) / (8.0 * self.value_bound * horizon)
@@ -285,7 +292,7 @@ class Certified(Policy):
         if self.ledger.admits(counts):
             return True
         if not self.noise_known:
-            self._hear(counts)
+            self._hear(int(counts.sum()), float(counts @ self.ledger.bounds))
             if self.ledger.admits(counts):
                 return True
         epoch, spent = self._epoch, self.ledger.spent
@@ -297,30 +304,32 @@ class Certified(Policy):
         self.ledger.tighten(epoch.leads.gaps)
         return self.ledger.admits(counts)
 
-    def _hear(self, counts: Counts) -> None:
-        """Bound the noise by what was evaluated so far, and with it the budget."""
-        epoch = self._epoch
-        bound = noise_bound(
-            self.ledger.scatter, self.ledger.degrees, epoch.failures[3], epoch.horizon
-        )
-        epoch.noise = min(epoch.noise, bound)
-        self._set_budget(epoch, self.ledger.charge + float(counts @ self.ledger.bounds))
+    def _hear(self, evaluations: int = 0, charge: float = 0.0) -> None:
+        """Bound the noise by what was evaluated so far, and set the budget for so much more."""
+        epoch, ledger = self._epoch, self.ledger
+        if ledger.degrees >= noise_degrees(epoch.failures[3], epoch.horizon):
+            bound = noise_bound(ledger.scatter, ledger.degrees, epoch.failures[3], epoch.horizon)
+            epoch.noise = min(epoch.noise, bound)
+        self._set_budget(epoch, ledger.spent + evaluations, ledger.charge + charge)
 
-    def _set_budget(self, epoch: _Epoch, charge: float) -> None:
-        """Set what the policy may be charged.
+    def _set_budget(self, epoch: _Epoch, time: int, charge: float) -> None:
+        """Set what the policy may be charged: χ G_T, or χ G_t where the horizon is not known.
 
-        An unknown noise is listened to again when the charge has doubled, since its bound falls;
-        to begin with, when two evaluations per parameter are charged.
+        An unknown noise is listened to again when the charge has doubled, since its bound falls.
         """
-        if self.anytime:
+        if self.anytime and self.noise_known:
             unit = self.guarantee(8, epoch.noise) / (4.0 * math.log(8.0) ** (1.0 / 3.0))
             self.ledger.scale = self.budget * unit
             return
-        limit = self.budget * self.guarantee(epoch.horizon, epoch.noise)
-        if not self.noise_known:
-            first = 4.0 * self.value_bound * self.actions.points.shape[1]
-            limit = min(limit, max(2.0 * charge, first))
-        self.ledger.limit = limit
+        t = time if self.anytime else epoch.horizon
+        if self.noise_known:
+            self.ledger.limit = self.budget * self.guarantee(t, epoch.noise)
+            return
+        start = self.actions.points.shape[1] + float(np.cbrt(float(t)))
+        least = most = self.budget * 2.0 * self.value_bound * start
+        if math.isfinite(epoch.noise):
+            most = max(least, self.budget * self.guarantee(t, epoch.noise))
+        self.ledger.limit = min(most, max(least, 2.0 * charge))
 
     def _cheaper(self, room: int) -> Counts | None:
         """Return something cheaper that the policy would have, if it can name it."""
@@ -332,9 +341,13 @@ class Certified(Policy):
             return None
         return counts
 
-    def _core(self) -> Core:
-        """Return the core of this epoch, with the noise as it is known now."""
+    def _core(self) -> Core | None:
+        """Return the core of this epoch, with what is known now; None while the noise is not."""
         epoch = self._epoch
+        if not self.noise_known:
+            self._hear()
+            if math.isinf(epoch.noise):
+                return None
         if epoch.core is None:
             epoch.core = Core(
                 self.actions,
@@ -342,10 +355,15 @@ class Certified(Policy):
                 noise_scale=epoch.noise,
                 failures=epoch.failures[1:3],
             )
-        if not self.noise_known:
-            self._hear(np.zeros(len(self.actions), dtype=np.int64))
-            epoch.core.noise_scale = epoch.noise
+        epoch.core.hear(epoch.noise)
+        epoch.core.tighten(self.ledger.bounds)
         return epoch.core
+
+    def _scatter(self, room: int) -> Counts:
+        """Return a batch that shows how noisy evaluations are, of what the policy would choose."""
+        epoch = self._epoch
+        lacking = noise_degrees(epoch.failures[3], epoch.horizon) - self.ledger.degrees
+        return self.single(self.policy.recommend().option, min(lacking + 1, room))
 
     def _record(self, feedback: Feedback, *, charged: bool) -> None:
         self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, charged)
@@ -355,8 +373,8 @@ class Certified(Policy):
         self.policy._spent = self.spent
         self.policy.observe(feedback)
 
-    def _reading(self) -> tuple[Ellipsoid, float, float]:
-        """Return ellipsoid, failure probability and noise scale for what is said to the user.
+    def _reading(self) -> tuple[Fit, float, float]:
+        """Return least squares, failure probability and noise scale for what is said to the user.
 
         They depend on what was told only, so that looking changes nothing. With an unknown
         horizon, the time falls in the j-th of doubling epochs, which has δ/(j(j+1)).
@@ -367,11 +385,15 @@ class Certified(Policy):
             while horizon < self.ledger.spent:
                 horizon, j = 2 * horizon, j + 1
             failure /= j * (j + 1)
-        ellipsoid = Ellipsoid(self.actions, horizon)
+        if self._fitted is None or self._fitted[0] != self.ledger.spent:
+            ellipsoid = Ellipsoid(self.actions, horizon)
+            fit = ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+            self._fitted = self.ledger.spent, fit
+        fit = self._fitted[1]
         if self.noise_known:
-            return ellipsoid, failure, self.noise_scale
+            return fit, failure, self.noise_scale
         scatter, degrees = self.ledger.scatter, self.ledger.degrees
-        return ellipsoid, 0.8 * failure, noise_bound(scatter, degrees, 0.2 * failure, horizon)
+        return fit, 0.8 * failure, noise_bound(scatter, degrees, 0.2 * failure, horizon)
 
 
 def _withstands(attributes: Floats, option: int, low: Floats) -> float:

@@ -24,9 +24,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from scipy.linalg import qr
 
 from evenhand.actions import ActionSet
 from evenhand.designs import g_optimal_design
@@ -97,6 +99,12 @@ class Frame:
     def rank(self) -> int:
         """Dimension r of the span of the points."""
         return int(self.points.shape[1])
+
+    @cached_property
+    def basis(self) -> Indices:
+        """(r,) options whose points span all of them, the longest first."""
+        *_, order = qr(self.points.T, mode="economic", pivoting=True)
+        return np.asarray(order[: self.rank], dtype=np.intp)
 
 
 _FRAMES: WeakKeyDictionary[ActionSet, Frame] = WeakKeyDictionary()
@@ -190,7 +198,7 @@ class Fit:
     """
 
     def __init__(self, ellipsoid: Ellipsoid, counts: Counts, sums: Floats) -> None:
-        self._ellipsoid, frame = ellipsoid, ellipsoid.frame
+        self.ellipsoid, frame = ellipsoid, ellipsoid.frame
         (used,) = np.nonzero(counts)
         rows, n = frame.points[used], counts[used].astype(np.float64)
         # V is singular iff the rows are dependent; how often each counts is another matter
@@ -208,6 +216,7 @@ class Fit:
         self._to_unit: Floats = Wt.T / self._s
         self._estimate: Floats = U.T @ R[:r, r]  # θ̂ in the same coordinates: v·θ̂ = y · estimate
         self._favourites = rows[order[:_FAVOURITES]] @ self._to_unit
+        self._mixtures: dict[float, Floats] = {}  # components by failure
 
     def widths(self, directions: Floats, failure: float) -> Floats:
         """Return half-widths for σ = 1 of v·θ, for directions (rows) in the frame's coordinates.
@@ -218,7 +227,9 @@ class Fit:
             raise InputError(f"the probability of failure must lie in (0, 1); got {failure!r}.")
         if not self.identified:
             return np.full(len(directions), np.inf)
-        C = self._components(failure)
+        if failure not in self._mixtures:
+            self._mixtures[failure] = self._components(failure)
+        C = self._mixtures[failure]
         squares = np.empty(len(directions))
         for start in range(0, len(directions), _CHUNK):
             y = directions[start : start + _CHUNK] @ self._to_unit
@@ -228,7 +239,7 @@ class Fit:
 
     def leads(self, failure: float, noise_scale: float = 1.0) -> Leads:
         """Return the option that looks best and its leads; without an estimate, infinite widths."""
-        H = self._ellipsoid.frame.values
+        H = self.ellipsoid.frame.values
         if not self.identified:
             return Leads(0, np.zeros(len(H)), np.full(len(H), np.inf))
         parameter = self._to_unit @ self._estimate
@@ -243,7 +254,7 @@ class Fit:
 
     def bias(self, failure: float, noise_scale: float = 1.0) -> Estimate:
         """Return the (first) bias with its interval of level 1 − ``failure``."""
-        e = self._ellipsoid.frame.bias
+        e = self.ellipsoid.frame.bias
         if e is None or not self.identified or not np.isfinite(noise_scale):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - failure)
         value = float(e @ self._to_unit @ self._estimate)
@@ -256,8 +267,8 @@ class Fit:
         f are the products of y with the favourites, in the same coordinates. A component that is
         beaten by another in all entries cannot be the least for any direction; it is left out.
         """
-        scales, extra = self._ellipsoid.scales, self._ellipsoid.extra
-        k, n = len(self._ellipsoid.frame.points), len(self._favourites)
+        scales, extra = self.ellipsoid.scales, self.ellipsoid.extra
+        k, n = len(self.ellipsoid.frame.points), len(self._favourites)
         ratio = scales[:, None] / self._s**2  # R_j relative to V, (J + 1, r)
         log_det = np.log1p(1.0 / ratio).sum(axis=1)
         odds = 2.0 * math.log(2.0 * len(scales) / failure)
@@ -300,10 +311,29 @@ def noise_bound(scatter: float, degrees: int, failure: float, horizon: int) -> f
     >>> round(noise_bound(scatter=1e6, degrees=10**6, failure=0.05, horizon=10**6), 3)
     1.002
     """
-    size = 2 + math.ceil(0.5 * math.log2(max(horizon, 1)))
+    size = _grid_size(horizon)
     eta = 2.0 ** -np.arange(size)
     room = 0.5 * degrees * np.log1p(2.0 * eta) - math.log(size / failure)
     if not (room > 0.0).any():
         return math.inf
     eta, room = eta[room > 0.0], room[room > 0.0]
     return math.sqrt(float((eta / room).min()) * scatter)
+
+
+def noise_degrees(failure: float, horizon: int) -> int:
+    """Return the degrees of freedom from which on `noise_bound` is of use.
+
+    With 4 log(I/failure) of them, for a grid of I, η = 1 gives σ̄² ≤ 3.35 scatter/degrees. Half of
+    them would not do: σ̄ is infinite up to 1.82 log(I/failure).
+
+    Examples
+    --------
+    >>> n = noise_degrees(failure=0.05, horizon=10**6)
+    >>> n, round(noise_bound(scatter=n, degrees=n, failure=0.05, horizon=10**6), 2)
+    (22, 1.83)
+    """
+    return math.ceil(4.0 * math.log(_grid_size(horizon) / failure))
+
+
+def _grid_size(horizon: int) -> int:
+    return 2 + math.ceil(0.5 * math.log2(max(horizon, 1)))

@@ -41,6 +41,7 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.linalg import Floats, Indices
 from evenhand.policies.base import Counts, Feedback
 from evenhand.policies.confidence import Frame
+from evenhand.policies.plans import keep, whole
 
 ETA = 0.5
 """η: evaluations are refined until b ≤ η r. The leading term of the regret has the factor
@@ -55,7 +56,6 @@ FIRST_PRECISION = 10.0
 
 _MIXING = 0.1  # ρ, relative to the first precision
 _NO_SIGNAL = 1e-11  # singular values below this, relatively, are rounding error
-_DESIGNS = 4096  # G-designs kept per set of options
 
 Mask = NDArray[np.bool_]
 Purpose = Literal["evaluations", "bias", "exploit"]
@@ -138,12 +138,12 @@ class AttributePlan:
             (support,) = np.nonzero(self.frame.weights)
             return support, self.frame.weights[support]
         key = options.tobytes()
-        if key not in self._designs:
-            if len(self._designs) >= _DESIGNS:
-                self._designs.clear()  # memory stays bounded
+        kept = self._designs.get(key)  # one look only: another thread may clear them
+        if kept is None:
             design = g_optimal_design(self._points[options])
-            self._designs[key] = options[design.support], design.weights[design.support]
-        return self._designs[key]
+            kept = options[design.support], design.weights[design.support]
+            keep(self._designs, key, kept)
+        return kept
 
 
 _PLANS: WeakKeyDictionary[ActionSet, AttributePlan] = WeakKeyDictionary()
@@ -200,7 +200,7 @@ class Core:
     actions
         The options.
     value_bound, noise_scale
-        B and σ. ``noise_scale`` may be lowered later, where it is an estimated bound.
+        B and σ, or a bound of it, which `hear` lowers later.
     failures
         Probabilities that some stream for the bias, or for evaluations, ever leaves its radius.
 
@@ -248,16 +248,19 @@ class Core:
         self._bias_precision = 0.0  # nominal: what blocks were made for
         self._evaluated = 0.0  # nominal size of all evaluation blocks
         self._exploited = 0
+        self._closing = False  # whether a block was too large for what remained
         self._block: _Block | None = None
 
     def next_block(self, remaining: int) -> Counts:
         """Return the counts of the next block; the same until it is learnt.
 
-        A block that what remains cannot hold would teach too late: the option that is certain to
-        lose least is played instead. It is played in batches that double.
+        A block that what remains cannot hold would teach too late: from then on the option that is
+        certain to lose least is played instead, which costs no more than the block would have. It
+        is played in batches that double.
         """
-        block = self._choose(remaining)
+        block = self._exploit(remaining) if self._closing else self._choose(remaining)
         if block.purpose != "exploit" and block.counts.sum() > remaining:
+            self._closing = True
             block = self._exploit(remaining)
         self._block = block
         return block.counts
@@ -282,6 +285,15 @@ class Core:
             self._cost += block.cost
         self._certify()
 
+    def hear(self, noise_scale: float) -> None:
+        """Take a lower bound of the noise: what was learnt is then known better.
+
+        The rules compare radii with bounds of gaps, so both must be of the same noise.
+        """
+        if noise_scale < self.noise_scale:
+            self.noise_scale = noise_scale
+            self._certify()
+
     def tighten(self, bounds: Floats) -> None:
         """Take upper bounds of the gaps that are known otherwise."""
         np.minimum(self.bounds, bounds, out=self.bounds)
@@ -304,13 +316,13 @@ class Core:
         size = max(self._first_size, ZETA * self._evaluated)
         support, weights = self._plan.g_design(C)
         counts = np.zeros(len(self.bounds), dtype=np.int64)
-        counts[support] = _whole(size * weights)
+        counts[support] = whole(size * weights)
         return _Block("evaluations", counts, size)
 
     def _debias(self, r: float) -> _Block:
         costs = np.minimum(np.maximum(self.bounds, 0.5 * r), self._most)
         precision = max(FIRST_PRECISION, ZETA * self._bias_precision)
-        counts = _whole(precision * self._plan.pulls(costs)[0])
+        counts = whole(precision * self._plan.pulls(costs)[0])
         return _Block("bias", counts, precision, float(counts @ costs))
 
     def _exploit(self, remaining: int) -> _Block:
@@ -394,8 +406,3 @@ def _least_squares(rows: Floats, feedback: Feedback, targets: Floats) -> tuple[F
         outside = targets - within @ W.T
         variances[np.einsum("ij,ij->i", outside, outside) > 1e-16 * lengths] = np.inf
     return estimates, variances
-
-
-def _whole(pulls: Floats) -> Counts:
-    """Round up; what no horizon can hold is cut off before it overflows, and stays too much."""
-    return np.minimum(np.ceil(pulls), 2.0**60 / len(pulls)).astype(np.int64)

@@ -166,9 +166,11 @@ class _Designs:
     @staticmethod
     def of(actions: ActionSet) -> _Designs:
         """Return the designs of these options, kept as long as they are."""
-        if actions not in _DESIGNS:
-            _DESIGNS[actions] = _designs(actions)
-        return _DESIGNS[actions]
+        # one look only: the entry may belong to an equal set, and go when that set goes
+        designs = _DESIGNS.get(actions)
+        if designs is None:
+            designs = _DESIGNS[actions] = _designs(actions)
+        return designs
 
 
 _DESIGNS: WeakKeyDictionary[ActionSet, _Designs] = WeakKeyDictionary()

@@ -308,18 +308,21 @@ class _Plans:
     @staticmethod
     def of(actions: ActionSet) -> _Plans:
         """Return the plans of these options, kept as long as they are."""
-        if actions not in _PLANS:
-            _PLANS[actions] = _Plans(actions)
-        return _PLANS[actions]
+        # one look only: the entry may belong to an equal set, and go when that set goes
+        plans = _PLANS.get(actions)
+        if plans is None:
+            plans = _PLANS[actions] = _Plans(actions)
+        return plans
 
     def evaluate(self, active: NDArray[np.intp], n: float) -> _Plan:
         """Plan ⌈n π(x)⌉ evaluations for the G-optimal design π on the active options."""
         points, key = self._points, active.tobytes()
-        if (key, n) not in self._g:
+        plan = self._g.get((key, n))  # one look only: another thread may clear them
+        if plan is None:
             counts = self._designs.counts(active, n)
-            estimator = least_squares_estimator(points, counts, points[active])
-            keep(self._g, (key, n), _Plan(counts, estimator))
-        return self._g[key, n]
+            plan = _Plan(counts, least_squares_estimator(points, counts, points[active]))
+            keep(self._g, (key, n), plan)
+        return plan
 
     def debias(self, gaps: Floats, n: float) -> _Plan:
         """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps, all positive.
@@ -328,7 +331,8 @@ class _Plans:
         ω̂ = Σ w_x · mean_x is least squares, since the rows of the design are independent.
         """
         key = gaps.tobytes()
-        if (key, n) not in self._delta:
+        plan = self._delta.get((key, n))
+        if plan is None:
             roots = np.sqrt(gaps)
             lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
             rows, w = lp.support()
@@ -337,8 +341,9 @@ class _Plans:
             estimator = np.zeros((1, len(gaps)))
             estimator[0, rows] = w
             deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
-            keep(self._delta, (key, n), _Plan(counts, estimator, lp.root**2, deviation))
-        return self._delta[key, n]
+            plan = _Plan(counts, estimator, lp.root**2, deviation)
+            keep(self._delta, (key, n), plan)
+        return plan
 
 
 _PLANS: WeakKeyDictionary[ActionSet, _Plans] = WeakKeyDictionary()

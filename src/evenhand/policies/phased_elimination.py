@@ -133,18 +133,22 @@ class _Plans:
     def of(actions: ActionSet, with_attributes: bool) -> _Plans:
         """Return the plans of these options, kept as long as they are."""
         kept = _PLANS.setdefault(actions, {})
-        if with_attributes not in kept:
-            kept[with_attributes] = _Plans(actions.points if with_attributes else actions.features)
-        return kept[with_attributes]
+        plans = kept.get(with_attributes)
+        if plans is None:
+            plans = _Plans(actions.points if with_attributes else actions.features)
+            kept[with_attributes] = plans
+        return plans
 
     def plan(self, active: NDArray[np.intp], n: float) -> _Plan:
         """Plan ⌈r n π(x)⌉ evaluations: every active option is known with variance σ²/n."""
         key = active.tobytes(), n
-        if key not in self._plans:
+        plan = self._plans.get(key)  # one look only: another thread may clear them
+        if plan is None:
             counts = self._designs.counts(active, self._designs.rank(active) * n)
             estimator = least_squares_estimator(self._rows, counts, np.eye(self._rows.shape[1]))
-            keep(self._plans, key, _Plan(counts, estimator))
-        return self._plans[key]
+            plan = _Plan(counts, estimator)
+            keep(self._plans, key, plan)
+        return plan
 
 
 _PLANS: WeakKeyDictionary[ActionSet, dict[bool, _Plans]] = WeakKeyDictionary()

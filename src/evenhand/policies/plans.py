@@ -43,9 +43,11 @@ class PhaseDesigns:
     def design(self, active: NDArray[np.intp]) -> Design:
         """Return the G-optimal design on the active rows, which are not all zero."""
         key = active.tobytes()
-        if key not in self._designs:
-            keep(self._designs, key, g_optimal_design(self._rows[active]))
-        return self._designs[key]
+        design = self._designs.get(key)  # one look only: another thread may clear them
+        if design is None:
+            design = g_optimal_design(self._rows[active])
+            keep(self._designs, key, design)
+        return design
 
     def rank(self, active: NDArray[np.intp]) -> int:
         """Return the rank of the active rows, which is the value of their design."""

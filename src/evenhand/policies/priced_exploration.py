@@ -22,12 +22,11 @@ import math
 from typing import Literal, Unpack
 
 import numpy as np
-from scipy.linalg import qr
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies._boundary import boundary
-from evenhand.policies._priced import PricedSteps
+from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Counts, Decision, Estimate, Floats, Settings, is_number
 from evenhand.policies.certified import Certified
@@ -38,7 +37,7 @@ Cost = Literal["gap", "evaluation"]
 
 _LEAST, _LARGEST = 1e-4, 1e16  # range of η = (s/δ₀)² that the boundary is worked out for
 _STEPS, _WIDEST, _FINENESS = 9_000, 10.0, 800
-_CAUTION = (1.06, 4.0), (0.92, 30.0)  # factors on Z and where they begin to hold; see `caution`
+_CAUTION = (1.05, 8.0), (0.92, 40.0)  # factors on Z and where they begin to hold; see `caution`
 _SPARE = 15  # evaluations beyond the parameters before an unknown noise is estimated
 
 
@@ -107,21 +106,18 @@ class BoundaryExploration(SequentialPolicy):
         self.noise_known = noise_known
         self.spends_all = cost == "gap"
         frame = Frame.of(actions)
-        Z, first, step = exploration_boundary()
         worth = self.horizon if worth is None else worth
         self.stepper = PricedSteps(
             frame.points,
             frame.values,
-            _start(frame.points, _SPARE if not noise_known else 0),
-            Z,
-            first,
-            step,
+            np.resize(frame.basis, frame.rank + (0 if noise_known else _SPARE)),
+            exploration_boundary(),
             noise_scale=self.noise_scale if noise_known else math.nan,
             worst_gap=2.0 * self.value_bound,
             worth=worth / self.value_bound if cost == "evaluation" else math.nan,
             anytime=not horizon_known,
             batch=int(batch),
-            repeat=0.03,
+            repeat=0.04,
             rest=0.1,
         )
         self._ellipsoid = Ellipsoid(actions, self.horizon)
@@ -145,7 +141,8 @@ class BoundaryExploration(SequentialPolicy):
         rival = int(np.argmax(leads.widths - leads.leads))
         if rival == leads.option or not np.isfinite(leads.widths[rival]):
             return None
-        option, n = self.stepper.toward(rival, leads.leads + leads.loss, self.remaining)
+        price = leads.leads + leads.loss
+        option, n = self.stepper.toward(leads.option, rival, price, self.remaining)
         return self.single(option, n)
 
 
@@ -239,18 +236,19 @@ class PricedExploration(Certified):
 
 
 @functools.cache
-def exploration_boundary() -> tuple[Floats, float, float]:
-    """Return Z on a grid of log η = 2 log(s/δ₀): its values, the first log η and the step."""
+def exploration_boundary() -> Boundary:
+    """Return Z on a grid of log η = 2 log(s/δ₀)."""
     log_eta = np.linspace(math.log(_LEAST), math.log(_LARGEST), _STEPS)
     Z = boundary(log_eta, _WIDEST, _FINENESS) * caution(np.exp(log_eta / 2.0))
+    Z = np.maximum.accumulate(Z)  # it grows; between points of the grid it is placed to a part of h
     Z.flags.writeable = False
-    return Z, float(log_eta[0]), float(log_eta[1] - log_eta[0])
+    return Boundary(Z, float(log_eta[0]), float(log_eta[1] - log_eta[0]))
 
 
 def caution(u: Floats) -> Floats:
     """Return the factor on Chernoff's boundary at u = s/δ₀.
 
-    His is optimal on average over leads of all sizes. Where it is hardest to decide, u up to 4, a
+    His is optimal on average over leads of all sizes. Where it is hardest to decide, u up to 8, a
     little more caution evens out what different leads cost; far from there, a little less saves
     more looks than it costs wrong choices.
     """
@@ -258,9 +256,3 @@ def caution(u: Floats) -> Floats:
     share = np.clip(np.log(u / u_near) / math.log(u_far / u_near), 0.0, 1.0)
     return np.asarray(near + (far - near) * share)
 
-
-def _start(points: Floats, spare: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return options whose points span everything, the longest first; again for the spare ones."""
-    *_, order = qr(points.T, mode="economic", pivoting=True)
-    basis = order[: points.shape[1]]
-    return np.resize(basis, len(basis) + spare).astype(np.intp)

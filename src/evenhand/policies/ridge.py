@@ -121,11 +121,14 @@ def bias_ratio(bias_bound: float | None, value_bound: float) -> float:
 
 def _coordinates(actions: ActionSet) -> tuple[Floats, Floats]:
     """Return both, kept as long as the options are."""
-    if actions not in _COORDINATES:
+    # one look only: the entry may belong to an equal set, and go when that set goes
+    both = _COORDINATES.get(actions)
+    if both is None:
         if not actions.features.any():
             raise InputError("all features are zero: there is no value to learn about.")
-        _COORDINATES[actions] = _in_unit_ball(actions.features), _in_unit_ball(actions.attributes)
-    return _COORDINATES[actions]
+        both = _in_unit_ball(actions.features), _in_unit_ball(actions.attributes)
+        _COORDINATES[actions] = both
+    return both
 
 
 def _in_unit_ball(rows: Floats) -> Floats:

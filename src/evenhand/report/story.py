@@ -1,4 +1,8 @@
-"""The story of Fair Phased Elimination: what was evaluated and why, and what came of it."""
+"""The story of a run: what was evaluated and why, what came of it, and how sure that is.
+
+`story_table` is for Fair Phased Elimination, phase by phase; `standings_table` and `certainty` are
+for policies that say how sure they are, `PricedExploration` and whatever else is `Certified`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from evenhand.policies.base import Counts, Estimate
+from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination, Phase
 from evenhand.report.inspection import plain_number
 
 _MOST_NAMES = 4  # of options in a cell; policy.history has all
+_MOST_RIVALS = 15  # of the options behind the recommended one; decision.leads has all
 _PURPOSE = {"estimate bias": "the bias", "recovery": "the rest", "exploit": "the rest"}
 
 
@@ -125,6 +131,101 @@ def story_table(policy: FairPhasedElimination) -> Table:
     return table
 
 
+def standings_table(policy: Certified) -> Table:
+    """Return who is how far behind the recommended option, the closest first.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0], [0.0]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
+    >>> policy = eh.Certified(eh.policy("uniform", actions, horizon=10_000))
+    >>> while not policy.finished:
+    ...     counts = policy.ask().counts
+    ...     policy.tell(eh.Feedback(counts, counts * [0.5, 0.1, -0.2], counts * [1.25, 1.01, 1.04]))
+    >>> for column in standings_table(policy).columns:
+    ...     print(column.header, *column.cells, sep=": ")
+    option: Ada: Bo: Cy
+    group: home: away: away
+    evaluated: 3,334: 3,333: 3,333
+    behind by: –: 0: 0.300
+    at least: –: 0: 0.2...
+    at most: –: 0: 0.3...
+    """
+    decision, actions = policy.recommend(), policy.actions
+    assert decision.leads is not None
+    best, names = decision.option, actions.group_names
+    order = [int(x) for x in np.argsort(decision.leads[:, 1], kind="stable") if x != best]
+    left_out = len(order) - _MOST_RIVALS
+    if left_out > 0:
+        order = order[:_MOST_RIVALS]
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        caption=f"and {left_out:,} more, certainly farther behind or less known."
+        if left_out > 0
+        else None,
+        caption_justify="left",
+    )
+    table.add_column("option", no_wrap=True)
+    if names is not None:
+        table.add_column("group", no_wrap=True)
+    for header in ("evaluated", "behind by", "at least", "at most"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for x in [best, *order]:
+        group = [] if names is None else [names[int(actions.groups[x] > 0)]]
+        numbers = ["–"] * 3 if x == best else _behind(*decision.leads[x].tolist())
+        count = f"{policy.ledger.counts[x]:,}"
+        # Text, not markup: a name may hold brackets
+        cells = (Text(cell) for cell in (actions.labels[x], *group, count, *numbers))
+        table.add_row(*cells, style="bold" if x == best else "")
+    return table
+
+
+def certainty(policy: Certified, unit: str = "") -> str:
+    """Say what a policy recommends, what that may lose, what it withstands, and what the bias is.
+
+    Parameters
+    ----------
+    policy
+        A policy that says how sure it is.
+    unit
+        What values are counted in, for people.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [0.0], [0.0]], ["home", "away", "home"], ["Ada", "Bo", "Cy"])
+    >>> policy = eh.Certified(eh.policy("uniform", actions, horizon=10_000))
+    >>> while not policy.finished:
+    ...     counts = policy.ask().counts
+    ...     policy.tell(eh.Feedback(counts, counts * [0.5, 0.1, -0.1], counts * [1.25, 1.01, 1.01]))
+    >>> print(certainty(policy, "points"))
+    Ada is the best, with probability at least 95%. It would still be if belonging to a group were
+    truly worth up to ±0.2... points. Bias: -0.100 (-0.1... to -0.0...) points.
+    """
+    decision, bias = policy.recommend(), policy.bias()
+    unit = f" {unit}" if unit else ""
+    sure = f"with probability at least {100 * decision.level:.6g}%"
+    if decision.loss == 0.0:
+        said = f"{decision.label} is the best, {sure}."
+        if 0.0 < decision.withstands < math.inf:
+            two = policy.actions.group_names is not None
+            said += (
+                f" It would still be if {'belonging to a group' if two else 'attributes'} were "
+                f"truly worth up to ±{plain_number(decision.withstands)}{unit}."
+            )
+    elif decision.loss < 2.0 * policy.value_bound:
+        said = (
+            f"{decision.label} looks best and, {sure}, loses at most "
+            f"{plain_number(decision.loss)}{unit} against the best."
+        )
+    else:
+        said = f"{decision.label} looks best; nothing is certain yet."
+    told = "not known yet." if np.isnan(bias.value) else f"{_interval(bias)}{unit}."
+    return f"{said} Bias: {told}"
+
+
 def _line(
     policy: FairPhasedElimination, step: Phase, left: dict[str, list[str]], done: bool
 ) -> StoryLine:
@@ -167,12 +268,27 @@ def _listed(names: list[str]) -> str:
 
 def _interval(estimate: Estimate) -> str:
     """Return a number with its interval, to two digits of the interval's half-width."""
-    width = (estimate.high - estimate.low) / 2
-    digits = max(0, 1 - math.floor(math.log10(width))) if width > 0 else 6
+    digits = _decimals(estimate.low, estimate.high)
     value, low, high = (
         f"{number:+.{digits}f}" for number in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} ({low} to {high})"
+
+
+def _decimals(low: float, high: float) -> int:
+    """Return how many decimals an interval deserves: two digits of its half-width."""
+    width = (high - low) / 2
+    return max(0, 1 - math.floor(math.log10(width))) if width > 0 else 6
+
+
+def _behind(value: float, low: float, high: float) -> list[str]:
+    """Return how far an option is behind, with its interval, as cells."""
+    if math.isinf(high):
+        return [f"{value:.3g}" if value else "–", "–", "–"]
+    if low == high:  # of equal features
+        return ["0"] * 3
+    digits = _decimals(low, high)
+    return [f"{round(number, digits) + 0.0:.{digits}f}" for number in (value, low, high)]
 
 
 def _caption(policy: FairPhasedElimination) -> str:
