@@ -374,7 +374,7 @@ def test_the_flagship_is_the_subject_even_where_it_loses() -> None:
     picture = comparison_picture(toy(swapped))
     assert picture.subject == "priced-exploration"
     assert picture.policies[0] == "uniform"
-    assert picture.title.endswith("on pairs it loses 2.00 times as much as uniform")
+    assert picture.title.endswith("on “Pairs” it loses 2.00 times as much as uniform")
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_the_flagship_is_the_subject_even_where_it_loses() -> None:
         ),
         (
             {"a": (1.3, 0.01), "b": (0.5, 0.1), "c": (0.8, 0.1)},
-            "p loses least in 1 of 3 suites: the best rival loses 1.30 times as much; on b it "
+            "p loses least in 1 of 3 suites: the best rival loses 1.30 times as much; on “b” it "
             "loses 2.00 times as much as q",
         ),
         ({"a": (0.9, 0.2)}, "p loses least in 0 of 1 suites; 1 is level"),

@@ -96,7 +96,7 @@ def comparison_picture(comparison: Comparison) -> ComparisonPicture:
     }
     policies = tuple(sorted(scores, key=lambda name: scores[name]))
     subject = FLAGSHIP if FLAGSHIP in policies else policies[0]
-    margins = {suite.name: comparison.margin(subject, suite) for suite in suites}
+    margins = {suite.title: comparison.margin(subject, suite) for suite in suites}
     title = finding(subject, {name: found for name, found in margins.items() if found is not None})
     return ComparisonPicture(title, _note(comparison), subject, policies, panels)
 
@@ -129,7 +129,7 @@ def finding(subject: str, margins: Mapping[str, Margin]) -> str:
         worst = min(behind, key=lambda title: margins[title].times)
         margin = margins[worst]
         sentence += (
-            f"; on {worst} it loses {_times(1 / margin.times)} times as much as {margin.rival}"
+            f"; on “{worst}” it loses {_times(1 / margin.times)} times as much as {margin.rival}"
         )
     return sentence
 
