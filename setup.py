@@ -31,7 +31,7 @@ def kernel(name: str, flags: list[str] = FLAGS, libraries: tuple[str, ...] = ())
         name,
         [f"src/{name.replace('.', '/')}.pyx"],
         include_dirs=["src/evenhand", np.get_include()],
-        depends=["src/evenhand/_passes.h", "src/evenhand/policies/_index.h"],
+        depends=[str(header) for header in Path("src").rglob("*.h")],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
         extra_compile_args=flags,
         libraries=list(libraries),

@@ -369,8 +369,9 @@ cdef class PricedSteps(Stepper):
         if not within_batch:
             self.resting = True
         best_value = self.value[self.leader]
-        size_up(self.size, best_value, sigma, &self.value[0], &self.variance[0], &self.boundary.table[0, 0],
-                &self.deviation[0], &self.loss[0], &self.steep[0], &self.needed[0])
+        size_up(self.size, best_value, sigma, &self.value[0], &self.variance[0],
+                &self.boundary.table[0, 0], &self.deviation[0], &self.loss[0], &self.steep[0],
+                &self.needed[0])
         for x in range(self.k):
             if self.loss[x] > most:
                 s = self.deviation[x]
