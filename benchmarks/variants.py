@@ -85,9 +85,31 @@ class Effort:
 
 
 THOROUGH = Effort(
-    FULL, tuple(10**e for e in range(6, 13)), 30, 100, 10, 150, 4000, 10_000, 500, 18, 1000
+    benchmark=FULL,
+    growth_horizons=tuple(10**e for e in range(6, 13)),
+    envelope=30,
+    growth=100,
+    acts=10,
+    settings=150,
+    looks=4000,
+    statements=10_000,
+    statements_others=500,
+    statements_always=40,
+    speed=1000,
 )
-BRIEF = Effort(QUICK, (10**6, 10**9, 10**12), 4, 6, 2, 8, 40, 500, 50, 3, 50)
+BRIEF = Effort(
+    benchmark=QUICK,
+    growth_horizons=(10**6, 10**9, 10**12),
+    envelope=4,
+    growth=6,
+    acts=2,
+    settings=8,
+    looks=40,
+    statements=500,
+    statements_others=50,
+    statements_always=3,
+    speed=50,
+)
 
 GROWTH = (GapDependent(4, 2.0, 0.1, 0.1), GapDependent(4, 4.0, 0.05, 0.1))
 SETTINGS: dict[str, dict[str, Any]] = {

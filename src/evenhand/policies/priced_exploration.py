@@ -255,4 +255,3 @@ def caution(u: Floats) -> Floats:
     (near, u_near), (far, u_far) = _CAUTION
     share = np.clip(np.log(u / u_near) / math.log(u_far / u_near), 0.0, 1.0)
     return np.asarray(near + (far - near) * share)
-
