@@ -265,7 +265,8 @@ class Fit:
         """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
 
         f are the products of y with the favourites, in the same coordinates. A component that is
-        beaten by another in all entries cannot be the least for any direction; it is left out.
+        beaten by another in all entries cannot be the least for any direction; where there are
+        many directions it is left out.
         """
         scales, extra = self.ellipsoid.scales, self.ellipsoid.extra
         k, n = len(self.ellipsoid.frame.points), len(self._favourites)
@@ -274,18 +275,20 @@ class Fit:
         odds = 2.0 * math.log(2.0 * len(scales) / failure)
         plain = np.hstack([1.0 + ratio, np.zeros((len(scales), n))])
         columns = [(odds + log_det)[:, None] * plain]
-        for i, f in enumerate(self._favourites):
-            # determinants change by 1 + extra·aᵀM⁻¹a, for M = V + R_j and for M = R_j
-            grown = 1.0 + extra * (f**2 / (1.0 + ratio)).sum(axis=1)
-            prior = 1.0 + extra * (f**2 / ratio).sum(axis=1)
-            b2 = odds + 2.0 * math.log(k) + log_det + np.log(grown / prior)
+        # determinants change by 1 + extra·aᵀM⁻¹a, for M = V + R_j and for M = R_j; (n, J + 1)
+        f2 = self._favourites**2
+        grown = 1.0 + extra * (f2 @ (1.0 / (1.0 + ratio)).T)
+        prior = 1.0 + extra * (f2 @ (1.0 / ratio).T)
+        b2 = odds + 2.0 * math.log(k) + log_det + np.log(grown / prior)
+        for i in range(n):
             spiked = plain.copy()
             spiked[:, len(self._s) + i] = extra
-            columns.append(b2[:, None] * spiked)
+            columns.append(b2[i][:, None] * spiked)
         C = np.vstack(columns)
-        no_better = np.asarray((C[None, :, :] <= C[:, None, :]).all(axis=2))
-        beaten = (no_better & ~no_better.T).any(axis=1)
-        return np.ascontiguousarray(C[~beaten].T)
+        if k > _CHUNK:
+            no_better = np.asarray((C[None, :, :] <= C[:, None, :]).all(axis=2))
+            C = C[~(no_better & ~no_better.T).any(axis=1)]
+        return np.ascontiguousarray(C.T)
 
 
 def noise_bound(scatter: float, degrees: int, failure: float, horizon: int) -> float:
