@@ -1,6 +1,6 @@
 """Action sets: the options to choose among, with their features, and a group or other attributes.
 
-Notation (SPEC §1): `k` options, `d` features, `p` attributes, `m = d + p`. A feature is what the
+Notation: `k` options, `d` features, `p` attributes, `m = d + p`. A feature is what the
 value of an option depends on; an attribute is what evaluations react to and value does not. Two
 groups are one attribute of −1 and +1. The rows `a_x = (x; z_x)` of the matrix `points` are all that
 the solvers need; everything else here is about the user's own names and units.
