@@ -58,6 +58,7 @@ from evenhand.policies.priced_exploration import BoundaryExploration, PricedExpl
 from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation import Runs
 from evenhand.simulation._loop import Regret, advance
+from evenhand.simulation.experiment import play_out
 
 Floats = NDArray[np.float64]
 Maker = Callable[..., Policy]
@@ -600,27 +601,9 @@ def heard(job: Hearing) -> Floats:
                 policy.tell(evaluations.evaluate(policy.ask()))
                 ratios[row] = np.fmax(ratios[row], off(policy, problem))
         else:
-            run_compiled(policy, evaluations, problem)
+            play_out(policy, evaluations, problem.gaps, [policy.horizon])
             ratios[row] = off(policy, problem)
     return ratios
-
-
-def run_compiled(
-    policy: Policy, evaluations: SimulatedEvaluations, problem: BiasedLinearBandit
-) -> None:
-    regret = Regret(problem.gaps, [policy.horizon])
-    while regret.spent < policy.horizon:
-        stepper = policy.compiled
-        if stepper is not None:
-            before = regret.spent
-            rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
-            if rounds > 0:
-                policy.caught_up(rounds, regret.spent - before)
-            if regret.spent == policy.horizon:
-                return
-        allocation = policy.ask()
-        policy.tell(evaluations.evaluate(allocation))
-        regret.pay(allocation.counts)
 
 
 def off(policy: Policy, problem: BiasedLinearBandit) -> Floats:

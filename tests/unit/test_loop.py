@@ -16,7 +16,7 @@ from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.registry import policy_class
 from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation._loop import Regret, advance
-from evenhand.simulation.experiment import Contender, _play
+from evenhand.simulation.experiment import Contender, play_out
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def test_a_compiled_run_is_the_run_that_is_asked_and_told(
     runs = []
     for cls in (policy_class(name), asked_and_told(policy_class(name))):
         policy = made(cls, problem, horizon)
-        regret = _play(policy, SimulatedEvaluations(problem, 4), problem.gaps, stops)
+        regret = play_out(policy, SimulatedEvaluations(problem, 4), problem.gaps, stops)
         runs.append(
             (
                 regret.curve().tolist(),
@@ -80,7 +80,7 @@ def test_the_loop_goes_on_where_a_run_was_left() -> None:
     """Some rounds asked and told, the rest compiled: as if all had been compiled."""
     problem = PROBLEMS["two groups"]
     whole = made(OFUL, problem, 5_000)
-    curve = _play(whole, SimulatedEvaluations(problem, 1), problem.gaps, [5_000]).curve()
+    curve = play_out(whole, SimulatedEvaluations(problem, 1), problem.gaps, [5_000]).curve()
     parted, noise = made(OFUL, problem, 5_000), SimulatedEvaluations(problem, 1)
     regret = Regret(problem.gaps, [5_000])
     for _ in range(37):

@@ -23,7 +23,7 @@ from evenhand.policies.priced_exploration import (
     exploration_boundary,
 )
 from evenhand.problem import BiasedLinearBandit
-from evenhand.simulation.experiment import _play
+from evenhand.simulation.experiment import play_out
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -353,7 +353,7 @@ def test_a_compiled_run_is_the_run_that_is_asked_and_told(
     runs = []
     for each in (cls, without_compiled(cls)):
         policy = each(problem.actions, horizon, **options)
-        regret = _play(policy, SimulatedEvaluations(problem, 4), problem.gaps, stops)
+        regret = play_out(policy, SimulatedEvaluations(problem, 4), problem.gaps, stops)
         said = policy.recommend()
         runs.append(
             (

@@ -368,6 +368,13 @@ def is_number(value: object) -> TypeGuard[float]:
     return bool(np.isfinite(float(value)))
 
 
+def checked_failure(delta: object, *, sure: bool = False) -> float:
+    """Return a probability of failure δ in (0, 1), or (0, 1] where ``sure`` to fail is allowed."""
+    if not is_number(delta) or not 0.0 < delta <= 1.0 or (delta == 1.0 and not sure):
+        raise InputError(f"delta must lie in (0, 1{']' if sure else ')'}; got {delta!r}.")
+    return float(delta)
+
+
 def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
     """Raise `InputError` unless the feedback is one of exactly this allocation."""
     if not isinstance(feedback, Feedback):

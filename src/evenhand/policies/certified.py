@@ -41,6 +41,7 @@ from evenhand.policies.base import (
     Floats,
     Play,
     Policy,
+    checked_failure,
     is_number,
 )
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_degrees
@@ -125,8 +126,6 @@ class Certified(Policy):
             )
         if budget != math.inf and (not is_number(budget) or budget <= 0.0):
             raise InputError(f"budget must be a positive number; got {budget!r}.")
-        if not is_number(delta) or not 0.0 < delta < 1.0:
-            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
         super().__init__(
             policy.actions,
             policy.horizon,
@@ -138,7 +137,7 @@ class Certified(Policy):
         self.spends_all = policy.spends_all or budget < math.inf
         self.policy = policy
         self.budget = float(budget)
-        self.delta = float(delta)
+        self.delta = checked_failure(delta)
         self.anytime = bool(anytime)
         self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
         self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound)

@@ -49,6 +49,7 @@ from evenhand.policies.base import (
     Play,
     Policy,
     Settings,
+    checked_failure,
     is_number,
 )
 from evenhand.policies.plans import whole
@@ -95,9 +96,7 @@ class ExploreThenCommit(Policy):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(actions, horizon, **settings)
-        if not is_number(delta) or not 0.0 < delta < 1.0:
-            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
-        self.delta = float(delta)
+        self.delta = checked_failure(delta)
         self._designs = _Designs.of(actions)
         shares = self._designs.prices ** (1 / 3)
         if exploration is None:

@@ -36,7 +36,7 @@ from evenhand.policies.base import (
     Floats,
     Play,
     Policy,
-    is_number,
+    checked_failure,
 )
 from evenhand.policies.plans import PhaseDesigns, keep, whole
 
@@ -121,9 +121,7 @@ class FairPhasedElimination(Policy):
         if actions.group_names is None:
             raise InputError("Fair Phased Elimination needs two groups; these options have none.")
         delta = 1.0 / self.horizon if delta is None else delta
-        if not is_number(delta) or not 0.0 < delta <= 1.0:
-            raise InputError(f"delta must lie in (0, 1]; got {delta!r}.")
-        self.delta = float(delta)
+        self.delta = checked_failure(delta, sure=True)
         self.history: list[Phase] = []
         self._z = np.asarray(actions.groups)
         self._active = {z: np.flatnonzero(self._z == z) for z in (-1, 1)}

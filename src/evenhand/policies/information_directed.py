@@ -40,7 +40,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies._ids import InformationStepper
-from evenhand.policies.base import Decision, Estimate, Settings, is_number
+from evenhand.policies.base import Decision, Estimate, Settings, checked_failure, is_number
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.ridge import bias_ratio, feature_coordinates, joint_coordinates
 from evenhand.policies.sequential import SequentialPolicy
@@ -113,9 +113,7 @@ class InformationDirectedSampling(SequentialPolicy):
             raise InputError(f"switching must be a number ≥ 0; got {switching!r}.")
         if ridge is not None and (not is_number(ridge) or ridge <= 0.0):
             raise InputError(f"ridge must be a positive number; got {ridge!r}.")
-        if not is_number(delta) or not 0.0 < delta < 1.0:
-            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
-        self.delta = float(delta)
+        self.delta = checked_failure(delta)
         rows = joint_coordinates(actions, bias_ratio(bias_bound, self.value_bound))
         m = rows.shape[1]
         if ridge is None:

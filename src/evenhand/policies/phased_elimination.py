@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
-from evenhand.errors import InputError
 from evenhand.estimation import least_squares_estimator
 from evenhand.policies.base import (
     Counts,
@@ -30,7 +29,7 @@ from evenhand.policies.base import (
     Play,
     Policy,
     Settings,
-    is_number,
+    checked_failure,
 )
 from evenhand.policies.plans import PhaseDesigns, keep
 
@@ -78,9 +77,7 @@ class PhasedElimination(Policy):
     ) -> None:
         super().__init__(actions, horizon, **settings)
         delta = 1.0 / self.horizon if delta is None else delta
-        if not is_number(delta) or not 0.0 < delta <= 1.0:
-            raise InputError(f"delta must lie in (0, 1]; got {delta!r}.")
-        self.delta = float(delta)
+        self.delta = checked_failure(delta, sure=True)
         self._active = np.arange(len(actions))
         self._best = 0  # the first, before there is any estimate
         self._rows = actions.points if with_attributes else actions.features

@@ -28,7 +28,15 @@ from evenhand.errors import InputError
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.base import Counts, Decision, Estimate, Floats, Settings, is_number
+from evenhand.policies.base import (
+    Counts,
+    Decision,
+    Estimate,
+    Floats,
+    Settings,
+    checked_failure,
+    is_number,
+)
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Frame, Leads
 from evenhand.policies.sequential import SequentialPolicy
@@ -99,10 +107,8 @@ class BoundaryExploration(SequentialPolicy):
             )
         if not is_number(batch) or batch != int(batch) or not 1 <= batch <= 10**6:
             raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
-        if not is_number(delta) or not 0.0 < delta < 1.0:
-            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
         self.cost = cost
-        self.delta = float(delta)
+        self.delta = checked_failure(delta)
         self.noise_known = noise_known
         self.spends_all = cost == "gap"
         frame = Frame.of(actions)

@@ -29,7 +29,7 @@ from evenhand.actions import ActionSet
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.policies._oful import Ridge
-from evenhand.policies.base import Decision, Floats, Settings, is_number
+from evenhand.policies.base import Decision, Floats, Settings, checked_failure, is_number
 from evenhand.policies.sequential import SequentialPolicy
 
 LARGE_BIAS = 100.0
@@ -75,13 +75,11 @@ class RidgePolicy(SequentialPolicy):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(actions, horizon, **settings)
-        if not is_number(delta) or not 0.0 < delta < 1.0:
-            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
         if ridge is not None and (not is_number(ridge) or ridge <= 0.0):
             raise InputError(f"ridge must be a positive number; got {ridge!r}.")
         if not is_number(switching) or switching < 0.0:
             raise InputError(f"switching must be a number ≥ 0; got {switching!r}.")
-        self.delta = float(delta)
+        self.delta = checked_failure(delta)
         self.switching = float(switching)
         self._ridge = ridge
 

@@ -7,9 +7,16 @@ from typing import Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.policies.base import Decision, Estimate, Floats, Play, Policy, Settings, is_number
+from evenhand.policies.base import (
+    Decision,
+    Estimate,
+    Floats,
+    Play,
+    Policy,
+    Settings,
+    checked_failure,
+)
 
 
 class Uniform(Policy):
@@ -38,9 +45,7 @@ class Uniform(Policy):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(actions, horizon, **settings)
-        if not is_number(delta) or not 0.0 < delta < 1.0:
-            raise InputError(f"delta must lie in (0, 1); got {delta!r}.")
-        self.delta = delta
+        self.delta = checked_failure(delta)
         self._counts = np.zeros(len(actions), dtype=np.int64)
         self._sums = np.zeros(len(actions))
 

@@ -111,7 +111,7 @@ class Experiment:
             try:
                 policy = self.policy(piece.contender, piece.horizon, replication)
                 noise = SimulatedEvaluations(self.problem, self._randomness(replication, 0))
-                paid = _play(policy, noise, self.problem.gaps, stops)
+                paid = play_out(policy, noise, self.problem.gaps, stops)
                 regret[row], spent[row] = paid.curve(), paid.spent
                 option[row] = policy.recommend().option
                 estimates.append(policy.bias())
@@ -159,7 +159,7 @@ def log_spaced(horizon: int) -> list[int]:
     return sorted({step for step in steps if step <= horizon})
 
 
-def _play(
+def play_out(
     policy: Policy,
     evaluations: SimulatedEvaluations,
     gaps: NDArray[np.float64],
