@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
+from evenhand.policies import confidence
 from evenhand.policies.confidence import Ellipsoid, Frame, noise_bound, noise_degrees
 
 Floats = np.ndarray
@@ -46,7 +47,12 @@ def brute_force_width(
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("failure", [0.5, 1e-4])
-def test_widths_are_those_of_the_mixture(seed: int, failure: float) -> None:
+@pytest.mark.parametrize("chunk", [5, 8192])
+def test_widths_are_those_of_the_mixture(
+    seed: int, failure: float, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where options are more than one chunk: then useless components are left out."""
+    monkeypatch.setattr(confidence, "_CHUNK", chunk)
     actions = scattered(k=12, d=3, seed=seed)
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 2 ** rng.integers(1, 14, size=12))
