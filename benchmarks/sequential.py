@@ -26,10 +26,10 @@ from rich.table import Table
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies._oful import bare_steps
 from evenhand.policies.registry import policy_class
 from evenhand.policies.ridge import feature_coordinates
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation._loop import Regret, advance
 
 NAMES = (

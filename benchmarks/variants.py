@@ -52,10 +52,10 @@ from evenhand.comparison.instances import (
 )
 from evenhand.designs import g_optimal_design
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation import Runs
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.experiment import play_out

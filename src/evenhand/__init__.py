@@ -1,6 +1,6 @@
 """evenhand: the right choice from unfair evaluations."""
 
-from evenhand import families, limits
+from evenhand import limits
 from evenhand.actions import ActionSet
 from evenhand.designs import (
     Certificate,
@@ -9,7 +9,7 @@ from evenhand.designs import (
     c_optimal_design,
     g_optimal_design,
 )
-from evenhand.environments import SimulatedEvaluations
+from evenhand.environments import BiasedLinearBandit, SimulatedEvaluations, families
 from evenhand.errors import (
     AccuracyError,
     Confounding,
@@ -37,7 +37,6 @@ from evenhand.policies import (
     policy,
     registered_policies,
 )
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation import Results, simulate
 
 __all__ = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from evenhand.arrays import Floats
 
 
 def least_squares_estimator(points: Floats, counts: NDArray[np.int64], targets: Floats) -> Floats:

@@ -23,11 +23,13 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats, as_vector
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import Confounding, InputError, NotIdentifiableError
-from evenhand.linalg import Floats, as_vector, products, row_space, sample_rows
+from evenhand.numerics.passes import products, sample_rows
+from evenhand.numerics.row_space import row_space
 from evenhand.tables import linear_rule
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated

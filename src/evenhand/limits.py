@@ -34,11 +34,11 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats, Indices
 from evenhand.designs import Verification
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import bias_geometry, kappa
-from evenhand.linalg import Floats, Indices
-from evenhand.problem import BiasedLinearBandit
 
 _RESCALINGS = 4  # of the conic program of `graves_lai`, where it comes out inaccurate
 _LAST_PHASE = 21 / 8 - 1  # what the interruption of the last bias phase may add, by (2)
@@ -381,8 +381,8 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     --------
     >>> import evenhand as eh
     >>> from evenhand import limits
-    >>> from evenhand.problem import BiasedLinearBandit
-    >>> problem = BiasedLinearBandit(eh.ActionSet([[2.0], [1.0]], [1, -1]), gamma=[1.0], omega=0.3)
+    >>> actions = eh.ActionSet([[2.0], [1.0]], [1, -1])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[1.0], omega=0.3)
     >>> limit = limits.graves_lai(problem)
     >>> round(limit.value, 6), limit.allocation.round(6)          # 2/9
     (0.222222, array([     inf, 0.222222]))

@@ -22,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Allocation, Feedback, Policy
 
-Floats = NDArray[np.float64]
 PolicyFactory = Callable[..., Policy]
 
 HORIZON = 2_000

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.simulation import Results, Runs, executors, simulate
 from evenhand.simulation.executors import pieces_of
 from evenhand.simulation.experiment import Contender, Experiment, Piece

@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.base import Play
 from evenhand.policies.uniform import Uniform
-from evenhand.problem import BiasedLinearBandit
 from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
 from evenhand.simulation import Results, simulate
 from evenhand.simulation.experiment import log_spaced
@@ -395,7 +395,7 @@ SWEEP = """
 import os, sys, time
 import evenhand as eh
 from evenhand.policies.uniform import Uniform
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.simulation import simulate
 
 store, log = sys.argv[1:3]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand import families
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments.problem import BiasedLinearBandit
 from reference import exact_rank, kappa_gaps, kappa_star
 
 KAPPAS = (1.0, 1.7, 4.0, 16.0, 1e4)

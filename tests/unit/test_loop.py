@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import OFUL
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.registry import policy_class
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.experiment import Contender, play_out
 

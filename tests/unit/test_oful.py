@@ -12,11 +12,11 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import OFUL, OFULDebiased, OFULEvaluation, Oracle
 from evenhand.policies.oful import OptimisticPolicy
 from evenhand.policies.ridge import feature_coordinates, joint_coordinates
-from evenhand.problem import BiasedLinearBandit
 
 Floats = NDArray[np.float64]
 KINDS: tuple[type[OptimisticPolicy], ...] = (OFUL, OFULEvaluation, OFULDebiased, Oracle)

@@ -15,6 +15,7 @@ from scipy.stats import binom, norm
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies._priced import PricedSteps
 from evenhand.policies.confidence import Ellipsoid, Frame
 from evenhand.policies.priced_exploration import (
@@ -22,7 +23,6 @@ from evenhand.policies.priced_exploration import (
     PricedExploration,
     exploration_boundary,
 )
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation.experiment import play_out
 
 Floats = NDArray[np.float64]

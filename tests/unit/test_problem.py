@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments.problem import BiasedLinearBandit
 from reference import kappa_gaps, kappa_star
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.5, 0.5]]

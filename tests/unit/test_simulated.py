@@ -12,7 +12,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments.problem import BiasedLinearBandit
 
 Floats = NDArray[np.float64]
 

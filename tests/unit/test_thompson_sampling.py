@@ -12,10 +12,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import ThompsonSampling
 from evenhand.policies.ridge import joint_coordinates
-from evenhand.problem import BiasedLinearBandit
 
 RNG = np.random.default_rng(2)
 X = RNG.uniform(-0.7, 0.7, (9, 2))

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.linalg import Floats
 from evenhand.report.hyperplane import unit_of_distance
 from evenhand.report.inspection import (
     Inspection,

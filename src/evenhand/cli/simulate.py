@@ -13,18 +13,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from evenhand import families
 from evenhand.actions import ActionSet
 from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
 from evenhand.comparison import entrants
+from evenhand.environments import families
 from evenhand.environments.files import (
     load_parameters,
     load_problem,
     problem_with_parameters,
     save_problem,
 )
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation import Results
 from evenhand.simulation import simulate as run_simulation
 

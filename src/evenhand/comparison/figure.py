@@ -17,10 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from evenhand.arrays import Floats
 from evenhand.comparison.instances import Suite, short_power
 from evenhand.comparison.measure import FLAGSHIP, ORACLE
 from evenhand.comparison.table import Comparison, Margin, geometric_mean
-from evenhand.linalg import Floats
 from evenhand.report.bias_figure import save_figure
 
 # Told apart by all kinds of colour vision (Okabe and Ito).

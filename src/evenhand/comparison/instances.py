@@ -18,10 +18,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand import families, limits
+from evenhand import limits
+from evenhand.environments import families
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.skating import skate_canada
 from evenhand.errors import InputError
-from evenhand.problem import BiasedLinearBandit
 
 Problems = tuple[BiasedLinearBandit, ...]
 

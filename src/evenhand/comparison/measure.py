@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.comparison.instances import Benchmark, Instance
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
-from evenhand.linalg import Floats
 from evenhand.policies.registry import policy_class, registered_policies
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation import Runs, simulate
 from evenhand.simulation.experiment import Contender, Factory
 from evenhand.simulation.storage import problem_digest

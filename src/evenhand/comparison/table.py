@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from evenhand.arrays import Floats
 from evenhand.comparison.instances import Benchmark, Instance, Suite
 from evenhand.comparison.measure import ORACLE, PAPER, Outcome
-from evenhand.linalg import Floats
 
 _CERTAIN = 2.0  # standard errors
 

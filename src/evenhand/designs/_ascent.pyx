@@ -13,12 +13,12 @@ from libc.stdlib cimport qsort
 from scipy.linalg.cython_blas cimport dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
 
-cdef extern from "_passes.h" nogil:
+cdef extern from "numerics/_passes.h" nogil:
     void squared_norms(const double *A, Py_ssize_t k, Py_ssize_t m, const double *W,
                        Py_ssize_t r, const Py_ssize_t *length, double *turned, double *out)
 
 cdef enum:
-    ROWS = 32  # as in _passes.h
+    ROWS = 32  # as in numerics/_passes.h
 
 
 cdef int descending(const void *a, const void *b) noexcept nogil:

@@ -1,10 +1,6 @@
 """Types of the compiled support cut."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from evenhand.arrays import Floats, Indices
 
 def moment_tableau(Y: Floats, w: Floats) -> tuple[Indices, Indices, Floats, float]: ...
 def empty_rows(T: Floats, basic: Floats, place: Indices) -> None: ...

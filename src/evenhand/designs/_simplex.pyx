@@ -10,9 +10,9 @@ piecewise linear objective through its kinks to the minimum, so that one step ma
 import numpy as np
 
 from libc.math cimport fabs, sqrt
-from evenhand._bases cimport invert
+from evenhand.numerics._bases cimport invert
 
-cdef extern from "_passes.h" nogil:
+cdef extern from "numerics/_passes.h" nogil:
     void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
 
 

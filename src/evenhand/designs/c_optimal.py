@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenhand.arrays import Floats, as_points, as_vector
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.elfving import ElfvingProgram, ElfvingSolution
 from evenhand.errors import InputError
-from evenhand.linalg import Floats, as_points, as_vector
 
 FREE_EXCESS = 0.01
 """How much more than κ the pulls may cost where options of cost zero would need infinitely many."""

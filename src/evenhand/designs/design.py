@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand.arrays import Floats
 from evenhand.designs.verification import recompute
 from evenhand.errors import InputError
 
-Floats = NDArray[np.float64]
 Criterion = Literal["G", "c", "minimax"]
 
 

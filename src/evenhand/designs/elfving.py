@@ -13,19 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand._bases import dominant_basis
-from evenhand._passes import rows_beyond
+from evenhand.arrays import Floats, Indices, refuse_non_finite
 from evenhand.designs._simplex import elfving_basis
 from evenhand.errors import AccuracyError, NotIdentifiableError
-from evenhand.linalg import (
-    Floats,
-    Indices,
-    RefinedSolver,
-    RowSpace,
-    refuse_non_finite,
-    row_space,
-    sample_rows,
-)
+from evenhand.numerics._bases import dominant_basis
+from evenhand.numerics._passes import rows_beyond
+from evenhand.numerics.passes import sample_rows
+from evenhand.numerics.row_space import RowSpace, row_space
+from evenhand.numerics.solves import RefinedSolver
 
 TOLERANCE = 1e-9
 """How far |a·u| may exceed √cost, relatively, before its row has to enter the basis."""

@@ -18,22 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas, lapack
 
-from evenhand._bases import dominant_basis, spanning_rows
+from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
 from evenhand.designs._ascent import multiplicative, newton
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.support import cut_support, symmetric_moments
 from evenhand.errors import AccuracyError, InputError
-from evenhand.linalg import (
-    RANK_TOLERANCE,
-    Floats,
-    Indices,
-    RowSpace,
-    as_points,
-    leverages,
-    refuse_non_finite,
-    row_space,
-    sample_rows,
-)
+from evenhand.numerics._bases import dominant_basis, spanning_rows
+from evenhand.numerics.passes import leverages, sample_rows
+from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace, row_space
 
 _SMALL = 2048  # up to this many rows the working set is everything
 _LONG = 64.0  # coordinates larger than this call for another basis

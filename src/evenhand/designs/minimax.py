@@ -17,10 +17,11 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
+from evenhand.arrays import Floats, Indices
 from evenhand.designs.design import Certificate, Design, Mixture
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import AccuracyError
-from evenhand.linalg import Floats, Indices, sample_rows
+from evenhand.numerics.passes import sample_rows
 
 _ROUNDS = 100
 _FIRST_ROWS = 512  # rows of the first conic program; others join when they matter

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from evenhand.arrays import Floats, Indices
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.linalg import Floats, Indices
 
 _DEPENDENT = 1e-10  # a pivot below this share of the largest: the moments are dependent
 _GROWTH = 1e-9  # growth of the total weight that may be rounding

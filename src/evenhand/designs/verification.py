@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.designs.design import Design
 
-Floats = NDArray[np.float64]
 
 _CHUNK = 65536
 

@@ -1,5 +1,6 @@
-"""Environments: where evaluations come from. They know the truth; policies do not."""
+"""Environments: problems whose truth is known, and evaluations drawn from them."""
 
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.simulated import SimulatedEvaluations
 
-__all__ = ["SimulatedEvaluations"]
+__all__ = ["BiasedLinearBandit", "SimulatedEvaluations"]

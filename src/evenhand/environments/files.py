@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
-from evenhand.linalg import Floats
-from evenhand.problem import BiasedLinearBandit
 from evenhand.tables.encoding import CONSTANT
 
 _KIND = "evenhand problem, version 1"

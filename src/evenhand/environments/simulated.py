@@ -26,9 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.environments._streams import Streams
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies.base import Allocation, Feedback
-from evenhand.problem import BiasedLinearBandit
 
 
 class SimulatedEvaluations:
@@ -45,9 +45,8 @@ class SimulatedEvaluations:
     Examples
     --------
     >>> import evenhand as eh
-    >>> from evenhand.problem import BiasedLinearBandit
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, -1])
-    >>> problem = BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
     >>> evaluations = SimulatedEvaluations(problem, seed=1)
     >>> policy = eh.policy("uniform", actions, horizon=10**12)
     >>> feedback = evaluations.evaluate(policy.ask())

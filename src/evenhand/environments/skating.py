@@ -16,7 +16,7 @@ import pandas as pd
 
 from evenhand.actions import ActionSet
 from evenhand.environments.files import problem_with_parameters
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments.problem import BiasedLinearBandit
 
 FEATURES = ("base_value", "max_base", "ability")
 

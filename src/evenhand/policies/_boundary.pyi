@@ -1,8 +1,5 @@
 """Types of the compiled boundary."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from evenhand.arrays import Floats
 
 def boundary(log_eta: Floats, widest: float, n: int) -> Floats: ...

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.policies._sequential cimport Regression, Stepper
 from libc.math cimport INFINITY, floor, fmax, fmin, log, log1p, sqrt
 
-cdef extern from "_passes.h" nogil:
+cdef extern from "numerics/_passes.h" nogil:
     enum: ROWS
     void squared_norms(const double *A, Py_ssize_t k, Py_ssize_t m, const double *W,
                        Py_ssize_t r, const Py_ssize_t *length, double *turned, double *out)

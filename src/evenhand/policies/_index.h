@@ -4,7 +4,7 @@
 #ifndef EVENHAND_INDEX_H
 #define EVENHAND_INDEX_H
 #include <math.h>
-#include "_passes.h"
+#include "numerics/_passes.h"
 
 #define LANES 8
 /* Inlined, so that it is compiled for the instruction set of the clone that calls it. */

@@ -1,9 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.policies._sequential import Regression, Stepper
-
-Floats = NDArray[np.float64]
 
 class Ridge(Stepper):
     regression: Regression

@@ -21,15 +21,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypedDict, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
 from evenhand.policies._sequential import Stepper
 
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Play = Generator[Counts, "Feedback", None]
 
 

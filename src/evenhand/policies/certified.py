@@ -31,14 +31,13 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.base import (
-    Counts,
     Decision,
     Estimate,
     Feedback,
-    Floats,
     Play,
     Policy,
     checked_failure,

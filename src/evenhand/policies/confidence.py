@@ -31,12 +31,13 @@ import numpy as np
 from scipy.linalg import qr
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
-from evenhand.linalg import Floats, Indices, RowSpace
-from evenhand.policies.base import Counts, Estimate
+from evenhand.numerics.row_space import RowSpace
+from evenhand.policies.base import Estimate
 
 _IN_SPAN = 1e-10  # relative distance from the span below which a direction lies in it
 _FULL_RANK = 1e-10  # least eigenvalue of the Gram matrix of the rows used, relative to the largest

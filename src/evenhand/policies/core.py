@@ -36,10 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.linalg import Floats, Indices
-from evenhand.policies.base import Counts, Feedback
+from evenhand.policies.base import Feedback
 from evenhand.policies.confidence import Frame
 from evenhand.policies.plans import keep, whole
 

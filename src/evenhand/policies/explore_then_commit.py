@@ -36,16 +36,15 @@ import numpy as np
 from scipy.special import gammaln
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats
 from evenhand.designs import c_optimal_design, g_optimal_design
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
 from evenhand.policies.base import (
-    Counts,
     Decision,
     Estimate,
     Feedback,
-    Floats,
     Play,
     Policy,
     Settings,

@@ -24,20 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
-from evenhand.policies.base import (
-    Counts,
-    Decision,
-    Estimate,
-    Feedback,
-    Floats,
-    Play,
-    Policy,
-    checked_failure,
-)
+from evenhand.policies.base import Decision, Estimate, Feedback, Play, Policy, checked_failure
 from evenhand.policies.plans import PhaseDesigns, keep, whole
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]

@@ -28,8 +28,9 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.policies._oful import Optimism
-from evenhand.policies.base import Estimate, Floats
+from evenhand.policies.base import Estimate
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.ridge import (
     RidgePolicy,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
-from evenhand.linalg import as_vector
+from evenhand.arrays import as_vector
 from evenhand.policies.base import Estimate
 from evenhand.policies.oful import OptimisticPolicy
 from evenhand.policies.ridge import RidgeSettings, feature_coordinates

@@ -20,17 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats
 from evenhand.estimation import least_squares_estimator
-from evenhand.policies.base import (
-    Counts,
-    Decision,
-    Estimate,
-    Floats,
-    Play,
-    Policy,
-    Settings,
-    checked_failure,
-)
+from evenhand.policies.base import Decision, Estimate, Play, Policy, Settings, checked_failure
 from evenhand.policies.plans import PhaseDesigns, keep
 
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Counts, Floats
 from evenhand.designs import Design, g_optimal_design
-from evenhand.policies.base import Counts, Floats
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept")

@@ -24,19 +24,12 @@ from typing import Literal, Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.base import (
-    Counts,
-    Decision,
-    Estimate,
-    Floats,
-    Settings,
-    checked_failure,
-    is_number,
-)
+from evenhand.policies.base import Decision, Estimate, Settings, checked_failure, is_number
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Frame, Leads
 from evenhand.policies.sequential import SequentialPolicy

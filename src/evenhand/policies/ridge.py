@@ -26,10 +26,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.policies._oful import Ridge
-from evenhand.policies.base import Decision, Floats, Settings, checked_failure, is_number
+from evenhand.policies.base import Decision, Settings, checked_failure, is_number
 from evenhand.policies.sequential import SequentialPolicy
 
 LARGE_BIAS = 100.0

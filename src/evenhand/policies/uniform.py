@@ -7,16 +7,9 @@ from typing import Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.policies.base import (
-    Decision,
-    Estimate,
-    Floats,
-    Play,
-    Policy,
-    Settings,
-    checked_failure,
-)
+from evenhand.policies.base import Decision, Estimate, Play, Policy, Settings, checked_failure
 
 
 class Uniform(Policy):

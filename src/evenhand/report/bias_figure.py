@@ -22,9 +22,9 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.geometry import BiasGeometry
-from evenhand.linalg import Floats
 from evenhand.report.hyperplane import (
     separating_hyperplane,
     unit_of_distance,

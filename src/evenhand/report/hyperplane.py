@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.geometry import BiasGeometry
-from evenhand.linalg import Floats, sample_rows
+from evenhand.numerics.passes import sample_rows
 
 _SAMPLE = 100_000  # rows from which spreads are taken: they serve for words, not for numbers
 

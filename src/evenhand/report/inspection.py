@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from evenhand.actions import ActionSet
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, kappa
-from evenhand.linalg import row_space, sample_rows
+from evenhand.numerics.passes import sample_rows
+from evenhand.numerics.row_space import row_space
 from evenhand.report.hyperplane import (
     Hyperplane,
     separating_hyperplane,

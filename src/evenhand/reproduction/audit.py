@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
-from evenhand.problem import BiasedLinearBandit
 
 _SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma discard_subopt)
 _SMALLEST_GAP = 8.0  # Δ_≠ / ε_l from which the groups are told apart (Lemma discard_z)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from evenhand import families
-from evenhand.problem import BiasedLinearBandit
+from evenhand.environments import families
+from evenhand.environments.problem import BiasedLinearBandit
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from evenhand.linalg import Floats
+from evenhand.arrays import Floats
 from evenhand.reproduction.audit import Audit, Check
 from evenhand.reproduction.measurements import Measurements, PairCurve
 from evenhand.reproduction.statements import Statement

@@ -9,12 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from evenhand import families, limits
+from evenhand import limits
+from evenhand.arrays import Floats
+from evenhand.environments import families
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.geometry import kappa as price_of_bias
-from evenhand.linalg import Floats
 from evenhand.policies import FairPhasedElimination
 from evenhand.policies.phased_elimination import PhasedElimination
-from evenhand.problem import BiasedLinearBandit
 from evenhand.reproduction.audit import Audit, audit_runs
 from evenhand.reproduction.experiments import (
     Audits,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
-from evenhand.problem import BiasedLinearBandit
 from evenhand.report.bias_figure import save_figure
 from evenhand.reproduction.figures import PICTURES
 from evenhand.reproduction.measurements import Measurements

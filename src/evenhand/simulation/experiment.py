@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Estimate, Policy
 from evenhand.policies.registry import policy_class
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.results import Runs
 

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies import FairPhasedElimination
-from evenhand.problem import BiasedLinearBandit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 Limit = Callable[[float], float]
 
 OUTCOMES = (

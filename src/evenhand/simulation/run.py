@@ -12,9 +12,9 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies.registry import policy_class
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation.executors import pieces_of, run_pieces
 from evenhand.simulation.experiment import Contender, Experiment, Factory, Piece
 from evenhand.simulation.results import Results, Runs
@@ -78,9 +78,8 @@ def simulate(
     Examples
     --------
     >>> import evenhand as eh
-    >>> from evenhand.problem import BiasedLinearBandit
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, -1])
-    >>> problem = BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
     >>> results = simulate(problem, ["fair-phased-elimination", "uniform"], 10**12, 5)
     >>> results.summary()[["policy", "horizon", "n"]]
                         policy        horizon  n

@@ -31,8 +31,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
-from evenhand.problem import BiasedLinearBandit
 from evenhand.simulation.experiment import Contender, Experiment
 from evenhand.simulation.results import OUTCOMES, Runs
 

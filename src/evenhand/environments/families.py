@@ -30,9 +30,9 @@ import math
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
-from evenhand.linalg import Floats
-from evenhand.problem import BiasedLinearBandit
 
 
 def worst_case(

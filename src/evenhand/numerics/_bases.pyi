@@ -1,10 +1,6 @@
 """Types of the compiled choice of bases."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from evenhand.arrays import Floats, Indices
 
 def spanning_rows(
     points: Floats, sample: Indices, n_leading: int, tol: float

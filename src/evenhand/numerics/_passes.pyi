@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from evenhand.arrays import Floats
 
 def squared_norms_into(rows: Floats, W: Floats, out: Floats) -> None: ...
 def products_into(rows: Floats, u: Floats, out: Floats) -> None: ...

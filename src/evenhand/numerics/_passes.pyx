@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-cdef extern from "_passes.h" nogil:
+cdef extern from "numerics/_passes.h" nogil:
     void squared_norms(const double *A, Py_ssize_t k, Py_ssize_t m, const double *W,
                        Py_ssize_t r, const Py_ssize_t *length, double *turned, double *out)
     void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
@@ -13,7 +13,7 @@ cdef extern from "_passes.h" nogil:
                       const double *s, Py_ssize_t *found, double *values)
 
 cdef enum:
-    ROWS = 32  # as in _passes.h
+    ROWS = 32  # as in numerics/_passes.h
 
 
 def squared_norms_into(const double[:, ::1] rows, const double[:, ::1] W, double[::1] out):

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats, Indices, as_vector
 from evenhand.errors import InputError
 from evenhand.geometry import bias_geometry, kappa
-from evenhand.linalg import Floats, Indices, as_vector
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -49,9 +49,8 @@ class BiasedLinearBandit:
     Examples
     --------
     >>> import evenhand as eh
-    >>> from evenhand.problem import BiasedLinearBandit
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
-    >>> problem = BiasedLinearBandit(actions, gamma=[0.5, 0.75], omega=0.25)
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.75], omega=0.25)
     >>> problem.values
     array([ 0.5 ,  0.75, -0.1 ])
     >>> problem.evaluations              # the home option looks better than it is

@@ -1,0 +1,1 @@
+"""The numerically delicate primitives: row spaces, passes over all rows, accurate solves."""
