@@ -26,21 +26,20 @@ complement of F:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import clarabel
 import numpy as np
-from scipy import sparse
 from scipy.optimize import brentq
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats, Indices
-from evenhand.designs import Verification
+from evenhand.arrays import Floats
+from evenhand.designs import Design, Verification
+from evenhand.designs.joint import joint_design
 from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
+from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_geometry, kappa
+from evenhand.values import ArrayValue
 
-_RESCALINGS = 4  # of the conic program of `graves_lai`, where it comes out inaccurate
 _LAST_PHASE = 21 / 8 - 1  # what the interruption of the last bias phase may add, by (2)
 
 
@@ -276,24 +275,16 @@ def two_point(first: BiasedLinearBandit, second: BiasedLinearBandit, horizon: fl
 
 
 @dataclass(frozen=True, eq=False)
-class GravesLai:
+class GravesLai(ArrayValue):
     """The least cost of knowing the best option, per log T, with its proof.
 
     Parameters
     ----------
     problem
         What was asked about.
-    value
-        Σ μ(x)Δ_x: for every consistent policy, liminf R_T / log T is at least this.
-    allocation
-        (k,) pulls μ per log T; infinite for the best option, which costs nothing.
-    bound
-        What no allocation can beat, proven by ``dual``.
-    rivals
-        (n,) the rivals of the best option that make it costly.
-    dual
-        (n, d + p) one vector h per rival, with a_{x*}·h = 0 and Σ (a_x·h)² ≤ Δ_x for all options;
-        then Σ μ(x)Δ_x ≥ 2σ² Σ ((x* − x; 0)·h_x)²/Δ_x², the sum over the rivals x.
+    design
+        The joint design that tells every rival from the best option, over the rivals' points
+        modulo that of the best option, whose evaluations cost nothing; its certificate proves it.
 
     Examples
     --------
@@ -305,55 +296,39 @@ class GravesLai:
     """
 
     problem: BiasedLinearBandit
-    value: float
-    allocation: Floats
-    bound: float
-    rivals: Indices
-    dual: Floats
+    design: Design
+
+    @property
+    def value(self) -> float:
+        """Σ μ(x)Δ_x: for every consistent policy, liminf R_T / log T is at least this."""
+        return self.design.value
+
+    @property
+    def bound(self) -> float:
+        """What no allocation can beat, as the certificate of the design proves."""
+        return self.design.certificate.bound
 
     @property
     def gap(self) -> float:
         """How far above the bound the value may be, relative to the bound."""
-        return max(0.0, self.value / self.bound - 1.0)
+        return self.design.certificate.gap
 
-    def verify(self, tol: float = 1e-6) -> Verification:
-        """Recompute value and bound from the problem alone, by dense least squares."""
-        reasons = []
-        star, gaps = self.problem.best, self.problem.gaps
-        scales = np.abs(self.problem.actions.points).max(axis=0)
-        scales[scales == 0] = 1.0
-        A = self.problem.actions.points / scales
-        V = A[star] - A
-        V[:, self.problem.actions.n_features :] = 0.0
-        others = np.arange(len(A)) != star
-        # What is along a_{x*} is free, and no dual vector may profit from it.
-        aside = np.eye(A.shape[1])
-        if A[star].any():
-            aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
-        H = (self.dual * scales) @ aside
-        load = ((A[others] @ H.T) ** 2).sum(axis=1) / gaps[others]
-        if load.max() > 1 + tol:
-            reasons.append(f"the dual charges an option {load.max():.9g} times its gap")
-        gains = (V[self.rivals] * H).sum(axis=1) / gaps[self.rivals]
-        bound = 2 * self.problem.noise_scale**2 * float(gains @ gains / max(1.0, load.max()))
-        mu = self.allocation[others]
-        if not (mu >= 0).all() or not np.isfinite(mu).all():
-            return Verification(False, np.nan, bound, (*reasons, "some pulls are not numbers ≥ 0"))
-        rows = (A[others] * np.sqrt(mu)[:, None]) @ aside
-        targets = (V[others] / gaps[others, None]) @ aside
-        y, *_ = np.linalg.lstsq(rows.T, targets.T, rcond=1e-13)
-        stray = np.abs(rows.T @ y - targets.T).max(axis=0) / np.abs(targets).max(axis=1)
-        if stray.max() > 1e-6:
-            reasons.append("the pulls do not tell every rival from the best option")
-        variance = float((y**2).sum(axis=0).max()) * 2 * self.problem.noise_scale**2
-        if variance > 1 + tol:
-            reasons.append(f"a rival's variance is {variance:.9g} times what is allowed")
-        value = float(mu @ gaps[others])
-        if abs(value - self.value) > tol * value:
-            reasons.append(f"the pulls cost {value:.12g}, not {self.value:.12g}")
-        if bound < self.bound * (1 - tol):
-            reasons.append(f"the dual proves {bound:.12g}, not {self.bound:.12g}")
-        return Verification(not reasons, value, bound, tuple(reasons))
+    @property
+    def allocation(self) -> Floats:
+        """(k,) pulls μ per log T; infinite for the best option, which costs nothing."""
+        pulls = np.full(len(self.problem.actions), math.inf)
+        pulls[self.problem.gaps > 0] = self.design.mass * self.design.weights
+        return pulls
+
+    def verify(self, tol: float | None = None) -> Verification:
+        """Recompute value and bound from the problem alone; see `Design.verify`."""
+        points, directions, gaps = _rivals(self.problem)
+        found = self.design.verify(points, tol)
+        asked = replace(self.design, direction=directions, costs=gaps)
+        if asked == self.design:
+            return found
+        reasons = (*found.reasons, "the design is not for this problem")
+        return Verification(False, found.value, found.bound, reasons)
 
 
 def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
@@ -370,13 +345,6 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     tol
         Largest relative distance between the value and its proven bound.
 
-    Notes
-    -----
-    Pulls of x* are free, so everything is taken modulo a_{x*}. Rows a_x/√Δ_x have unit costs, and
-    directions (x* − x; 0)√2 σ/Δ_x unit variances: min Σ λ_x such that Σ_x (w^v_x)²/λ_x ≤ 1 and
-    Σ_x w^v_x b_x = v for all directions v. That is a conic program; directions join it as they
-    are found to be violated.
-
     Examples
     --------
     >>> import evenhand as eh
@@ -390,147 +358,41 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     True
     """
     _refuse_ties(problem)
-    star, sigma = problem.best, problem.noise_scale
-    (rivals,) = np.nonzero(problem.gaps > 0)
-    if len(rivals) == 0:
+    if not problem.gaps.any():
         raise InputError("there is one option only: nothing is to be learnt.")
-    gaps = problem.gaps[rivals]
-    units = np.ldexp(1.0, np.frexp(np.abs(problem.actions.points).max(axis=0))[1])
-    A = problem.actions.points / units
-    V = A[star] - A[rivals]
-    V[:, problem.actions.n_features :] = 0.0
-    N = _complement(A[star])
-    B, U = (
-        (A[rivals] @ N) / np.sqrt(gaps)[:, None],
-        (V @ N) * (math.sqrt(2) * sigma / gaps)[:, None],
-    )
-    # Coordinates in which Σ b bᵀ is the identity.
-    scales = np.abs(B).max(axis=0)
-    scales[scales == 0] = 1.0
-    _, singular, rows = np.linalg.svd(B / scales, full_matrices=False)
-    kept = singular > 1e-12 * singular[0]
-    transform = (rows[kept].T / singular[kept]) / scales[:, None]
-    whole = U @ transform @ ((rows[kept] * singular[kept][:, None]) * scales)
-    stray = np.abs((whole - U) / scales).max(axis=1) > 1e-8 * np.abs(U / scales).max(axis=1)
-    if stray.any():
-        x = int(rivals[np.flatnonzero(stray)[0]])
+    try:
+        return GravesLai(problem, joint_design(*_rivals(problem), tol))
+    except NotIdentifiableError as error:
         raise NotIdentifiableError(
-            f"no evaluations tell {problem.actions.labels[x]!r} from the best option, "
-            f"{problem.actions.labels[star]!r}: the same means fit parameters for which it is "
-            "better. Add options, or leave out features that tell the groups apart."
-        )
-    costs, used, H = _joint_design(B @ transform, U @ transform, tol / 10)
-    allocation = np.zeros(len(A))
-    allocation[star] = math.inf
-    allocation[rivals] = costs / gaps
-    bound = float((((U @ transform)[used] * H).sum(axis=1) ** 2).sum())
-    limit = GravesLai(
-        problem, float(costs.sum()), allocation, bound, rivals[used], H @ (N @ transform).T / units
-    )
-    if not limit.gap <= tol:
-        raise AccuracyError(
-            f"the Graves–Lai limit lies between {bound:.9g} and {limit.value:.9g}; ask for a tol "
-            f"larger than {limit.gap:.1g}."
-        )
-    return limit
+            f"no evaluations tell every other option from the best, "
+            f"{problem.actions.labels[problem.best]!r}: the same means fit parameters for which "
+            "another is better. Add options, or leave out features that tell the groups apart."
+        ) from error
 
 
-def _complement(a: Floats) -> Floats:
-    """Return an orthonormal basis, (m, m−1), of what is orthogonal to a; of all if a is zero."""
-    if not a.any():
-        return np.eye(len(a))
-    Q, _ = np.linalg.qr(a[:, None], mode="complete")
-    return np.asarray(Q[:, 1:])
+def _rivals(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
+    """Return what tells x* from its rivals: their points, the directions to estimate, their gaps.
 
-
-def _joint_design(B: Floats, U: Floats, tol: float) -> tuple[Floats, Indices, Floats]:
-    """Return the least costs λ with uᵀV(λ)⁺u ≤ 1 for all rows u of U; used rows, dual vectors.
-
-    Σ b bᵀ is the identity: then Σ λ is between 1 and k for directions of length at most 1. Some
-    options may cost next to nothing and be needed all the same, so the program is solved again in
-    units of the λ that it found, until the two sides meet; the best of each side is kept.
+    Pulls of x* are free, so points and directions are taken modulo a_{x*}. The directions
+    (x* − x; 0)√2 σ/Δ_x are to have variance one. Columns are scaled, which changes no design.
     """
-    scale = float(np.linalg.norm(U, axis=1).max())
-    U = U / scale
-    n_new = 2 * B.shape[1] + 2
-    used = np.sort(np.argsort(-np.linalg.norm(U, axis=1), kind="stable")[:n_new])
-    units = np.ones(len(B))
-    value, bound = math.inf, 0.0
-    design, proof, proven = units, U[:0], used[:0]
-    rescaled = 0
-    while rescaled < _RESCALINGS:
-        costs, H, active = _conic_program(B, U[used], units)
-        variances = _variances(B, costs, U)
-        if costs.sum() * variances.max() < value:
-            value, design = float(costs.sum() * variances.max()), costs * variances.max()
-        H = H / math.sqrt(((B @ H.T) ** 2).sum(axis=1).max())  # charges no option beyond its cost
-        proves = float(((U[used[active]] * H).sum(axis=1) ** 2).sum())
-        if proves > bound:
-            bound, proof, proven = proves, H, used[active]
-        if value <= bound * (1 + tol):
-            break
-        violated = np.setdiff1d(np.flatnonzero(variances > 1 + 1e-8), used)
-        worst = violated[np.argsort(-variances[violated], kind="stable")[:n_new]]
-        used = np.union1d(used, worst)
-        if len(worst) == 0:
-            units = np.clip(costs, 1e-6 * units, None)
-            rescaled += 1
-    return design * scale**2, proven, proof
+    star, gaps = problem.best, problem.gaps
+    A = problem.actions.points / np.abs(problem.actions.points).max(axis=0, initial=1e-300)
+    leads = A[star] - A
+    leads[:, problem.actions.n_features :] = 0.0
+    aside = np.eye(A.shape[1])
+    if A[star].any():
+        aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])
+    others = gaps > 0
+    root = math.sqrt(2) * problem.noise_scale / gaps[others, None]
+    return _product(A[others], aside), _product(leads[others], aside) * root, gaps[others]
 
 
-def _variances(B: Floats, costs: Floats, U: Floats) -> Floats:
-    """Return uᵀV(λ)⁺u for every row u; infinite where u is outside the range."""
-    rows = (B * np.sqrt(costs)[:, None]).T
-    y, *_ = np.linalg.lstsq(rows, U.T, rcond=1e-13)
-    variances = (y**2).sum(axis=0)
-    variances[np.abs(rows @ y - U.T).max(axis=0) > 1e-7] = math.inf
-    return np.asarray(variances)
-
-
-def _conic_program(B: Floats, U: Floats, units: Floats) -> tuple[Floats, Floats, Indices]:
-    """Solve min Σ λ_x, Σ_x w^v_x b_x = u_v, (w^v_x)² ≤ t^v_x λ_x, Σ_x t^v_x ≤ 1.
-
-    Returns λ, the dual vectors h, and which directions they belong to. ``units`` are guesses of λ.
-
-    w² ≤ tλ is the second-order cone (t + λ, t − λ, 2w). With multipliers y_v of the equations and
-    η_v of the sums, h_v = y_v/(2√η_v) satisfy Σ_v (b_x·h_v)² ≤ 1, and Σ_v (u_v·h_v)² is the value.
-    """
-    (k, r), n = B.shape, len(U)
-    B = B * np.sqrt(units)[:, None]
-    cells = n * k
-    x, cell = np.tile(np.arange(k), n), np.arange(cells)
-    lam, w, t = x, k + cell, k + cells + cell
-    one = np.ones(cells)
-    equations = sparse.hstack(
-        [
-            sparse.csc_matrix((n * r, k)),
-            sparse.kron(sparse.eye(n), B.T, format="csc"),
-            sparse.csc_matrix((n * r, cells)),
-        ]
-    )
-    sums = sparse.csc_matrix((one, (cell // k, t)), shape=(n, k + 2 * cells))
-    entries = np.concatenate([-one, -one, -one, one, -2 * one])
-    row = np.concatenate([3 * cell, 3 * cell, 3 * cell + 1, 3 * cell + 1, 3 * cell + 2])
-    column = np.concatenate([t, lam, t, lam, w])
-    cones = sparse.csc_matrix((entries, (row, column)), shape=(3 * cells, k + 2 * cells))
-    matrix = sparse.vstack([equations, sums, cones], format="csc")
-    b = np.concatenate([U.ravel(), np.ones(n), np.zeros(3 * cells)])
-    objective = np.concatenate([units, np.zeros(2 * cells)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    kinds = [clarabel.ZeroConeT(n * r), clarabel.NonnegativeConeT(n)]
-    kinds += [clarabel.SecondOrderConeT(3)] * cells
-    none = sparse.csc_matrix((k + 2 * cells, k + 2 * cells))
-    solution = clarabel.DefaultSolver(none, objective, matrix, b, kinds, settings).solve()
-    costs = units * np.clip(np.array(solution.x[:k]), 0.0, None)
-    z = np.array(solution.z[: n * r + n])
-    if not np.isfinite(costs).all() or not np.isfinite(z).all() or costs.max() == 0.0:
-        raise AccuracyError(f"the conic program of the Graves–Lai limit failed: {solution.status}.")
-    eta = z[n * r :]
-    (active,) = np.nonzero(eta > 1e-9 * eta.max())
-    H = z[: n * r].reshape(n, r)[active] / (2 * np.sqrt(eta[active]))[:, None]
-    return costs, H, active
+def _product(rows: Floats, matrix: Floats) -> Floats:
+    """Return rows · matrix, with zeros where everything cancelled and only rounding is left."""
+    product = rows @ matrix
+    product[np.abs(product) <= 1e-14 * (np.abs(rows) @ np.abs(matrix))] = 0.0
+    return np.asarray(product)
 
 
 def _n_phases(T: float, s2: float) -> int:

@@ -361,7 +361,7 @@ def test_graves_lai_of_the_worst_case_pair(kappa: float, T: float) -> None:
     assert limit.value == pytest.approx(2 * total**2 / gap**4, rel=1e-6)
     expected = [math.inf, 2 * total / gap**5, 2 * total * 2 / a / dear / gap**4]
     assert limit.allocation.tolist() == pytest.approx(expected, rel=1e-4)
-    assert limit.rivals.tolist() == [1]
+    assert np.flatnonzero(limit.design.certificate.dual.any(axis=1)).tolist() == [0]
     assert limit.verify()
 
 
@@ -429,22 +429,27 @@ def test_graves_lai_of_many_rivals(seed: int) -> None:
 def test_a_false_graves_lai_proof_is_found_out() -> None:
     limit = limits.graves_lai(families.random(10, 3, 2))
     assert limit.verify()
-    less = np.where(np.isfinite(limit.allocation), 0.99 * limit.allocation, np.inf)
+    design, proof = limit.design, limit.design.certificate
+    points = limit.problem.actions.points
+    other = limits.graves_lai(families.random(10, 3, 3)).design
     for false, complaint in [
-        (replace(limit, dual=1.01 * limit.dual), "times its gap"),
-        (replace(limit, bound=1.01 * limit.bound), "the dual proves"),
-        (replace(limit, allocation=less), "variance"),
-        (replace(limit, value=1.01 * limit.value), "the pulls cost"),
-        (replace(limit, allocation=np.zeros(10)), "do not tell"),
-        (replace(limit, allocation=-limit.allocation), "numbers ≥ 0"),
+        (replace(design, certificate=replace(proof, dual=1.01 * proof.dual)), "times its cost"),
+        (replace(design, certificate=replace(proof, bound=1.01 * proof.bound)), "its dual proves"),
+        (replace(design, mass=0.99 * design.mass), "variance"),
+        (replace(design, value=1.01 * design.value), "its value"),
+        (replace(design, weights=np.eye(9)[0]), "variance"),
+        (replace(design, weights=-design.weights), "negative"),
         # A part along a_{x*} is free for every rival's direction, and worth nothing.
         (
             replace(
-                limit, dual=0.9 * limit.dual + limit.problem.actions.points[limit.problem.best]
+                design,
+                certificate=replace(proof, dual=0.9 * proof.dual + points[limit.problem.best]),
             ),
-            "the dual proves",
+            "its dual proves",
         ),
+        (other, "not for this problem"),
     ]:
+        false = replace(limit, design=false)  # noqa: PLW2901
         finding = false.verify()
         assert not finding
         assert any(complaint in reason for reason in finding.reasons), finding.reasons
@@ -480,7 +485,7 @@ def test_graves_lai_refuses_ties_and_confounded_groups() -> None:
         limits.gap_dependent_upper(tied, 1e6)
     features = [[1.0, 1.0], [1.0, 2.0], [-1.0, 0.5]]  # the first feature is the group
     confounded = BiasedLinearBandit(eh.ActionSet(features, [1, 1, -1]), [0.1, 0.3], 0.1)
-    with pytest.raises(eh.NotIdentifiableError, match="tell 'option 3' from the best"):
+    with pytest.raises(eh.NotIdentifiableError, match="from the best, 'option 2'"):
         limits.graves_lai(confounded)
 
 

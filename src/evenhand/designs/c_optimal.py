@@ -6,12 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats, as_points, as_vector
+from evenhand.designs.check import checked
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.elfving import ElfvingProgram, ElfvingSolution
 from evenhand.errors import InputError
 
 FREE_EXCESS = 0.01
 """How much more than κ the pulls may cost where options of cost zero would need infinitely many."""
+
+_GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
 
 
 def c_optimal_design(
@@ -41,14 +44,16 @@ def c_optimal_design(
     if not c.any():
         raise InputError("direction is the zero vector; there is nothing to estimate.")
     if costs is None:
-        return _design(ElfvingProgram(A).solve(c), k, c, None, None)
-    cost = as_vector(costs, k, "costs").copy()  # the design keeps it
-    cost.flags.writeable = False
+        program = ElfvingProgram(A)
+        design = _design(program.solve(c), k, c, None, None)
+        return checked(design, A, program.space.scales, _GAP)
+    cost = as_vector(costs, k, "costs")
     if cost.min() < 0:
         x = int(np.argmin(cost))
         raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
     s = np.sqrt(cost)
-    return _design(ElfvingProgram(A, s).solve(c), k, c, cost, s)
+    program = ElfvingProgram(A, s)
+    return checked(_design(program.solve(c), k, c, cost, s), A, program.space.scales, _GAP)
 
 
 def _design(

@@ -17,13 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats
 from evenhand.designs.verification import recompute
 from evenhand.errors import InputError
+from evenhand.values import ArrayValue
 
-Criterion = Literal["G", "c", "minimax"]
+Criterion = Literal["G", "c", "minimax", "joint"]
+
+_MOST = 2**62  # evaluations that a count can hold
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """A probability over parameters γ: the opponent that makes a minimax design as dear as it is.
+@dataclass(frozen=True, eq=False)
+class Mixture(ArrayValue):
+    """A probability over parameters γ: the opponent that makes a minimax design as costly as it is.
 
     Parameters
     ----------
@@ -37,8 +40,8 @@ class Mixture:
     parameters: Floats
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, eq=False)
+class Certificate(ArrayValue):
     """Proof of how good a design is.
 
     Parameters
@@ -51,7 +54,9 @@ class Certificate:
         c-optimal: a vector u with abs(a_x·u) ≤ √cost_x for all x; then every design of variance
         at most one costs at least (c·u)². G-optimal: a matrix W with ‖Wa‖ ≤ 1 for all points,
         the ellipsoid around them; the bound is the rank, since leverages average to it.
-        Minimax: u as for c, with the mean gaps under ``mixture`` as costs.
+        Minimax: u as for c, with the mean gaps under ``mixture`` as costs. Joint: a matrix with
+        one vector h_u per direction u and Σ_u (a_x·h_u)² ≤ cost_x for all x; then every design
+        costs at least Σ_u (u·h_u)².
     mixture
         Minimax only: the parameters against which no design does better.
 
@@ -100,13 +105,14 @@ class Verification:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Design(ArrayValue):
     """How to divide evaluations among options, with its price and a certificate.
 
     Parameters
     ----------
     criterion
-        "G" (all evaluations equally well), "c" (one direction at least cost) or "minimax".
+        "G" (all evaluations equally well), "c" (one direction at least cost), "minimax" (that
+        against the worst parameter) or "joint" (several directions at least cost).
     weights
         (k,) shares of the evaluations, summing to one.
     value
@@ -116,7 +122,7 @@ class Design:
     certificate
         Proof of near-optimality.
     direction, costs
-        What was asked for (c and minimax).
+        What was asked for: (m,) a direction (c and minimax), or (n, m) several (joint); costs.
     excess
         How much more than ``value`` the pulls cost, relatively: 0, unless options of cost zero
         would need infinitely many pulls to attain it.
@@ -142,9 +148,6 @@ class Design:
     costs: Floats | None = None
     excess: float = 0.0
 
-    def __post_init__(self) -> None:
-        self.weights.flags.writeable = False
-
     @property
     def support(self) -> NDArray[np.intp]:
         """Return the indices of the options with positive weight."""
@@ -169,12 +172,27 @@ class Design:
         if amount is None or not np.isfinite(amount) or amount < 0:
             raise InputError(f"the amount must be a finite number ≥ 0; got {amount}")
         scale = amount if pulls is not None else amount * self.mass
-        return np.ceil(scale * self.weights).astype(np.int64)
+        wanted = np.ceil(scale * self.weights)
+        if not wanted.sum() <= _MOST:
+            raise InputError(
+                f"that takes {wanted.sum():.3g} evaluations; at most {_MOST:.3g} can be counted. "
+                "Ask for less."
+            )
+        return wanted.astype(np.int64)
 
-    def verify(self, points: ArrayLike, tol: float = 1e-6) -> Verification:
+    def verify(self, points: ArrayLike, tol: float | None = None) -> Verification:
         """Recompute from the points alone whether the design is valid and as good as it says.
 
         Shares no code with the solvers: singular values and dense least squares only.
+
+        Parameters
+        ----------
+        points
+            (k, m) the points that the design is for.
+        tol
+            How far above its proven bound the value may be, relatively; if not given, as far as
+            the certificate itself says. Recomputed numbers may differ from those stated by 1e-6,
+            which is the recomputation's own rounding.
         """
         finding = recompute(self, points, tol)
         return Verification(

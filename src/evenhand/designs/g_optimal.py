@@ -20,6 +20,7 @@ from scipy.linalg import blas, lapack
 
 from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
 from evenhand.designs._ascent import multiplicative, newton
+from evenhand.designs.check import checked
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.support import cut_support, symmetric_moments
 from evenhand.errors import AccuracyError, InputError
@@ -88,7 +89,8 @@ def _g_optimal(A: Floats, tol: float) -> Design:
             weights = np.zeros(k)
             weights[rows] = few
             certificate = Certificate(largest, float(r), factor.W / np.sqrt(largest))
-            return Design("G", weights, largest, largest, certificate)
+            design = Design("G", weights, largest, largest, certificate)
+            return checked(design, A, space.scales, tol)
         violating = d > r * (1.0 + 0.1 * tol)
         high, d = high[violating], d[violating]
         new = np.setdiff1d(high[np.argsort(-d, kind="stable")[: r * (r + 1)]], rows)

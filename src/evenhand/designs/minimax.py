@@ -13,11 +13,12 @@ to the design at hand, by Elfving's program over the features.
 
 from __future__ import annotations
 
-import clarabel
 import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
+from evenhand.designs.check import checked
+from evenhand.designs.conic import solve_conic
 from evenhand.designs.design import Certificate, Design, Mixture
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import AccuracyError
@@ -50,7 +51,8 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
         if upper <= lower * (1.0 + tol):
             mass = float(pulls.sum())
             certificate = Certificate(upper, lower, dual, mixture)
-            return Design("minimax", pulls / mass, upper, mass, certificate, c)
+            design = Design("minimax", pulls / mass, upper, mass, certificate, c)
+            return checked(design, A, program.space.scales, tol)
         parameters = np.concatenate([parameters, answers])
         values = X @ parameters.T
         gaps = values.max(axis=0) - values
@@ -94,19 +96,20 @@ def _master(H: Floats, gaps: Floats, g: Floats) -> tuple[Floats, Floats]:
     positive = np.hstack([np.zeros((J, r)), -np.eye(J)])
     matrix = sparse.csc_matrix(np.vstack([total, positive, cones.reshape(3 * n, r + J)]))
     b = np.concatenate([[1.0], np.zeros(J), np.tile([1.0, -1.0, 0.0], n)])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    kinds = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(J)]
-    kinds += [clarabel.SecondOrderConeT(3)] * n
-    objective = np.concatenate([-g / scale, np.zeros(J)])
-    none = sparse.csc_matrix((r + J, r + J))
-    solution = clarabel.DefaultSolver(none, objective, matrix, b, kinds, settings).solve()
-    lam = np.clip(np.array(solution.x[r:]), 0.0, None)
-    y = np.array(solution.z[1 + J :]).reshape(n, 3)
+    solution = solve_conic(
+        np.concatenate([-g / scale, np.zeros(J)]),
+        matrix,
+        b,
+        n_equal=1,
+        n_positive=J,
+        name="the minimax design",
+        tol=1e-11,
+    )
+    lam = np.clip(solution.x[r:], 0.0, None)
+    y = solution.z[1 + J :].reshape(n, 3)
     eta = np.clip(y[:, 0] + y[:, 1], 0.0, None)
-    if not np.isfinite(lam).all() or lam.sum() == 0.0 or eta.max() == 0.0:
-        raise AccuracyError(f"the conic program of the minimax design failed: {solution.status}.")
+    if lam.sum() == 0.0 or eta.max() == 0.0:
+        raise AccuracyError("the conic program of the minimax design gave no design.")
     eta[eta < 1e-10 * eta.max()] = 0.0
     return lam / lam.sum(), eta * _variance(H, eta, g)
 

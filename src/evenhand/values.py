@@ -1,0 +1,64 @@
+"""Values that hold arrays: they never change, and are equal when their contents are."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+
+class ArrayValue:
+    """Base of frozen dataclasses with arrays in them (declare them with ``eq=False``).
+
+    Every array is the value's own: copied when it comes from outside and read-only from then on,
+    also after copying and unpickling. So nobody can change a value, and making one changes nothing
+    of the caller's.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Shares(ArrayValue):
+    ...     weights: np.ndarray
+    >>> mine = np.array([0.5, 0.5])
+    >>> shares = Shares(mine)
+    >>> mine[0] = 1.0                               # still mine, and nobody else's
+    >>> shares.weights, shares == Shares(np.array([0.5, 0.5]))
+    (array([0.5, 0.5]), True)
+    """
+
+    def __post_init__(self) -> None:
+        self._own(copy=True)
+
+    def _own(self, *, copy: bool) -> None:
+        for declared in fields(self):  # type: ignore[arg-type] # every subclass is a dataclass
+            value = getattr(self, declared.name)
+            # what is read-only and owns its memory is some other value's, and may be shared
+            if isinstance(value, np.ndarray) and (value.flags.writeable or value.base is not None):
+                own = value.copy() if copy else value
+                own.flags.writeable = False
+                object.__setattr__(self, declared.name, own)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._own(copy=False)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _same(getattr(self, declared.name), getattr(other, declared.name))
+            for declared in fields(self)  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        # the plain fields tell values apart well enough, and cost nothing where arrays are long
+        plain = (getattr(self, declared.name) for declared in fields(self))  # type: ignore[arg-type]
+        return hash((type(self), *(v for v in plain if isinstance(v, str | int | float))))
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
+    return bool(one == other)
