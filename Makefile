@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check bench bench-regret format clean
+.PHONY: setup demo test fuzz check bench bench-regret dist format clean
 
 setup: $(READY)
 
@@ -30,6 +30,11 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
 
+# Other examples in every run, and many of them. What it finds becomes a test.
+fuzz: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
+	test ! -e tests/fuzz.py || $(BIN)/python tests/fuzz.py --seconds 60
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,16 +44,25 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/designs.py
 	$(BIN)/python benchmarks/sequential.py
+	$(BIN)/python benchmarks/imports.py
 
 # An hour or more; what was run is kept in out/regret, so it may be stopped and started again.
 bench-regret: $(READY)
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/variants.py
 
+# What would be published: built from a copy of the committed tree, and its page rendered.
+dist: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt build twine
+	rm -rf build/tree dist && mkdir -p build/tree
+	git archive HEAD | tar -x -C build/tree
+	$(BIN)/python -m build --outdir dist build/tree
+	$(BIN)/twine check --strict dist/*
+
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build out src/*.egg-info
+	rm -rf $(VENV) build dist out src/*.egg-info
 	find src -name '*.so' -delete -o -name '_*.c' -delete

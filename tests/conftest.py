@@ -12,4 +12,16 @@ settings.register_profile(
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+
+# Other examples in every run, and many, with nothing remembered from the last one: `make fuzz`,
+# or pytest's `--hypothesis-profile=fuzz`. A failure prints the line that repeats it.
+settings.register_profile(
+    "fuzz",
+    settings.get_profile("evenhand"),
+    derandomize=False,
+    database=None,
+    max_examples=2000,
+    print_blob=True,
+)
+
 settings.load_profile("evenhand")

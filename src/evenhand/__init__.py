@@ -1,76 +1,82 @@
-"""evenhand: the right choice from unfair evaluations."""
+"""evenhand: the right choice from unfair evaluations.
 
-from evenhand import limits
-from evenhand.actions import ActionSet
-from evenhand.designs import (
-    Certificate,
-    Design,
-    Verification,
-    c_optimal_design,
-    g_optimal_design,
-)
-from evenhand.environments import BiasedLinearBandit, SimulatedEvaluations, families
-from evenhand.errors import (
-    AccuracyError,
-    Confounding,
-    EvenhandError,
-    InputError,
-    NotIdentifiableError,
-)
-from evenhand.geometry import (
-    BiasGeometry,
-    bias_geometry,
-    bias_optimal_design,
-    delta_optimal_design,
-    kappa,
-    minimax_design,
-)
-from evenhand.policies import (
-    Allocation,
-    Certified,
-    Decision,
-    Estimate,
-    FairPhasedElimination,
-    Feedback,
-    Policy,
-    PricedExploration,
-    policy,
-    registered_policies,
-)
-from evenhand.simulation import Results, simulate
+What a name needs is loaded when the name is first used, so `import evenhand` costs nothing and
+whoever never draws a picture never loads what draws. `__init__.pyi` tells type checkers and
+editors the same names.
+"""
 
-__all__ = [
-    "AccuracyError",
-    "ActionSet",
-    "Allocation",
-    "BiasGeometry",
-    "BiasedLinearBandit",
-    "Certificate",
-    "Certified",
-    "Confounding",
-    "Decision",
-    "Design",
-    "Estimate",
-    "EvenhandError",
-    "FairPhasedElimination",
-    "Feedback",
-    "InputError",
-    "NotIdentifiableError",
-    "Policy",
-    "PricedExploration",
-    "Results",
-    "SimulatedEvaluations",
-    "Verification",
-    "bias_geometry",
-    "bias_optimal_design",
-    "c_optimal_design",
-    "delta_optimal_design",
-    "families",
-    "g_optimal_design",
-    "kappa",
-    "limits",
-    "minimax_design",
-    "policy",
-    "registered_policies",
-    "simulate",
-]
+from importlib import import_module
+
+_NAMES = {
+    "evenhand.actions": ("ActionSet",),
+    "evenhand.designs": (
+        "Certificate",
+        "Design",
+        "Verification",
+        "c_optimal_design",
+        "g_optimal_design",
+    ),
+    "evenhand.environments": ("BiasedLinearBandit", "SimulatedEvaluations"),
+    "evenhand.errors": (
+        "AccuracyError",
+        "Confounding",
+        "EvenhandError",
+        "InputError",
+        "NotIdentifiableError",
+    ),
+    "evenhand.geometry": (
+        "BiasGeometry",
+        "bias_geometry",
+        "bias_optimal_design",
+        "delta_optimal_design",
+        "kappa",
+        "minimax_design",
+    ),
+    "evenhand.policies": (
+        "Allocation",
+        "Certified",
+        "Decision",
+        "Estimate",
+        "FairPhasedElimination",
+        "Feedback",
+        "Policy",
+        "PricedExploration",
+        "policy",
+        "registered_policies",
+    ),
+    "evenhand.simulation": ("Results", "simulate"),
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+_MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.limits"}
+_ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
+    "actions",
+    "comparison",
+    "designs",
+    "environments",
+    "errors",
+    "geometry",
+    "policies",
+    "report",
+    "reproduction",
+    "simulation",
+    "testing",
+)
+
+__all__ = list(_HOMES) + list(_MODULES)
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        thing = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        thing = import_module(_MODULES[name])
+    elif name in _ROOMS:
+        thing = import_module(f"evenhand.{name}")
+    else:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    globals()[name] = thing  # found without this function from now on
+    return thing
+
+
+def __dir__() -> list[str]:
+    return list({*globals(), *__all__, *_ROOMS})

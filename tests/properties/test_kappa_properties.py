@@ -170,7 +170,7 @@ def test_admissible_gaps_cost_at_most_twice_kappa_star(data: st.DataObject) -> N
     assert found <= 2 * star * (1 + 1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=settings.default.max_examples * 2 // 3)
 @given(action_sets(max_k=7, min_d=2, max_d=3))
 def test_alpha_is_exact_and_between_its_bounds(rows: Rows) -> None:
     assume(rows.estimable)
@@ -185,7 +185,7 @@ def test_alpha_is_exact_and_between_its_bounds(rows: Rows) -> None:
         assert 4 * star <= alpha * (1 + 1e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(action_sets(max_k=7, min_d=1, max_d=3))
 def test_kappa_tilde_is_exact_and_within_a_factor_two(rows: Rows) -> None:
     assume(rows.estimable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -24,8 +25,20 @@ def test_every_exported_name_has_an_example(name: str) -> None:
         assert ">>>" in (thing.__doc__ or "")
 
 
-def test_the_list_is_sorted() -> None:
-    assert list(eh.__all__) == sorted(eh.__all__)
+def test_the_stub_has_the_names_that_the_package_has() -> None:
+    """Each name in `__init__.pyi` is the thing that the package gives under that name."""
+    stub = Path(eh.__file__).with_suffix(".pyi")
+    scope: dict[str, object] = {}
+    exec(compile(stub.read_text(), stub, "exec"), scope)
+    del scope["__builtins__"]
+    assert set(eh.__all__) <= set(scope) <= set(dir(eh))
+    assert {name for name, thing in scope.items() if getattr(eh, name) is not thing} == set()
+    assert all(inspect.ismodule(getattr(eh, name)) for name in set(scope) - set(eh.__all__))
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'evenhand' has no attribute 'ActionSets'"):
+        eh.ActionSets  # type: ignore[attr-defined]  # noqa: B018 (the access is what is tested)
 
 
 @pytest.mark.parametrize("module", [eh, policies])

@@ -1,0 +1,59 @@
+"""What is loaded, and when: nothing that the user did not ask for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("clarabel", "matplotlib", "narwhals", "pandas", "pyarrow", "rich", "typer")
+
+ARRAYS_TO_POLICY = """
+import numpy as np
+import evenhand as eh
+
+actions = eh.ActionSet([[1.0], [2.0], [3.0]], [0, 1, 1])
+assert eh.bias_geometry(actions).kappa_star >= 1.0
+policy = eh.PricedExploration(actions, horizon=100, noise_scale=1.0, value_bound=3.0)
+while not policy.finished:
+    counts = policy.ask().counts
+    policy.tell(eh.Feedback(counts, sums=1.0 * counts, sums_of_squares=1.0 * counts))
+policy.recommend(), policy.bias()
+"""
+
+
+def loaded_by(program: str) -> set[str]:
+    """Return the modules that a fresh interpreter has loaded at the end of the program."""
+    report = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    run = subprocess.run(
+        [sys.executable, "-c", program + report], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return set(json.loads(run.stdout))
+
+
+def test_the_package_alone_loads_nothing() -> None:
+    loaded = loaded_by("import evenhand")
+    assert {name for name in loaded if name.startswith("evenhand")} == {"evenhand"}
+    assert loaded.isdisjoint({"numpy", "scipy", *HEAVY})
+
+
+@pytest.mark.parametrize("library", HEAVY)
+def test_from_arrays_to_a_decision_nothing_heavy_is_loaded(library: str) -> None:
+    assert library not in loaded_by(ARRAYS_TO_POLICY)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from evenhand import ActionSet, families, limits, simulate",
+        "from evenhand import *; ActionSet, families, simulate",
+        "import evenhand; evenhand.environments.SimulatedEvaluations",
+        "import evenhand.environments.skating; evenhand.environments.skating.skate_canada",
+        "import evenhand as eh; eh.policies.OFUL; eh.policy",
+    ],
+)
+def test_names_are_found_in_a_fresh_interpreter(statement: str) -> None:
+    assert "evenhand" in loaded_by(statement)
