@@ -15,10 +15,12 @@ import pytest
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.tables import CsvFile, Frame, Recipe, encode
-from evenhand.tables.cells import sorted_levels
-from evenhand.tables.names import repeated_name
+from evenhand.tables import Recipe
+from evenhand.tables.cells import repeated_name
+from evenhand.tables.matrix import encode
+from evenhand.tables.numerals import sorted_levels
 from evenhand.tables.scan import Moments
+from evenhand.tables.sources import CsvFile, Frame
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -190,7 +192,7 @@ def test_many_blocks_give_what_one_block_gives(
     whole = ActionSet.from_csv(path, group="g", label="id")
     monkeypatch.setattr("evenhand.tables.sources.CSV_BLOCK_BYTES", 2000)
     monkeypatch.setattr("evenhand.tables.sources.FRAME_BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.tables.names.SMALL_TABLE", 10)
+    monkeypatch.setattr("evenhand.tables.cells.SMALL_TABLE", 10)
     for actions in (
         ActionSet.from_csv(path, group="g", label="id"),
         ActionSet.from_frame(frame, group="g", label="id"),
@@ -234,7 +236,7 @@ def test_levels_sort_by_value_where_they_are_numbers() -> None:
 def test_repeated_names_are_found_across_chunks(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenhand.tables.names.SMALL_TABLE", small)
+    monkeypatch.setattr("evenhand.tables.cells.SMALL_TABLE", small)
     names = [f"n{i}" for i in range(100)]
     assert repeated_name(pa.chunked_array([names[:50], names[50:]])) is None
     names[90] = "n17"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import MAX_LEVELS
+from evenhand.tables.cells import repeated_name
 from evenhand.tables.encoding import CONSTANT, Encoding
-from evenhand.tables.groups import two_groups
-from evenhand.tables.names import repeated, repeated_name
+from evenhand.tables.groups import MAX_LEVELS, two_groups
+from evenhand.tables.names import repeated
 from evenhand.tables.recipe import Recipe
 from evenhand.tables.scan import ColumnScan, Scan
 from evenhand.tables.sources import Source

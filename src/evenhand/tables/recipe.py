@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import parsed
 from evenhand.tables.names import listed, repeated
-from evenhand.tables.sources import Source
+from evenhand.tables.numerals import parsed
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Source
 
 
 @dataclass(frozen=True, slots=True)

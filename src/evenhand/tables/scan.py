@@ -16,18 +16,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.tables.cells import (
-    MAX_LEVELS,
     Missing,
     as_text,
     coded,
     is_category,
     is_number,
     is_text,
-    parsed,
     plain_numbers,
-    sorted_levels,
+    recoded,
 )
-from evenhand.tables.groups import GroupTally
+from evenhand.tables.groups import MAX_LEVELS
+from evenhand.tables.numerals import parsed, sorted_levels
 from evenhand.tables.sources import Source
 
 # A spread of a few units in the last place of the largest value is rounding, not information.
@@ -88,6 +87,34 @@ class Moments:
     def constant(self) -> bool:
         """Whether the spread is no more than rounding."""
         return self.high - self.low <= ROUNDING * max(abs(self.low), abs(self.high))
+
+
+@dataclass
+class GroupTally:
+    """How many options each group has, while their cells arrive in blocks.
+
+    Examples
+    --------
+    >>> tally = GroupTally()
+    >>> tally.add(pa.array(["home", "away", "home"]), start=0)
+    array([0, 1, 0], dtype=int32)
+    >>> tally.counts
+    {'home': 2, 'away': 1}
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    missing: Missing = field(default_factory=Missing)
+
+    def add(self, cells: pa.Array, start: int) -> NDArray[np.int32]:
+        """Take in one block; each row's group as its position in `counts` (−1 if it has none)."""
+        names, codes = coded(cells)
+        self.missing.note(codes < 0, start)
+        # So many are refused in any case; counting on would fill the memory.
+        if len(self.counts) <= MAX_LEVELS:
+            sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+            for name, size in zip(names, sizes.tolist(), strict=True):
+                self.counts[name] = self.counts.get(name, 0) + size
+        return recoded(names, codes, list(self.counts))
 
 
 @dataclass
