@@ -117,16 +117,22 @@ def _date(value: Any) -> str | None:
 def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[np.intp]]:
     """The texts of the distinct values, and each value's position among them."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biufUS":
+        # Two passes see two values, which is what is right; more are counted for the message.
+        other = values != values[0]
+        two = values[[0, int(np.argmax(other))]]
+        if (values[other] == two[1]).all():
+            return list(_texts(two)), other.astype(np.intp)
         found, codes = np.unique(values, return_inverse=True)
         return list(_texts(found)), codes
+    one_kind = len(set(map(type, values))) == 1
+    # By kind and value: True and 1 are equal, but not the same label.
+    keys = values if one_kind else list(zip(map(type, values), values, strict=True))
     try:
-        # By kind and value: True and 1 are equal, but not the same label.
-        keys = list(zip(map(type, values), values, strict=True))
         positions = {key: position for position, key in enumerate(dict.fromkeys(keys))}
     except TypeError:  # what has no hash, such as a list or a mask, may have a text
         return _coded(list(_texts(values)))
-    codes = np.fromiter((positions[key] for key in keys), np.intp, len(keys))
-    return list(_texts(value for _, value in positions)), codes
+    codes = np.fromiter(map(positions.__getitem__, keys), np.intp, len(keys))
+    return list(_texts(positions if one_kind else (value for _, value in positions))), codes
 
 
 def _texts(values: Iterable[Any]) -> Iterable[str | None]:
