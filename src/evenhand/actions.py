@@ -166,13 +166,16 @@ class ActionSet:
         positive: object = None,
         attributes: Sequence[str] | None = None,
         categorical: Sequence[str] = (),
+        decimal: str | None = None,
     ) -> Self:
         """Read options from a CSV file with a header line.
 
         Columns of numbers are standardised (mean 0, standard deviation 1). Columns of text become
         zeros and ones, one column per category but the first (every category without an
-        intercept). Text that reads as numbers is numbers. The file is read in blocks, twice; it may
-        be longer than the memory, as long as the matrix fits.
+        intercept). Text that reads as numbers is numbers. Numbers written in another way (1,200;
+        20%; €20) are refused, not guessed and not taken for categories, unless the column is
+        listed in `categorical`. The file is read in blocks, twice; it may be longer than the
+        memory, as long as the matrix fits.
 
         Parameters
         ----------
@@ -195,6 +198,10 @@ class ActionSet:
             groups, evaluators, an age). They are encoded as features are.
         categorical : list of str, optional
             Columns that are categories though they look like numbers.
+        decimal : str, optional
+            What stands before decimals, "." or ",". If not given, it is a comma in a file that
+            separates by something else, has commas that can mean nothing else (3,5) and has no
+            decimal points, and a point in every other; ``encoding.decimal`` says which.
 
         Examples
         --------
@@ -210,7 +217,15 @@ class ActionSet:
         {'base': 30.0, 'discipline': 'pairs'}
         """
         recipe = Recipe(
-            group, label, features, attributes, categorical, intercept, standardize, positive
+            group,
+            label,
+            features,
+            attributes,
+            categorical,
+            intercept,
+            standardize,
+            positive,
+            decimal,
         )
         from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
         from evenhand.tables.sources import CsvFile  # noqa: PLC0415

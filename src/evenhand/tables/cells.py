@@ -89,7 +89,7 @@ def recoded(
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
-def read_numbers(cells: pa.Array) -> NDArray[np.float64]:
+def read_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64]:
     """Cells as numbers; NaN where a cell is missing or not a number.
 
     Examples
@@ -97,21 +97,27 @@ def read_numbers(cells: pa.Array) -> NDArray[np.float64]:
     >>> read_numbers(pa.array(["1.5", " +2 ", "n/a", ""]))
     array([1.5, 2. , nan, nan])
     """
-    numbers = plain_numbers(cells)
+    numbers = plain_numbers(cells, decimal)
     if numbers is not None:
         return numbers
     names, codes = coded(cells)
-    return np.append(parsed(names)[0], np.nan)[codes]
+    return np.append(parsed(names, decimal)[0], np.nan)[codes]
 
 
-def plain_numbers(cells: pa.Array) -> NDArray[np.float64] | None:
+def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number.
 
     Examples
     --------
     >>> plain_numbers(pa.array(["1.5", None])), plain_numbers(pa.array(["1.5", "n/a"]))
     (array([1.5, nan]), None)
+    >>> plain_numbers(pa.array(["1,5"]), decimal=","), plain_numbers(pa.array(["1.5"]), decimal=",")
+    (array([1.5]), None)
     """
+    if decimal == "," and is_text(cells.type):
+        if pc.any(pc.match_substring(cells, ".")).as_py():
+            return None
+        cells = pc.replace_substring(cells, ",", ".")
     try:
         numbers: NDArray[np.float64] = cells.cast(pa.float64(), safe=False).to_numpy(
             zero_copy_only=False

@@ -8,7 +8,7 @@ up to the intercept.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from numpy.typing import ArrayLike
 
@@ -63,6 +63,8 @@ class Encoding:
     references : tuple of (column, category)
         The category of each categorical column that has no column of its own; the effects of the
         other categories are measured from it. Empty without an intercept.
+    decimal : str
+        What stands before decimals in the texts of the table, "." or ",".
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Encoding:
     attributes: tuple[EncodedColumn, ...]
     intercept: bool
     references: tuple[tuple[str, str], ...]
+    decimal: str = field(default=".", compare=False)
 
     def in_user_units(self, coefficients: ArrayLike) -> dict[str, float]:
         """Rewrite a linear function of the features over the user's own columns.

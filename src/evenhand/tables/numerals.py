@@ -1,9 +1,9 @@
 """Numerals: texts that are numbers, and texts that are numbers written in another way.
 
-A number is written with digits and at most one decimal point, such as -3.5 or 1e6. Numbers written
-for people in one country or another (3,5; 1,200; 1 200; 20%; €20) are recognised, so that a column
-of them is not taken for categories, but they are not read: 1,200 is a thousand and two hundred to
-some and one and a fifth to others.
+A number is written with digits and at most one decimal point, such as -3.5 or 1e6; where a file
+has decimal commas, with a comma in its place. Numbers written in other ways (1,200; 1 200; 20%;
+€20) are recognised, so that a column of them is not taken for categories, but they are not read:
+1,200 is a thousand and two hundred to some and one and a fifth to others.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ _GROUPED = r"[0-9]{1,3}([.,' \u2019\u00a0\u2009\u202f])[0-9]{3}(?:\1[0-9]{3})*(?
 _ELSEWHERE = re.compile(
     rf"[+-]?(?:{_GROUPED}|[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 )
-_DECIMAL_COMMA = re.compile(r"[+-]?(?:[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
-_ONE_GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
 
-_ABSENT = frozenset({"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"})
+# One point or comma that may as well group thousands.
+ONE_GROUP = r"^\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*$"
+
+_ABSENT = {"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
+_ABSENT |= {"-", "--", "–", "—", "?", ".", "..", "...", "…"}
+_SWAPPED = str.maketrans(".,", ",.")
 
 
 def text_of(value: object) -> str:
@@ -45,14 +48,20 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def parsed(texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def parsed(
+    texts: Sequence[str], decimal: str = "."
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Texts as numbers, NaN where a text is not one; and which of them are (as 'nan' is).
 
     Examples
     --------
     >>> parsed(["1.5", "nan", "n/a"])
     (array([1.5, nan, nan]), array([ True,  True, False]))
+    >>> parsed(["1.5", "1,5"], decimal=",")
+    (array([nan, 1.5]), array([False,  True]))
     """
+    if decimal == ",":
+        texts = [text.translate(_SWAPPED) for text in texts]
     fits = np.fromiter((_NUMBER.fullmatch(text) is not None for text in texts), bool, len(texts))
     numbers = np.full(len(texts), np.nan)
     numbers[fits] = [float(texts[i]) for i in np.flatnonzero(fits).tolist()]
@@ -74,17 +83,15 @@ def sorted_levels(levels: Sequence[str]) -> list[str]:
 
 
 def written_elsewhere(text: str) -> bool:
-    """Whether a text is a number in another notation: 3,5, 1,200, 1 200, 20%, €20 or −4.
+    """Whether a text is a number in some notation: 3.5, 3,5, 1,200, 1 200, 20%, €20 or −4.
 
     Examples
     --------
     >>> [written_elsewhere(text) for text in ("3,5", "1 200", "20 %", "€20", "1.200.000", "−4")]
     [True, True, True, True, True, True]
-    >>> [written_elsewhere(text) for text in ("3.5", "1-2", "1.2.3", "4 doors", "2024-05-01", "A")]
-    [False, False, False, False, False, False]
+    >>> [written_elsewhere(text) for text in ("1-2", "1.2.3", "4 doors", "2024-05-01", "A")]
+    [False, False, False, False, False]
     """
-    if _NUMBER.fullmatch(text):
-        return False
     return _ELSEWHERE.fullmatch(_bare(text)) is not None
 
 
@@ -93,21 +100,10 @@ def is_absent(text: str) -> bool:
 
     Examples
     --------
-    >>> is_absent("N/A"), is_absent("--"), is_absent("no")
+    >>> is_absent("N/A"), is_absent("-"), is_absent("no")
     (True, True, False)
     """
-    return text.casefold() in _ABSENT or not any(c.isalnum() for c in text)
-
-
-def has_decimal_comma(text: str) -> bool:
-    """Whether a text is a number if its comma is the decimal point.
-
-    Examples
-    --------
-    >>> [has_decimal_comma(text) for text in ("3,5", "-,5", "1,200", "1,2,3", "3.5")]
-    [True, True, True, False, False]
-    """
-    return _DECIMAL_COMMA.fullmatch(text) is not None
+    return text.casefold() in _ABSENT
 
 
 def may_be_thousands(text: str) -> bool:
@@ -118,7 +114,7 @@ def may_be_thousands(text: str) -> bool:
     >>> [may_be_thousands(text) for text in ("1,200", "1.200", "0,200", "1,20", "1200")]
     [True, True, False, False, False]
     """
-    return _ONE_GROUP.fullmatch(text) is not None
+    return re.match(ONE_GROUP, text) is not None
 
 
 def _bare(text: str) -> str:
