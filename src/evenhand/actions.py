@@ -12,32 +12,31 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.tables import (
-    CsvFile,
     EncodedColumn,
-    EncodedTable,
     Encoding,
-    Frame,
     Names,
     Recipe,
-    check_finite,
     check_length,
     column_names,
-    encode,
     group_signs,
     listed,
-    number_matrix,
     option_names,
     option_positions,
 )
 
-__all__ = ["ActionSet", "EncodedColumn", "Encoding", "Names"]
+if TYPE_CHECKING:
+    from evenhand.tables.matrix import EncodedTable
+    from evenhand.tables.sources import CsvFile
+
+__all__ = ["ActionSet", "EncodedColumn", "Encoding", "Names", "checked_actions"]
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -109,7 +108,7 @@ class ActionSet:
         feature_names: Sequence[str] | None = None,
         attribute_names: Sequence[str] | None = None,
     ) -> None:
-        x = number_matrix(features, "features")
+        x = real_matrix(features, "features")
         k, d = x.shape
         if (groups is None) == (attributes is None):
             raise InputError(
@@ -123,7 +122,7 @@ class ActionSet:
         else:
             if positive is not None:
                 raise InputError(f"positive={positive!r} names a group, but attributes were given")
-            z = number_matrix(attributes, "attributes")
+            z = real_matrix(attributes, "attributes")
             check_length("attributes", len(z), k)
         names = option_names(labels, k)
         x_names = column_names(feature_names, d, "feature_names", "x")
@@ -137,7 +136,8 @@ class ActionSet:
         points = np.empty((k, d + z.shape[1]))
         points[:, :d] = x
         points[:, d:] = z
-        check_finite(points, d, x_names, z_names)
+        refuse_non_finite(points[:, :d], "features", x_names)
+        refuse_non_finite(points[:, d:], "attributes", z_names)
         self._set((points, d, names, x_names, z_names, group_names, None))
 
     def _set(self, parts: tuple[Any, ...]) -> None:
@@ -156,7 +156,7 @@ class ActionSet:
     @classmethod
     def from_csv(
         cls,
-        path: str | os.PathLike[str] | IO[str] | IO[bytes],
+        path: str | os.PathLike[str] | IO[str] | IO[bytes] | CsvFile,
         group: str | None = None,
         label: str | None = None,
         features: Sequence[str] | None = None,
@@ -166,13 +166,16 @@ class ActionSet:
         positive: object = None,
         attributes: Sequence[str] | None = None,
         categorical: Sequence[str] = (),
+        decimal: str | None = None,
     ) -> Self:
         """Read options from a CSV file with a header line.
 
         Columns of numbers are standardised (mean 0, standard deviation 1). Columns of text become
         zeros and ones, one column per category but the first (every category without an
-        intercept). Text that reads as numbers is numbers. The file is read in blocks, twice; it may
-        be longer than the memory, as long as the matrix fits.
+        intercept). Text that reads as numbers is numbers. Numbers written in another way (1,200;
+        20%; €20) are refused, not guessed and not taken for categories, unless the column is
+        listed in `categorical`. The file is read in blocks, twice; it may be longer than the
+        memory, as long as the matrix fits.
 
         Parameters
         ----------
@@ -195,6 +198,10 @@ class ActionSet:
             groups, evaluators, an age). They are encoded as features are.
         categorical : list of str, optional
             Columns that are categories though they look like numbers.
+        decimal : str, optional
+            What stands before decimals, "." or ",". If not given, it is a comma in a file that
+            separates by something else, has commas that can mean nothing else (3,5) and has no
+            decimal points, and a point in every other; ``encoding.decimal`` says which.
 
         Examples
         --------
@@ -210,9 +217,21 @@ class ActionSet:
         {'base': 30.0, 'discipline': 'pairs'}
         """
         recipe = Recipe(
-            group, label, features, attributes, categorical, intercept, standardize, positive
+            group,
+            label,
+            features,
+            attributes,
+            categorical,
+            intercept,
+            standardize,
+            positive,
+            decimal,
         )
-        return cls._from_table(encode(CsvFile(path), recipe))
+        from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
+        from evenhand.tables.sources import CsvFile  # noqa: PLC0415
+
+        source = path if isinstance(path, CsvFile) else CsvFile(path)
+        return cls._from_table(encode(source, recipe))
 
     @classmethod
     def from_frame(
@@ -245,6 +264,9 @@ class ActionSet:
         recipe = Recipe(
             group, label, features, attributes, categorical, intercept, standardize, positive
         )
+        from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
+        from evenhand.tables.sources import Frame  # noqa: PLC0415
+
         return cls._from_table(encode(Frame(frame), recipe))
 
     @classmethod
@@ -411,3 +433,25 @@ class ActionSet:
             parts = [f"{n!r} ({size})" for n, size in zip(self.group_names, sizes, strict=True)]
             rest = "groups " + " and ".join(parts)
         return f"ActionSet({self.n_actions} options, {self.n_features} features: {shown}; {rest})"
+
+
+def checked_actions(actions: object) -> ActionSet:
+    """Return the options if they are an `ActionSet`; else say how to make one of what was given.
+
+    Examples
+    --------
+    >>> checked_actions([[1.0], [2.0]])
+    Traceback (most recent call last):
+    evenhand.errors.InputError: actions must be an ActionSet; got a list. Make one with...
+    """
+    if isinstance(actions, ActionSet):
+        return actions
+    if hasattr(actions, "columns"):
+        remedy = "ActionSet.from_frame(frame, group=...)"
+    elif isinstance(actions, str | os.PathLike):
+        remedy = "ActionSet.from_csv(path, group=...)"
+    else:
+        remedy = "ActionSet(features, groups)"
+    raise InputError(
+        f"actions must be an ActionSet; got a {type(actions).__name__}. Make one with {remedy}."
+    )

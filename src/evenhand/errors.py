@@ -20,14 +20,14 @@ class EvenhandError(Exception):
 
 
 class InputError(EvenhandError, ValueError):
-    """What was given is not what is needed; the message names it and says how to mend it.
+    """What was given is not what is needed; the message names it and says how to fix it.
 
     Examples
     --------
     >>> import evenhand as eh
     >>> eh.g_optimal_design([[1.0, float("nan")]])
     Traceback (most recent call last):
-    evenhand.errors.InputError: points[0, 1] is nan; every entry must be finite. Drop or repair...
+    evenhand.errors.InputError: points[0, 1] is nan; every entry must be finite. Fill it in...
     """
 
 

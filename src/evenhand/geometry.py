@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
-from evenhand.actions import ActionSet
+from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats, as_vector
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
@@ -72,7 +72,7 @@ def delta_optimal_design(
     >>> round(eh.delta_optimal_design(actions, [0.0, 3.0]).value, 3)
     12.0
     """
-    return _bias_design(actions, as_vector(gaps, len(actions), "gaps"), attribute)
+    return _bias_design(actions, as_vector(gaps, len(checked_actions(actions)), "gaps"), attribute)
 
 
 def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float = 1e-7) -> Design:
@@ -87,9 +87,9 @@ def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float 
     >>> round(eh.minimax_design(actions).value, 4)
     2.25
     """
-    points, direction = actions.points, _direction(actions, attribute)
+    direction = _direction(actions, attribute)
     try:
-        return minimax_design_of(points, actions.n_features, direction, tol)
+        return minimax_design_of(actions.points, actions.n_features, direction, tol)
     except NotIdentifiableError as error:
         raise _explained(actions, attribute) from error
 
@@ -235,7 +235,7 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
 
 def _direction(actions: ActionSet, attribute: str | None) -> Floats:
     """Return the unit vector e of the bias of one attribute."""
-    names = actions.attribute_names
+    names = checked_actions(actions).attribute_names
     if attribute is None and len(names) > 1:
         raise InputError(
             f"there are {len(names)} attributes ({', '.join(names[:5])}…); say which one's bias is "

@@ -80,7 +80,8 @@ def worst_case_upper(
     """
     T, log_t, delta = _rounds(horizon, delta)
     s2 = _scale(noise_scale, value_bound) ** 2
-    m, k, kappa_star = actions.n_features + 1, len(actions), bias_geometry(actions).kappa_star
+    kappa_star = bias_geometry(actions).kappa_star
+    m, k = actions.n_features + 1, len(actions)
     # ε°: below it the stopping test fires, whatever Δ̂, since κ(Δ̂) ≤ 2κ_*. G-phases with ε_l ≤ ε°
     # and recovery play options of gap at most 42ε°, by (1).
     crossing = (2 * kappa_star * s2 * log_t / T) ** (1 / 3)

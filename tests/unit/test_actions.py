@@ -107,12 +107,12 @@ def test_any_real_type_is_taken(dtype: type) -> None:
 @pytest.mark.parametrize(
     ("features", "parts"),
     [
-        ([[1.0, 2.0], [np.nan, 1.0], [1.0, 1.0]], ["row 1, column 0 ('x1') is nan", "fill it in"]),
-        ([[1.0, 2.0], [1.0, 1.0], [1.0, -np.inf]], ["row 2, column 1 ('x2') is -inf"]),
-        ([[1, 2], [1, "a"], [3, 4]], ["row 1, column 1", "'a'", "not a number", "from_frame"]),
+        ([[1.0, 2.0], [np.nan, 1.0], [1.0, 1.0]], ["features[1, 0] ('x1') is nan", "Fill it in"]),
+        ([[1.0, 2.0], [1.0, 1.0], [1.0, -np.inf]], ["features[2, 1] ('x2') is -inf"]),
+        ([[1, 2], [1, "a"], [3, 4]], ["features[1, 1] is 'a'", "not a number", "from_frame"]),
         ([[1, 2], [3], [4, 5]], ["row 1 has 1 numbers, row 0 has 2"]),
         ([[1, 2], 3, [4, 5]], ["row 1 has 1 numbers"]),
-        ([[1, None], [2, 3], [4, 5]], ["row 0, column 1: None is not a number"]),
+        ([[1, None], [2, 3], [4, 5]], ["features[0, 1] is None", "not a number"]),
         (np.ones((3, 2), dtype=object), ["type object", "dtype=float"]),
         (np.ones((3, 2), dtype=complex), ["complex", ".real"]),
         ([1.0, 2.0, 3.0], ["two dimensions", "not 1", "reshape(-1, 1)"]),
@@ -130,9 +130,9 @@ def test_bad_features_are_named(features: object, parts: list[str]) -> None:
 def test_bad_numbers_are_found_in_any_block() -> None:
     x = np.zeros((200_000, 2))
     x[199_999, 1] = np.inf
-    assert "row 199999, column 1" in refusal(x, attributes=x[:, :1])
+    assert "features[199999, 1]" in refusal(x, attributes=x[:, :1])
     message = refusal(x[:, :1], attributes=x, attribute_names=["a", "b"])
-    assert "attributes: row 199999, column 1 ('b') is inf" in message
+    assert "attributes[199999, 1] ('b') is inf" in message
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_one_option_has_one_group() -> None:
         ({}, "exactly one of groups and attributes"),
         ({"groups": [0, 1, 0], "attributes": [[1], [2], [3]]}, "exactly one of"),
         ({"attributes": [[1], [2]]}, "attributes has 2 entries, features has 3 rows"),
-        ({"attributes": [1, 2, 3]}, "attributes must have two dimensions"),
+        ({"attributes": [1, 2, 3]}, "attributes must be a matrix with two dimensions"),
         ({"attributes": [[1], [2], [3]], "positive": 1}, "positive=1"),
         ({"groups": [0, 1, 0], "positive": "b"}, "'b'"),
         ({"groups": [0, 1, 0], "labels": ["a", "b"]}, "labels has 2 entries"),

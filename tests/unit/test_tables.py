@@ -1,8 +1,12 @@
 """Tables: what is read from files and frames, and how every defect is reported."""
 
+import gc
 import gzip
 import io
 import math
+import os
+import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +19,12 @@ import pytest
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.tables import CsvFile, Frame, Recipe, encode
-from evenhand.tables.cells import sorted_levels
-from evenhand.tables.names import repeated_name
+from evenhand.tables import Recipe
+from evenhand.tables.cells import repeated_name
+from evenhand.tables.matrix import encode
+from evenhand.tables.numerals import sorted_levels
 from evenhand.tables.scan import Moments
+from evenhand.tables.sources import CsvFile, Frame
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -190,7 +196,7 @@ def test_many_blocks_give_what_one_block_gives(
     whole = ActionSet.from_csv(path, group="g", label="id")
     monkeypatch.setattr("evenhand.tables.sources.CSV_BLOCK_BYTES", 2000)
     monkeypatch.setattr("evenhand.tables.sources.FRAME_BLOCK_ROWS", 100)
-    monkeypatch.setattr("evenhand.tables.names.SMALL_TABLE", 10)
+    monkeypatch.setattr("evenhand.tables.cells.SMALL_TABLE", 10)
     for actions in (
         ActionSet.from_csv(path, group="g", label="id"),
         ActionSet.from_frame(frame, group="g", label="id"),
@@ -234,7 +240,7 @@ def test_levels_sort_by_value_where_they_are_numbers() -> None:
 def test_repeated_names_are_found_across_chunks(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evenhand.tables.names.SMALL_TABLE", small)
+    monkeypatch.setattr("evenhand.tables.cells.SMALL_TABLE", small)
     names = [f"n{i}" for i in range(100)]
     assert repeated_name(pa.chunked_array([names[:50], names[50:]])) is None
     names[90] = "n17"
@@ -272,8 +278,195 @@ def test_a_cell_that_is_not_a_number_is_named() -> None:
     assert "categorical=['age']" in message
 
 
-def test_decimal_commas_are_recognised() -> None:
-    assert "decimals with a point" in refusal("g;x\nu;1\nv;2,5\nu;3\n", group="g")
+# Numbers written in another way
+
+ELSEWHERE = [
+    "3,5",
+    "1,200",
+    "1,200.50",
+    "1.200,50",
+    "1.200.000",
+    "1 200",
+    "1\u00a0200",
+    "1\u202f200,5",
+    "1'200",
+    "20%",
+    "20 %",
+    "3,5 %",
+    "€20",
+    "20 €",
+    "-$1,200",
+    "EUR 20",
+    "\u22124",
+]
+
+
+@pytest.mark.parametrize("cell", ELSEWHERE)
+@pytest.mark.parametrize("k", range(4, 13))
+def test_numbers_in_another_notation_are_no_categories(cell: str, k: int) -> None:
+    """Whether one cell, half of the cells or all of them are written so."""
+    for n_elsewhere in {1, k // 2, k}:
+        cells = [str(7 * i + 3) for i in range(k - n_elsewhere)] + [cell] * n_elsewhere
+        rows = "".join(f'o{i},{"uv"[i % 2]},"{text}"\n' for i, text in enumerate(cells))
+        message = refusal(f"n,g,x\n{rows}", group="g", label="n")
+        line = k - n_elsewhere + 2
+        assert f"line {line} ('o{line - 2}'), column 'x': {cell!r} is not plainly a num" in message
+        assert "categorical=['x']" in message
+    frame = pl.DataFrame({"g": ["u", "v"] * k, "x": [cell] * (2 * k)})
+    assert "convert the column to numbers" in refusal_of_frame(frame, group="g")
+
+
+@pytest.mark.parametrize("cell", [*ELSEWHERE, "38,5"])
+def test_the_user_may_say_that_they_are_categories(cell: str) -> None:
+    text = f'g,x\nu,"{cell}"\nv,"39"\nu,"39"\nv,"{cell}"\n'
+    actions = from_text(text, group="g", categorical=["x"])
+    assert {row["x"] for row in map(actions.describe, range(4))} == {cell, "39"}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["a", "b", "a", "20%"],
+        ["18-25", "26-40", "18-25", "41+"],
+        ["1.2.3", "1.2.4", "1.2.3", "1.2.4"],
+        ["3rd", "1st", "3rd", "1st"],
+        ["+", "-", "+", "-"],
+        ["none", "mild", "none", "none"],
+        ["n/a", "unknown", "n/a", "unknown"],
+        ["A 1", "A 2", "A 1", "A 2"],
+    ],
+)
+def test_words_stay_categories(cells: list[str]) -> None:
+    rows = "".join(f"{group},{text}\n" for group, text in zip("uvvu", cells, strict=True))
+    actions = from_text(f"g,x\n{rows}", group="g")
+    assert [actions.describe(i)["x"] for i in range(4)] == cells
+
+
+@pytest.mark.parametrize("absent", ["n/a", "NA", "-", "?", "unknown"])
+def test_numbers_among_many_absent_ones_are_numbers(absent: str) -> None:
+    text = f"g,x\nu,1\nv,{absent}\nu,{absent}\nv,{absent}\nu,4\n"
+    message = refusal(text, group="g")
+    assert f"line 3, column 'x': {absent!r} is not a number (3 cells are not)" in message
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_decimal_commas_are_read_where_they_can_be_nothing_else(delimiter: str) -> None:
+    rows = [("g", "x", "y", "c"), ("u", "3,5", "1,125", "p"), ("v", "-,25", "7", "q")]
+    rows += [("u", "1,5e3", "8,5", "p"), ("v", "4", "1,200", "p")]
+    commas = "".join(delimiter.join(row) + "\n" for row in rows)
+    points = commas.replace(",", ".")
+    actions = from_text(commas, group="g")
+    assert actions == from_text(points, group="g")
+    assert actions.encoding is not None
+    assert actions.encoding.decimal == ","
+    assert actions.describe(3) == {"x": 4.0, "y": 1.2, "c": "p"}
+    assert from_text(commas, group="g", decimal=",") == actions
+
+
+def test_a_file_with_doubtful_decimals_is_refused_until_the_user_says() -> None:
+    thousands = "g;x\nu;1,200\nv;3,500\nu;700\n"
+    assert "say decimal=','" in refusal(thousands, group="g")
+    read = from_text(thousands, group="g", decimal=",")
+    assert [read.describe(i)["x"] for i in range(3)] == [1.2, 3.5, 700.0]
+    both = "g;x;y\nu;3,5;1.5\nv;1,5;2.5\nu;7;3\n"
+    assert "'3,5' is not plainly a number (2 cells are not)" in refusal(both, group="g")
+    said = refusal(both, group="g", decimal=",")
+    assert "column 'y': '1.5' is not plainly a number (2 cells are not)" in said
+    assert "1234,5" in said
+    quoted = 'g,x\nu,"3,5"\nv,"1,5"\nu,7\n'
+    assert "say decimal=','" in refusal(quoted, group="g")
+    assert from_text(quoted, group="g", decimal=",").describe(1) == {"x": 1.5}
+    assert "neither '.' nor ','" in refusal(quoted, group="g", decimal=";")
+
+
+def test_decimal_commas_are_found_in_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.tables.sources.CSV_BLOCK_BYTES", 64)
+    x = [f"{i * i}" for i in range(100)]
+    x[77] = "3,5"
+    text = "g;x\n" + "".join(f"{'uv'[i % 2]};{cell}\n" for i, cell in enumerate(x))
+    actions = from_text(text, group="g")
+    assert [actions.describe(i)["x"] for i in (76, 77, 99)] == [5776.0, 3.5, 9801.0]
+    x[20] = "0.5"
+    text = "g;x\n" + "".join(f"{'uv'[i % 2]};{cell}\n" for i, cell in enumerate(x))
+    assert "line 79, column 'x': '3,5' is not plainly a number" in refusal(text, group="g")
+
+
+def test_points_that_may_group_thousands_are_refused_until_the_user_says() -> None:
+    text = "n,g,x\na,u,800\nb,v,1.200\nc,u,1.500\n"
+    message = refusal(text, group="g", label="n")
+    assert "line 3 ('b'), column 'x': '1.200' may be 1200 or 1.2" in message
+    assert "decimal='.'" in message
+    assert from_text(text, group="g", label="n", decimal=".").describe("b") == {"x": 1.2}
+    mixed = text + "d,v,n/a\n"
+    assert "'n/a' is not a number" in refusal(mixed, group="g", label="n")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0.125", "1.200", "3"],  # nobody writes 0.125 for 125
+        ["1.25", "1.200", "3"],
+        ["1200", "1.200", "3"],  # a thousand without a point
+        ["1.200", "1.500", "2.125"],  # all alike: three decimals
+        ["1200.5", "3", "4"],
+    ],
+)
+def test_decimal_points_are_decimal_points(cells: list[str]) -> None:
+    rows = "".join(f"{group},{text}\n" for group, text in zip("uvu", cells, strict=True))
+    actions = from_text(f"g,x\n{rows}", group="g", standardize=False)
+    assert actions.features[:, 1].tolist() == [float(text) for text in cells]
+
+
+# Quotation marks
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('n,g,x\na,u,1\n"b,v,2\nc,u,5\nd,v,7\n', 3),  # never closed
+        ('n,g,x\n"a,u,1\nb",v,2\nc,u,5\nd,v,7\n', 2),  # closed at the end of another cell
+        ('n,g,x\n"a,u,1\n"b,v,2\nc,u,5\nd,v,7\n', 2),  # closed by another stray one
+        ('n,g,x\na,u,1\n"b,v,2\nc,u,5\n"d",v,7\n', 3),  # closed by a good one
+        ('n,g,x\na,u,1\nb,v,2\n"c\n1",u,5\n"d,v,7\ne",u,8\n', 6),
+    ],
+)
+def test_a_quotation_mark_may_not_swallow_lines(text: str, line: int) -> None:
+    message = refusal(text, group="g", label="n")
+    assert f"a quotation mark opens a cell on line {line} and is not closed there" in message
+
+
+def test_a_mark_in_the_middle_of_a_quoted_cell_is_refused() -> None:
+    message = refusal('n,g,x\na,u,1\n"5" pipe",v,2\nc,u,4\n', group="g", label="n")
+    assert "line 3 has a quotation mark that neither opens nor closes a cell" in message
+
+
+def test_cells_of_several_lines_are_read() -> None:
+    text = 'n,g,x\n"a, the\nfirst",u,1\nb,v,2\n"c ""so"" \n\n,,third",u,5\nd,v,7\n'
+    labels = from_text(text, group="g", label="n").labels
+    assert labels == ["a, the\nfirst", "b", 'c "so" \n\n,,third', "d"]
+
+
+# Pipes
+
+
+def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(PEOPLE,))
+    writer.start()
+    actions = ActionSet.from_csv(pipe, group="nation", label="name")
+    writer.join()
+    assert actions == from_text(PEOPLE, group="nation", label="name")
+
+
+def test_what_is_copied_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    table = CsvFile(io.StringIO(PEOPLE))
+    assert len(list(tmp_path.iterdir())) == 1
+    assert len(table.columns) == 4
+    del table
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("cell", ["inf", "-Infinity", "nan"])
@@ -447,7 +640,6 @@ def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"half\.csv\.gz cannot be read"):
         ActionSet.from_csv(tmp_path / "half.csv.gz", group="g")
     assert "the header cannot be read" in refusal("x" * 200_000, group="x")
-    assert "after line 2 a quotation mark opens" in refusal('g,x\nu,1\n"v,2\nu,3\n', group="g")
 
 
 def test_a_lone_quotation_mark_inside_a_cell_is_just_a_character() -> None:

@@ -22,7 +22,9 @@ from evenhand.report.inspection import (
     confounding_to_dict,
     inspect_options,
 )
-from evenhand.tables import CsvFile, listed, read_numbers
+from evenhand.tables import listed
+from evenhand.tables.cells import read_numbers
+from evenhand.tables.sources import CsvFile
 
 _NOT_IDENTIFIABLE = 3
 _MOST_ROWS = 20  # of a table in the terminal; --json has all

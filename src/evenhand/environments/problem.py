@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.actions import ActionSet
-from evenhand.arrays import Floats, Indices, as_vector
+from evenhand.actions import ActionSet, checked_actions
+from evenhand.arrays import Floats, Indices, as_vector, unmasked
 from evenhand.errors import InputError
 from evenhand.geometry import bias_geometry, kappa
 
@@ -73,15 +73,11 @@ class BiasedLinearBandit:
         omega: ArrayLike,
         noise_scale: float = 1.0,
     ) -> None:
-        if not isinstance(actions, ActionSet):
-            raise InputError(
-                f"actions must be an ActionSet; got {type(actions).__name__}. Make one with "
-                "ActionSet(features, groups)."
-            )
+        actions = checked_actions(actions)
         (scale,) = as_vector(np.atleast_1d(noise_scale), 1, "noise_scale")
         if scale <= 0:
             raise InputError(f"noise_scale must be larger than 0; got {noise_scale}.")
-        worth = as_vector(gamma, actions.n_features, "gamma").copy()
+        worth = as_vector(gamma, actions.n_features, "gamma")
         bias = _bias_vector(omega, actions.n_attributes)
         worth.flags.writeable = bias.flags.writeable = False
         object.__setattr__(self, "actions", actions)
@@ -157,14 +153,15 @@ class BiasedLinearBandit:
 
 def _bias_vector(omega: ArrayLike, n_attributes: int) -> Floats:
     """Return ω as a vector with one entry per attribute; a number will do where there is one."""
-    if np.ndim(omega) == 0:
+    omega = unmasked(omega, "omega")
+    if omega.ndim == 0:
         if n_attributes != 1:
             raise InputError(
                 f"omega is one number, but the options have {n_attributes} attributes; give one "
                 "number per attribute."
             )
-        omega = np.reshape(np.asarray(omega), 1)
-    return as_vector(omega, n_attributes, "omega").copy()
+        omega = np.atleast_1d(omega)
+    return as_vector(omega, n_attributes, "omega")
 
 
 def _read_only(array: Floats) -> Floats:

@@ -43,7 +43,8 @@ def spanning_rows(const double[:, ::1] points, const Py_ssize_t[::1] sample,
             for j in range(m):
                 value = points[sample[i], j]
                 U[i, j] = value
-                if not fabs(value) <= scales[j]:  # so that NaN gets through to the caller
+                # a NaN replaces what was there and is never replaced: it reaches the caller
+                if scales[j] == scales[j] and not fabs(value) <= scales[j]:
                     scales[j] = fabs(value)
         for j in range(m):
             if scales[j] == 0.0:

@@ -23,8 +23,8 @@ from typing import ClassVar, TypedDict, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats
+from evenhand.actions import ActionSet, checked_actions
+from evenhand.arrays import Counts, Floats, unmasked
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
 from evenhand.policies._sequential import Stepper
@@ -90,10 +90,7 @@ class Feedback:
             if type(values) is np.ndarray and values.dtype == kind and values.flags.c_contiguous:
                 object.__setattr__(self, name, values)
                 continue
-            try:
-                array = np.asarray(values)
-            except ValueError as error:
-                raise InputError(f"feedback.{name} must be a vector of numbers.") from error
+            array = unmasked(values, f"feedback.{name}")
             if array.dtype.kind not in "fiu":
                 raise InputError(f"feedback.{name} must be numbers; got dtype {array.dtype}.")
             if name == "counts" and not (np.isfinite(array) & (array == np.floor(array))).all():
@@ -247,7 +244,7 @@ class Policy(ABC):
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
             if not is_number(scale) or scale <= 0:
                 raise InputError(f"{label} must be a positive number; got {scale!r}.")
-        self.actions = actions
+        self.actions = checked_actions(actions)
         self.horizon = int(horizon)
         self.noise_scale = float(noise_scale)
         self.value_bound = float(value_bound)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.actions import ActionSet
+from evenhand.actions import ActionSet, checked_actions
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, kappa
 from evenhand.numerics.passes import sample_rows
@@ -232,7 +232,7 @@ def inspect_options(
     >>> round(inspection.precision, 3)                      # 1.96·√(9/90)
     0.62
     """
-    _group_names(actions)
+    _group_names(checked_actions(actions))
     precision, evaluations = _checked_wishes(precision, evaluations)
     geometry = bias_geometry(actions)
     kappa_star = geometry.kappa_star

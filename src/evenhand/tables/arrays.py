@@ -1,96 +1,22 @@
-"""Arrays: options given as numbers, groups and names in memory, and what is wrong with them."""
+"""Arrays: options given as numbers, groups and names in memory, and what is wrong with them.
+
+Nothing here imports pyarrow: whoever brings options as arrays does not wait for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand.arrays import unmasked
 from evenhand.errors import InputError
-from evenhand.tables.cells import Missing, as_text
-from evenhand.tables.groups import GroupTally, two_groups
-from evenhand.tables.names import Names, listed, repeated, repeated_name
-
-# Rows looked at in one go: the marks of what is not finite stay small beside the data.
-BLOCK_ROWS = 1 << 16
-
-
-def number_matrix(values: ArrayLike | None, what: str) -> NDArray[Any]:
-    """The values as a matrix of real numbers, without a copy where they are one already."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InputError(_ragged(values, what)) from None
-    if array.ndim != 2:
-        hint = (
-            f"for a single column use {what}.reshape(-1, 1)"
-            if array.ndim == 1
-            else "give one row per option and one column per number"
-        )
-        raise InputError(
-            f"{what} must have two dimensions (options × columns), not {array.ndim} "
-            f"(shape {array.shape}); {hint}"
-        )
-    if 0 in array.shape:
-        raise InputError(
-            f"{what} has the shape {array.shape}: at least one option and one column are needed"
-        )
-    if array.dtype.kind not in "fiub":
-        raise InputError(_not_numbers(array, what))
-    return array
-
-
-def _ragged(values: Any, what: str) -> str:
-    lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
-    for row, n in enumerate(lengths):
-        if n != lengths[0]:
-            return (
-                f"{what}: row {row} has {n} numbers, row 0 has {lengths[0]}; "
-                "every option needs the same number of them"
-            )
-    return f"{what} cannot be read as a matrix of numbers; give one row of numbers per option"
-
-
-def _not_numbers(array: NDArray[Any], what: str) -> str:
-    if array.dtype.kind == "c":
-        return f"{what} holds complex numbers ({array.dtype}); give real ones, such as {what}.real"
-    for (row, column), value in np.ndenumerate(array):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return (
-                f"{what}: row {row}, column {column}: {value!r} is not a number; correct it, or "
-                "use ActionSet.from_frame for tables with text"
-            )
-    return (
-        f"{what} has the type {array.dtype} though it holds numbers only; "
-        f"convert it with np.asarray({what}, dtype=float)"
-    )
-
-
-def check_finite(
-    points: NDArray[np.float64], d: int, x_names: Sequence[str], z_names: Sequence[str]
-) -> None:
-    """Refuse a matrix of `d` features and some attributes if a number in it is not finite."""
-    for start in range(0, len(points), BLOCK_ROWS):
-        finite = np.isfinite(points[start : start + BLOCK_ROWS])
-        if finite.all():
-            continue
-        row, column = (int(i) for i in np.argwhere(~finite)[0])
-        value = points[start + row, column]
-        what, name, position = (
-            ("features", x_names[column], column)
-            if column < d
-            else ("attributes", z_names[column - d], column - d)
-        )
-        raise InputError(
-            f"{what}: row {start + row}, column {position} ({name!r}) is {value}; every number "
-            "must be finite: fill it in, or leave the row or the column out"
-        )
+from evenhand.tables.groups import two_groups
+from evenhand.tables.names import Names, listed, repeated
+from evenhand.tables.numerals import text_of
 
 
 def check_length(what: str, n: int, k: int) -> None:
@@ -108,21 +34,21 @@ def group_signs(groups: Any, k: int, positive: object) -> tuple[NDArray[np.int8]
     >>> signs.ravel(), names
     (array([ 1, -1,  1], dtype=int8), ('away', 'home'))
     """
-    entries = _entries(groups, "groups", k)
-    tally = GroupTally()
-    codes = np.empty(k, dtype=np.int8)
-    for start in range(0, k, BLOCK_ROWS):
-        block = slice(start, start + BLOCK_ROWS)
-        # Many groups do not fit eight bits, but more than two end in an error below.
-        codes[block] = tally.add(entries[block], start)
-    _check_present(tally.missing, "groups")
+    texts, codes = _coded(_entries(groups, "groups", k))
+    for position, text in enumerate(texts):
+        if text is None:
+            raise _missing("groups", int(np.argmax(codes == position)))
+    sizes = np.bincount(codes, minlength=len(texts))
+    counts: Counter[str] = Counter()
+    for text, size in zip(texts, sizes.tolist(), strict=True):
+        counts[str(text)] += size
     names = two_groups(
-        tally.counts,
+        counts,
         positive,
         "groups",
         "for several groups give attributes=, one column of zeros and ones for each group but one",
     )
-    signs = np.array([2 * names.index(name) - 1 for name in tally.counts], dtype=np.int8)
+    signs = np.array([1 if text == names[1] else -1 for text in texts], dtype=np.int8)
     return signs[codes][:, np.newaxis], names
 
 
@@ -139,49 +65,84 @@ def option_names(labels: Any, k: int) -> Names:
     if isinstance(labels, Names):
         check_length("labels", len(labels), k)
         return labels
-    texts = as_text(_entries(labels, "labels", k))
-    missing = Missing()
-    missing.note(pc.is_null(texts).to_numpy(zero_copy_only=False), start=0)
-    _check_present(missing, "labels")
-    names = pa.chunked_array([texts])
-    twice = repeated_name(names)
-    if twice is not None:
-        name, rows = twice
+    names = tuple(
+        _present(text, row) for row, text in enumerate(_texts(_entries(labels, "labels", k)))
+    )
+    if len(set(names)) < k:
+        name = repeated(names)[0]
+        rows = [str(row) for row, other in enumerate(names) if other == name]
         raise InputError(
-            f"labels: the name {name!r} stands in {len(rows)} rows ({', '.join(map(str, rows[:5]))}"
+            f"labels: the name {name!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
             f"{', …' if len(rows) > 5 else ''}); names must differ"
         )
     return Names(names)
 
 
-def _entries(values: Any, what: str, k: int) -> pa.Array:
+def _present(text: str | None, row: int) -> str:
+    if text is None:
+        raise _missing("labels", row)
+    return text
+
+
+def _missing(what: str, row: int) -> InputError:
+    return InputError(f"{what}: row {row} is missing or empty; every option needs one")
+
+
+def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
     """One value per option."""
     if isinstance(values, (str, bytes)):
         raise InputError(f"{what} must hold one value per option, not the single text {values!r}")
-    if not isinstance(values, (pa.Array, pa.ChunkedArray)):
-        try:
-            values = np.asarray(values) if hasattr(values, "__array__") else list(values)
-        except TypeError:
-            raise InputError(f"{what} must hold one value per option, not {values!r}") from None
-        if isinstance(values, np.ndarray) and values.ndim != 1:
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+        if array.ndim != 1:
             raise InputError(
-                f"{what} must have one dimension, not the shape {values.shape}; use {what}.ravel()"
+                f"{what} must have one dimension, not the shape {array.shape}; use {what}.ravel()"
             )
-    check_length(what, len(values), k)
-    if isinstance(values, pa.Array):
-        return values
-    if isinstance(values, pa.ChunkedArray):
-        return values.combine_chunks()
+        check_length(what, len(array), k)
+        if np.ma.is_masked(values):
+            return list(values)
+        return array if array.dtype.kind not in "mM" else [_date(value) for value in array]
     try:
-        return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        # Values of several kinds, such as 1 and "1": their texts tell them apart, or do not.
-        return pa.array([None if v is None else str(v) for v in values], pa.string())
+        entries = list(values)
+    except TypeError:
+        raise InputError(f"{what} must hold one value per option, not {values!r}") from None
+    check_length(what, len(entries), k)
+    return entries
 
 
-def _check_present(missing: Missing, what: str) -> None:
-    if missing.count:
-        raise InputError(f"{what}: row {missing.first} is missing or empty; every option needs one")
+def _date(value: Any) -> str | None:
+    return None if np.isnat(value) else str(value)
+
+
+def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[np.intp]]:
+    """The texts of the distinct values, and each value's position among them."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biufUS":
+        # Two passes see two values, which is what is right; more are counted for the message.
+        other = values != values[0]
+        two = values[[0, int(np.argmax(other))]]
+        if (values[other] == two[1]).all():
+            return list(_texts(two)), other.astype(np.intp)
+        found, codes = np.unique(values, return_inverse=True)
+        return list(_texts(found)), codes
+    one_kind = len(set(map(type, values))) == 1
+    # By kind and value: True and 1 are equal, but not the same label.
+    keys = values if one_kind else list(zip(map(type, values), values, strict=True))
+    try:
+        positions = {key: position for position, key in enumerate(dict.fromkeys(keys))}
+    except TypeError:  # what has no hash, such as a list or a mask, may have a text
+        return _coded(list(_texts(values)))
+    codes = np.fromiter(map(positions.__getitem__, keys), np.intp, len(keys))
+    return list(_texts(positions if one_kind else (value for _, value in positions))), codes
+
+
+def _texts(values: Iterable[Any]) -> Iterable[str | None]:
+    """The trimmed text of each value; None where it is missing or empty."""
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        if isinstance(value, bytes):
+            value = value.decode(errors="backslashreplace")  # noqa: PLW2901
+        # NaN and NaT differ from themselves; pandas' NA has a name of its own
+        missing = value is None or value is np.ma.masked or type(value).__name__ == "NAType"
+        yield None if missing or value != value else text_of(value).strip() or None  # noqa: PLR0124
 
 
 def column_names(names: Sequence[str] | None, n: int, what: str, letter: str) -> tuple[str, ...]:
@@ -215,7 +176,7 @@ def option_positions(indices: ArrayLike, k: int) -> NDArray[np.int64]:
     >>> option_positions([True, False, True], 3)
     array([0, 2])
     """
-    chosen = np.asarray(indices)
+    chosen = unmasked(indices, "indices")
     if chosen.dtype == np.bool_ and chosen.shape == (k,):
         chosen = np.flatnonzero(chosen)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":

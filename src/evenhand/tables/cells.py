@@ -16,24 +16,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
+from evenhand.tables.numerals import parsed, text_of
 
-# More categories than this are names or free text: one column each would fill the memory.
-MAX_LEVELS = 1000
-
-NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?([iI]nf(inity)?|[nN]a[nN])$"
-
-
-def text_of(value: object) -> str:
-    """The name of one value given by the user: 1.0 and 1 are the same group.
-
-    Examples
-    --------
-    >>> text_of(1.0), text_of(True), text_of("home")
-    ('1', 'True', 'home')
-    """
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
+# Below this many names memory is of no concern.
+SMALL_TABLE = 1 << 20
 
 
 def as_text(cells: pa.Array) -> pa.Array:
@@ -103,7 +89,7 @@ def recoded(
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
-def read_numbers(cells: pa.Array) -> NDArray[np.float64]:
+def read_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64]:
     """Cells as numbers; NaN where a cell is missing or not a number.
 
     Examples
@@ -111,21 +97,27 @@ def read_numbers(cells: pa.Array) -> NDArray[np.float64]:
     >>> read_numbers(pa.array(["1.5", " +2 ", "n/a", ""]))
     array([1.5, 2. , nan, nan])
     """
-    numbers = plain_numbers(cells)
+    numbers = plain_numbers(cells, decimal)
     if numbers is not None:
         return numbers
     names, codes = coded(cells)
-    return np.append(parsed(names)[0], np.nan)[codes]
+    return np.append(parsed(names, decimal)[0], np.nan)[codes]
 
 
-def plain_numbers(cells: pa.Array) -> NDArray[np.float64] | None:
+def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number.
 
     Examples
     --------
     >>> plain_numbers(pa.array(["1.5", None])), plain_numbers(pa.array(["1.5", "n/a"]))
     (array([1.5, nan]), None)
+    >>> plain_numbers(pa.array(["1,5"]), decimal=","), plain_numbers(pa.array(["1.5"]), decimal=",")
+    (array([1.5]), None)
     """
+    if decimal == "," and is_text(cells.type):
+        if pc.any(pc.match_substring(cells, ".")).as_py():
+            return None
+        cells = pc.replace_substring(cells, ",", ".")
     try:
         numbers: NDArray[np.float64] = cells.cast(pa.float64(), safe=False).to_numpy(
             zero_copy_only=False
@@ -133,34 +125,6 @@ def plain_numbers(cells: pa.Array) -> NDArray[np.float64] | None:
     except pa.ArrowInvalid:
         return None
     return numbers
-
-
-def parsed(texts: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Texts as numbers, NaN where a text is not one; and which of them are (as 'nan' is).
-
-    Examples
-    --------
-    >>> parsed(["1.5", "nan", "n/a"])
-    (array([1.5, nan, nan]), array([ True,  True, False]))
-    """
-    array = pa.array(texts, pa.string())
-    fits = pc.match_substring_regex(array, NUMBER)
-    numbers = pc.if_else(fits, array, pa.scalar(None, pa.string())).cast(pa.float64())
-    return numbers.to_numpy(zero_copy_only=False), fits.to_numpy(zero_copy_only=False)
-
-
-def sorted_levels(levels: Sequence[str]) -> list[str]:
-    """Levels in the order a reader expects: by value if all are numbers, else as text.
-
-    Examples
-    --------
-    >>> sorted_levels(["10", "9", "-1"]), sorted_levels(["+1", "-1"]), sorted_levels(["b", "a"])
-    (['-1', '9', '10'], ['-1', '+1'], ['a', 'b'])
-    """
-    values, _ = parsed(levels)
-    if not np.isfinite(values).all():
-        return sorted(levels)
-    return [level for _, level in sorted(zip(values.tolist(), levels, strict=True))]
 
 
 @dataclass
@@ -203,3 +167,32 @@ def is_number(kind: pa.DataType) -> bool:
 def is_category(kind: pa.DataType) -> bool:
     """Whether cells of this type are categories, whatever they look like."""
     return bool(pa.types.is_boolean(kind) or pa.types.is_dictionary(kind))
+
+
+def repeated_name(names: pa.ChunkedArray) -> tuple[str, list[int]] | None:
+    """A name that stands in several rows, of millions, with its rows; None if all are distinct.
+
+    Examples
+    --------
+    >>> repeated_name(pa.chunked_array([["Ann", "Bo"], ["Ann"]]))
+    ('Ann', [0, 2])
+    """
+    # Names that end differently differ: sorted by their last byte, a table of all names, several
+    # times as large as the names, is never needed at once.
+    parts = 1 if len(names) < SMALL_TABLE else 16
+    endings = pa.chunked_array([_last_bytes(chunk) % parts for chunk in names.iterchunks()])
+    for ending in range(parts):
+        part = names.filter(pc.equal(endings, ending))
+        if pc.count_distinct(part, mode="all").as_py() == len(part):
+            continue
+        counts = pc.value_counts(part)
+        name = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0].as_py()
+        return name, np.flatnonzero(pc.equal(names, name).to_numpy()).tolist()
+    return None
+
+
+def _last_bytes(texts: pa.Array) -> NDArray[np.uint8]:
+    """The last byte of each text; the texts are not empty."""
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset + 1 :][: len(texts)]
+    return np.frombuffer(data, dtype=np.uint8)[ends - 1]

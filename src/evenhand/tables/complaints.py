@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import MAX_LEVELS
+from evenhand.tables.cells import repeated_name
 from evenhand.tables.encoding import CONSTANT, Encoding
-from evenhand.tables.groups import two_groups
-from evenhand.tables.names import repeated, repeated_name
+from evenhand.tables.groups import MAX_LEVELS, two_groups
+from evenhand.tables.names import repeated
+from evenhand.tables.numerals import parsed, written_elsewhere
 from evenhand.tables.recipe import Recipe
 from evenhand.tables.scan import ColumnScan, Scan
-from evenhand.tables.sources import Source
+from evenhand.tables.sources import CsvFile, Source
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
 ROW_NUMBERS_FROM = 20
@@ -58,7 +59,7 @@ def check_labels(source: Source, recipe: Recipe, found: Scan) -> None:
 def check_columns(
     source: Source, recipe: Recipe, found: Scan, features: Sequence[str], attributes: Sequence[str]
 ) -> None:
-    """Report everything that is wrong with the columns at once, so that it is mended at once."""
+    """Report everything that is wrong with the columns at once, so that it is fixed at once."""
     problems = {
         name: problem
         for name in [*features, *attributes]
@@ -105,18 +106,43 @@ def _problem(source: Source, recipe: Recipe, found: Scan, name: str) -> str | No
     if column.is_category:
         return _problem_of_category(recipe, found, column, role)
     if column.first_text is not None:
-        row, value = column.first_text
-        more = f" ({column.n_texts} cells are not)" if column.n_texts > 1 else ""
-        comma = value.replace(",", "", 1).lstrip("+-").isdigit()
-        mend = "write decimals with a point" if comma else "correct the cell or remove the row"
+        row, text = column.first_text
+        return _problem_of_notation(source, column, f"{at(row)}: {text!r}", text)
+    doubtful = column.points.doubtful
+    if doubtful is not None and recipe.decimal is None:
+        row, text = doubtful
         return (
-            f"{at(row)}: {value!r} is not a number{more}; {mend}, or, if the column holds "
-            f"categories, say categorical=[{name!r}]"
+            f"{at(row)}: {text!r} may be {text.replace('.', '')} or {float(text):g}, as the other "
+            f"numbers have no point; {_plainly(source, column, '.')}"
         )
     if column.first_infinite is not None:
         row, number = column.first_infinite
         return f"{at(row)}: {number} is not a finite number; correct the cell or remove the row"
     return _problem_of_numbers(recipe, found, column, role)
+
+
+def _problem_of_notation(source: Source, column: ColumnScan, cell: str, text: str) -> str:
+    """What is wrong with a text in a column of numbers."""
+    more = f" ({column.n_texts:,} cells are not)" if column.n_texts > 1 else ""
+    category = f"or, if the column holds categories, say categorical=[{column.name!r}]"
+    if not written_elsewhere(text):
+        return (
+            f"{cell} is not a number{more}; correct the cell, remove the row or leave the column "
+            f"out, {category}"
+        )
+    mark = "," if column.decimal == "." and parsed([text], ",")[1][0] else None
+    return f"{cell} is not plainly a number{more}; {_plainly(source, column, mark)}, {category}"
+
+
+def _plainly(source: Source, column: ColumnScan, mark: str | None) -> str:
+    """What to do about a number in another notation; `mark` is what may stand before decimals."""
+    if not isinstance(source, CsvFile):
+        return "convert the column to numbers"
+    plain = f"write numbers plainly, such as 1234{column.decimal}5, without signs or separators"
+    if mark is None:
+        return plain
+    called = {".": "point", ",": "comma"}[mark]
+    return f"say decimal={mark!r} if the {called} stands before decimals; if not, {plain}"
 
 
 def _problem_of_category(recipe: Recipe, found: Scan, column: ColumnScan, role: str) -> str | None:

@@ -8,12 +8,11 @@ up to the intercept.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.errors import InputError
+from evenhand.arrays import as_vector
 
 CONSTANT = "(constant)"
 INTERCEPT = "intercept"
@@ -64,6 +63,8 @@ class Encoding:
     references : tuple of (column, category)
         The category of each categorical column that has no column of its own; the effects of the
         other categories are measured from it. Empty without an intercept.
+    decimal : str
+        What stands before decimals in the texts of the table, "." or ",".
 
     Examples
     --------
@@ -80,6 +81,7 @@ class Encoding:
     attributes: tuple[EncodedColumn, ...]
     intercept: bool
     references: tuple[tuple[str, str], ...]
+    decimal: str = field(default=".", compare=False)
 
     def in_user_units(self, coefficients: ArrayLike) -> dict[str, float]:
         """Rewrite a linear function of the features over the user's own columns.
@@ -95,7 +97,7 @@ class Encoding:
             One coefficient per user's column, or per category ("column=category", measured from the
             reference category), and "(constant)" where the function has one.
         """
-        pairs = self._paired(coefficients)
+        pairs = self._paired(coefficients, "coefficients")
         constant = pairs[0][1] if self.intercept else 0.0
         result: dict[str, float] = {}
         for column, value in pairs[int(self.intercept) :]:
@@ -120,7 +122,7 @@ class Encoding:
         """
         references = dict(self.references)
         result: dict[str, float | str] = {}
-        for column, value in self._paired(row)[int(self.intercept) :]:
+        for column, value in self._paired(row, "row")[int(self.intercept) :]:
             if column.category is None:
                 result[column.source] = _unscaled(value, column)
             elif value == 1:
@@ -130,16 +132,10 @@ class Encoding:
                 result.setdefault(column.source, references.get(column.source, ""))
         return result
 
-    def _paired(self, numbers: ArrayLike) -> list[tuple[EncodedColumn, float]]:
+    def _paired(self, numbers: ArrayLike, name: str) -> list[tuple[EncodedColumn, float]]:
         """Each feature with its number."""
-        array = np.asarray(numbers, dtype=np.float64)
-        needed = (len(self.features),)
-        if array.shape != needed:
-            raise InputError(
-                f"one number per feature is needed, an array of shape {needed}; "
-                f"the shape given is {array.shape}"
-            )
-        return list(zip(self.features, array.tolist(), strict=True))
+        vector = as_vector(numbers, len(self.features), name)
+        return list(zip(self.features, vector.tolist(), strict=True))
 
 
 def _unscaled(x: float, column: EncodedColumn) -> float:

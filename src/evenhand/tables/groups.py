@@ -1,53 +1,15 @@
-"""Groups: the user's own two labels, counted as they are read, become −1 and +1."""
+"""Groups: the user's own two labels become −1 and +1."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import (
-    MAX_LEVELS,
-    Missing,
-    coded,
-    parsed,
-    recoded,
-    sorted_levels,
-    text_of,
-)
 from evenhand.tables.names import listed
+from evenhand.tables.numerals import parsed, sorted_levels, text_of
 
-
-@dataclass
-class GroupTally:
-    """How many options each group has, while their cells arrive in blocks.
-
-    Examples
-    --------
-    >>> tally = GroupTally()
-    >>> tally.add(pa.array(["home", "away", "home"]), start=0)
-    array([0, 1, 0], dtype=int32)
-    >>> tally.counts
-    {'home': 2, 'away': 1}
-    """
-
-    counts: dict[str, int] = field(default_factory=dict)
-    missing: Missing = field(default_factory=Missing)
-
-    def add(self, cells: pa.Array, start: int) -> NDArray[np.int32]:
-        """Take in one block; each row's group as its position in `counts` (−1 if it has none)."""
-        names, codes = coded(cells)
-        self.missing.note(codes < 0, start)
-        # So many are refused in any case; counting on would fill the memory.
-        if len(self.counts) <= MAX_LEVELS:
-            sizes = np.bincount(codes[codes >= 0], minlength=len(names))
-            for name, size in zip(names, sizes.tolist(), strict=True):
-                self.counts[name] = self.counts.get(name, 0) + size
-        return recoded(names, codes, list(self.counts))
+# More categories than this are names or free text: one column each would fill the memory.
+MAX_LEVELS = 1000
 
 
 def two_groups(

@@ -72,13 +72,20 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
            [ 1.  ,  0.  ,  1.  ]])
     """
     features, attributes = chosen_columns(source, recipe)
-    found = scan(source, [*features, *attributes], recipe.categorical, recipe.group, recipe.label)
+    decimal = recipe.decimal or "."
+    read = partial(
+        scan, source, [*features, *attributes], recipe.categorical, recipe.group, recipe.label
+    )
+    found = read(decimal)
+    if recipe.decimal is None and source.commas_are_free and _has_decimal_commas(found):
+        decimal = ","
+        found = read(decimal)
     if found.n_rows == 0:
         raise InputError(f"{source.name} has a header but no rows; it needs one row per option")
     group_names = checked_groups(source, recipe, found)
     check_labels(source, recipe, found)
     check_columns(source, recipe, found, features, attributes)
-    encoding = _encoding(recipe, found, features, attributes)
+    encoding = _encoding(recipe, found, features, attributes, decimal)
     check_names(source, encoding)
     return EncodedTable(
         points=_filled(source, found.n_rows, encoding, recipe.group, group_names),
@@ -93,8 +100,20 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
     )
 
 
+def _has_decimal_commas(found: Scan) -> bool:
+    """Whether commas stand before decimals: some can mean nothing else, and no point does."""
+    numbers = [column for column in found.columns.values() if not column.is_category]
+    return any(column.sure_comma for column in numbers) and not any(
+        column.points.first for column in numbers
+    )
+
+
 def _encoding(
-    recipe: Recipe, found: Scan, features: Sequence[str], attributes: Sequence[str]
+    recipe: Recipe,
+    found: Scan,
+    features: Sequence[str],
+    attributes: Sequence[str],
+    decimal: str,
 ) -> Encoding:
     intercept = [EncodedColumn(INTERCEPT)] if recipe.intercept else []
     scans = found.columns
@@ -110,6 +129,7 @@ def _encoding(
             for name, column in scans.items()
             if recipe.intercept and column.is_category
         ),
+        decimal=decimal,
     )
 
 
@@ -177,7 +197,7 @@ def _writers(encoding: Encoding) -> dict[str, tuple[slice, Writer]]:
         own = list(part)
         levels = [column.category for column in own if column.category is not None]
         if not levels:
-            write: Writer = partial(_write_numbers, own[0])
+            write: Writer = partial(_write_numbers, own[0], encoding.decimal)
         elif source in references:
             write = partial(_write_categories, [*levels, references[source]])
         else:
@@ -187,8 +207,10 @@ def _writers(encoding: Encoding) -> dict[str, tuple[slice, Writer]]:
     return writers
 
 
-def _write_numbers(column: EncodedColumn, target: NDArray[np.float64], cells: pa.Array) -> None:
-    np.subtract(read_numbers(cells), column.mean, out=target[:, 0])
+def _write_numbers(
+    column: EncodedColumn, decimal: str, target: NDArray[np.float64], cells: pa.Array
+) -> None:
+    np.subtract(read_numbers(cells, decimal), column.mean, out=target[:, 0])
     target /= column.scale
 
 

@@ -1,18 +1,19 @@
-"""Names: what the options are called, names that stand more than once, names in messages."""
+"""Names: what the options are called, names that stand more than once, names in messages.
+
+Nothing here imports pyarrow: whoever brings options as arrays does not wait for it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# Below this many names memory is of no concern.
-SMALL_TABLE = 1 << 20
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Names(Sequence[str]):
@@ -22,8 +23,8 @@ class Names(Sequence[str]):
 
     Parameters
     ----------
-    texts : pyarrow text, optional
-        The names given by the user.
+    texts : tuple of str, or pyarrow text, optional
+        The names given by the user; pyarrow text where they come from a table.
     numbers : (k,) ints or range, optional
         The numbers of the options where no names were given, counted from 1.
 
@@ -32,7 +33,7 @@ class Names(Sequence[str]):
     >>> names = Names(numbers=range(1, 1_000_001))
     >>> len(names), names[0], names[-1], names.index("option 7")
     (1000000, 'option 1', 'option 1000000', 6)
-    >>> Names(pa.chunked_array([["Ann", "Bo"]])) == ("Ann", "Bo")
+    >>> Names(("Ann", "Bo")) == ("Ann", "Bo")
     True
     """
 
@@ -40,7 +41,7 @@ class Names(Sequence[str]):
 
     def __init__(
         self,
-        texts: pa.ChunkedArray | None = None,
+        texts: tuple[str, ...] | pa.ChunkedArray | None = None,
         numbers: NDArray[np.int64] | range = range(0),
     ) -> None:
         self._texts = texts
@@ -63,11 +64,13 @@ class Names(Sequence[str]):
             raise IndexError(f"there are {len(self)} names; index {index} is outside")
         if self._texts is None:
             return f"option {self._numbers[position]}"
-        return str(self._texts[position].as_py())
+        return str(self._texts[position])
 
     def __iter__(self) -> Iterator[str]:
         if self._texts is None:
             return (f"option {number}" for number in self._numbers)
+        if isinstance(self._texts, tuple):
+            return iter(self._texts)
         return (name for chunk in self._texts.iterchunks() for name in chunk.to_pylist())
 
     def __contains__(self, name: object) -> bool:
@@ -83,8 +86,10 @@ class Names(Sequence[str]):
     def _position(self, name: object) -> int:
         if not isinstance(name, str):
             return -1
+        if isinstance(self._texts, tuple):
+            return self._texts.index(name) if name in self._texts else -1
         if self._texts is not None:
-            return int(pc.index(self._texts, name).as_py())
+            return int(self._texts.index(name).as_py())
         digits = name.removeprefix("option ")
         if not digits.isdecimal() or name != f"option {int(digits)}":
             return -1
@@ -96,15 +101,17 @@ class Names(Sequence[str]):
 
     def take(self, indices: NDArray[np.int64]) -> Names:
         """The names at these positions."""
+        if isinstance(self._texts, tuple):
+            return Names(tuple(self._texts[i] for i in indices.tolist()))
         if self._texts is not None:
-            return Names(self._texts.take(pa.array(indices)))
+            return Names(self._texts.take(indices))
         return Names(numbers=np.asarray(self._numbers)[indices])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Names) and self._texts is not None and other._texts is not None:
-            return bool(self._texts.equals(other._texts))
-        if isinstance(other, Names) and self._texts is None and other._texts is None:
-            return np.array_equal(self._numbers, other._numbers)
+        if isinstance(other, Names) and type(self._texts) is type(other._texts):
+            if self._texts is None:
+                return np.array_equal(self._numbers, other._numbers)
+            return bool(self._texts == other._texts)
         if isinstance(other, (Names, tuple, list)):
             return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
         return NotImplemented
@@ -141,32 +148,3 @@ def repeated(names: Iterable[str]) -> list[str]:
     ['age']
     """
     return [name for name, count in Counter(names).items() if count > 1]
-
-
-def repeated_name(names: pa.ChunkedArray) -> tuple[str, list[int]] | None:
-    """A name that stands in several rows, of millions, with its rows; None if all are distinct.
-
-    Examples
-    --------
-    >>> repeated_name(pa.chunked_array([["Ann", "Bo"], ["Ann"]]))
-    ('Ann', [0, 2])
-    """
-    # Names that end differently differ: sorted by their last byte, a table of all names, several
-    # times as large as the names, is never needed at once.
-    parts = 1 if len(names) < SMALL_TABLE else 16
-    endings = pa.chunked_array([_last_bytes(chunk) % parts for chunk in names.iterchunks()])
-    for ending in range(parts):
-        part = names.filter(pc.equal(endings, ending))
-        if pc.count_distinct(part, mode="all").as_py() == len(part):
-            continue
-        counts = pc.value_counts(part)
-        name = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0].as_py()
-        return name, np.flatnonzero(pc.equal(names, name).to_numpy()).tolist()
-    return None
-
-
-def _last_bytes(texts: pa.Array) -> NDArray[np.uint8]:
-    """The last byte of each text; the texts are not empty."""
-    _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset + 1 :][: len(texts)]
-    return np.frombuffer(data, dtype=np.uint8)[ends - 1]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import parsed
 from evenhand.tables.names import listed, repeated
-from evenhand.tables.sources import Source
+from evenhand.tables.numerals import parsed
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Recipe:
     intercept: bool = True
     standardize: bool = True
     positive: object = None
+    decimal: str | None = None
 
 
 def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]]:
@@ -50,6 +54,11 @@ def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]
     ):
         if isinstance(value, str):
             raise InputError(f"{argument} is a list of columns: {argument}=[{value!r}]")
+    if recipe.decimal not in (None, ".", ","):
+        raise InputError(
+            f"decimal={recipe.decimal!r} is neither '.' nor ',', which may stand before decimals; "
+            "leave it out to have it found out"
+        )
     attributes = list(recipe.attributes or [])
     if recipe.attributes is not None and not attributes:
         raise InputError("attributes=[] names no column; list at least one, or use group=")

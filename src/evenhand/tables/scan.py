@@ -16,18 +16,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.tables.cells import (
-    MAX_LEVELS,
     Missing,
     as_text,
     coded,
     is_category,
     is_number,
     is_text,
-    parsed,
     plain_numbers,
-    sorted_levels,
+    recoded,
 )
-from evenhand.tables.groups import GroupTally
+from evenhand.tables.groups import MAX_LEVELS
+from evenhand.tables.numerals import (
+    ONE_GROUP,
+    is_absent,
+    may_be_thousands,
+    parsed,
+    sorted_levels,
+    written_elsewhere,
+)
 from evenhand.tables.sources import Source
 
 # A spread of a few units in the last place of the largest value is rounding, not information.
@@ -91,6 +97,79 @@ class Moments:
 
 
 @dataclass
+class GroupTally:
+    """How many options each group has, while their cells arrive in blocks.
+
+    Examples
+    --------
+    >>> tally = GroupTally()
+    >>> tally.add(pa.array(["home", "away", "home"]), start=0)
+    array([0, 1, 0], dtype=int32)
+    >>> tally.counts
+    {'home': 2, 'away': 1}
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    missing: Missing = field(default_factory=Missing)
+
+    def add(self, cells: pa.Array, start: int) -> NDArray[np.int32]:
+        """Take in one block; each row's group as its position in `counts` (−1 if it has none)."""
+        names, codes = coded(cells)
+        self.missing.note(codes < 0, start)
+        # So many are refused in any case; counting on would fill the memory.
+        if len(self.counts) <= MAX_LEVELS:
+            sizes = np.bincount(codes[codes >= 0], minlength=len(names))
+            for name, size in zip(names, sizes.tolist(), strict=True):
+                self.counts[name] = self.counts.get(name, 0) + size
+        return recoded(names, codes, list(self.counts))
+
+
+@dataclass
+class Points:
+    """Whether the points in texts that are numbers may group thousands: 1.200 beside 800 does.
+
+    They are decimal points as soon as one of them has not three digits after it, or a whole number
+    of four digits does without.
+
+    Examples
+    --------
+    >>> points = Points()
+    >>> points.add(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=[0, 1])
+    >>> points.doubtful
+    (1, '1.200')
+    >>> points.add(pa.array(["0.5"]), np.array([0.5]), rows=[2])
+    >>> points.doubtful is None
+    True
+    """
+
+    first: tuple[int, str] | None = None
+    beside_whole_numbers: bool = False
+    settled: bool = False
+
+    @property
+    def doubtful(self) -> tuple[int, str] | None:
+        """The row and text of a number that may be a thousand times as large as it looks."""
+        return self.first if self.beside_whole_numbers and not self.settled else None
+
+    def add(
+        self, cells: pa.Array, numbers: NDArray[np.float64], rows: Sequence[int] | NDArray[np.intp]
+    ) -> None:
+        """Take in texts that are all numbers or missing, the numbers, and the rows of both."""
+        if self.settled:
+            return
+        pointed = pc.match_substring(cells, ".").fill_null(False)
+        has_point = pointed.to_numpy(zero_copy_only=False)
+        if has_point.any():
+            place = int(np.argmax(has_point))
+            self.first = self.first or (int(rows[place]), cells[place].as_py().strip())
+            grouped = pc.match_substring_regex(cells.filter(pointed), ONE_GROUP)
+            self.settled = not pc.all(grouped).as_py()
+        whole = numbers[~has_point & np.isfinite(numbers)]
+        self.beside_whole_numbers |= whole.size > 0
+        self.settled |= bool((np.abs(whole) >= 1000).any())
+
+
+@dataclass
 class ColumnScan:
     """What the first reading learns about one column.
 
@@ -104,10 +183,18 @@ class ColumnScan:
         The type of its cells, if they are neither numbers nor categories.
     missing : Missing
         The cells that are empty.
-    n_numbers, n_texts : int
-        How many cells are numbers, and how many are texts that are not.
+    decimal : str
+        What stands before decimals, "." or ",".
+    n_numbers, n_elsewhere, n_words, n_texts : int
+        How many cells are numbers, how many are numbers in another notation, how many are words
+        (neither, and not 'n/a' or the like), and how many are texts that are not numbers.
     first_text, first_infinite : (row, value) or None
         The first cell that is not a number, and the first number that is not finite.
+    points : Points
+        Whether points in its numbers may group thousands.
+    sure_comma, doubtful_comma : bool
+        Whether cells would be numbers with a decimal comma: some that can be nothing else, some
+        that may as well have a comma for the thousands.
     moments : Moments
         Mean and spread of the finite numbers.
     counts_rows : bool
@@ -122,12 +209,18 @@ class ColumnScan:
 
     name: str
     categorical: bool = False
+    decimal: str = "."
     unsupported: str | None = None
     missing: Missing = field(default_factory=Missing)
     n_numbers: int = 0
+    n_elsewhere: int = 0
+    n_words: int = 0
     n_texts: int = 0
     first_text: tuple[int, str] | None = None
     first_infinite: tuple[int, float] | None = None
+    points: Points = field(default_factory=Points)
+    sure_comma: bool = False
+    doubtful_comma: bool = False
     moments: Moments = field(default_factory=Moments)
     counts_rows: bool = True
     group_values: dict[int, float] | None = field(default_factory=dict)
@@ -152,12 +245,14 @@ class ColumnScan:
             self._add_categories(*coded(cells), start, groups)
         elif not (is_number(kind) or is_text(kind)):
             self.unsupported = str(kind)
-        elif (numbers := plain_numbers(cells)) is not None:
+        elif (numbers := plain_numbers(cells, self.decimal)) is not None:
             # These are not kept as categories: millions of them differ. Should the column turn out
             # to be categorical after all, it is scanned once more.
             self.levels_incomplete = True
             present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
             self.missing.note(~present, start)
+            if is_text(kind):
+                self.points.add(cells, numbers, range(start, start + len(cells)))
             self._add_numbers(numbers, present, start, groups)
         else:
             self._add_texts(*coded(cells), start, groups)
@@ -170,7 +265,7 @@ class ColumnScan:
         groups: NDArray[np.int32] | None,
     ) -> None:
         """Take in texts, of which some may be numbers."""
-        values, fits = parsed(names)
+        values, fits = parsed(names, self.decimal)
         # The last entry answers for the code −1.
         numbers = np.append(values, np.nan)[codes]
         numeric = np.append(fits, False)[codes]
@@ -178,8 +273,34 @@ class ColumnScan:
         if odd.size and self.first_text is None:
             self.first_text = (start + int(odd[0]), names[codes[odd[0]]])
         self.n_texts += odd.size
+        self._note_notations(names, values, fits, codes, start)
         self._add_categories(names, codes, start, groups)
         self._add_numbers(numbers, numeric, start, groups)
+
+    def _note_notations(
+        self,
+        names: Sequence[str],
+        values: NDArray[np.float64],
+        fits: NDArray[np.bool_],
+        codes: NDArray[np.int32],
+        start: int,
+    ) -> None:
+        """Note what the texts are that are not numbers, and what the points in the numbers are."""
+        sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+        for name, fit, size in zip(names, fits.tolist(), sizes, strict=True):
+            if fit or is_absent(name):
+                continue
+            if not written_elsewhere(name):
+                self.n_words += size
+                continue
+            self.n_elsewhere += size
+            if parsed([name], ",")[1][0]:
+                self.doubtful_comma |= may_be_thousands(name)
+                self.sure_comma |= not may_be_thousands(name)
+        if fits.any() and not self.points.settled:
+            known, first = np.unique(codes, return_index=True)
+            rows = start + first[known >= 0]  # codes are all the numbers from 0, and -1 if any
+            self.points.add(pa.array(names, pa.string()).filter(fits), values[fits], rows[fits])
 
     def _add_numbers(
         self,
@@ -236,8 +357,12 @@ class ColumnScan:
 
     @property
     def is_category(self) -> bool:
-        """Whether the column holds categories: text that is not mostly numbers."""
-        return self.categorical or self.n_texts > self.n_numbers
+        """Whether the column holds categories: words that numbers do not outnumber.
+
+        Numbers in another notation are numbers, and 'n/a' is no word.
+        """
+        n_numbers = self.n_numbers + self.n_elsewhere
+        return self.categorical or self.n_words > n_numbers or (self.n_texts > n_numbers == 0)
 
     @property
     def sorted_levels(self) -> list[str]:
@@ -262,6 +387,7 @@ def scan(
     categorical: Sequence[str],
     group: str | None = None,
     label: str | None = None,
+    decimal: str = ".",
 ) -> Scan:
     """Read a table once and note what is in it, defects included.
 
@@ -275,6 +401,8 @@ def scan(
         Those among them that are categories even if they look like numbers.
     group, label : str, optional
         The columns with the groups and the names of the options.
+    decimal : str
+        What stands before decimals in texts, "." or ",".
 
     Examples
     --------
@@ -284,7 +412,7 @@ def scan(
     >>> found.columns["age"].moments.mean, found.columns["town"].sorted_levels
     (38.0, ['Bonn', 'Ulm'])
     """
-    found = Scan({name: ColumnScan(name, categorical=name in categorical) for name in columns})
+    found = Scan({name: ColumnScan(name, name in categorical, decimal) for name in columns})
     wanted = [*columns, *(column for column in (group, label) if column is not None)]
     labels: list[pa.Array] = []
     for block in source.blocks(wanted):

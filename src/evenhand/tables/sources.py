@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Sequence
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -34,6 +37,10 @@ class Source(Protocol):
     def columns(self) -> tuple[str, ...]:
         """The names of the columns; an empty name is a column without one."""
 
+    @property
+    def commas_are_free(self) -> bool:
+        """Whether a comma does not separate cells, so that it may well stand before decimals."""
+
     def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Read some columns, block by block, in the order asked for."""
 
@@ -47,7 +54,10 @@ class CsvFile:
     Parameters
     ----------
     file : path, or an open file
-        A path (also of a compressed `.csv.gz`), or a file object, whose content is then kept.
+        A path (also of a compressed `.csv.gz`), or a file object. A file object or a pipe can be
+        read only once, so it is copied to a temporary file.
+    name : str, optional
+        What messages call the file; its path if not given.
 
     Examples
     --------
@@ -60,16 +70,18 @@ class CsvFile:
     ["line 3 ('Bo')"]
     """
 
-    def __init__(self, file: str | os.PathLike[str] | IO[str] | IO[bytes]) -> None:
-        self._path: Path | None = None
-        self._content = b""
+    def __init__(
+        self, file: str | os.PathLike[str] | IO[str] | IO[bytes], name: str | None = None
+    ) -> None:
         if isinstance(file, (str, os.PathLike)):
             self._path = Path(file)
-            self.name = str(self._path)
+            self.name = name or str(self._path)
+            if self._path.is_fifo() or self._path.is_char_device():
+                with self._path.open("rb") as pipe:
+                    self._spool(pipe)
         else:
-            content = file.read()
-            self._content = content.encode() if isinstance(content, str) else content
-            self.name = "the file given"
+            self.name = name or "the file given"
+            self._spool(file)
         with self._text() as text:
             first = next((line for line in text if line.strip()), None)
         if first is None:
@@ -77,6 +89,7 @@ class CsvFile:
                 f"{self.name} is empty; it needs a header line and one line per option"
             )
         self._delimiter = max(",;\t|", key=first.count)
+        self.commas_are_free = self._delimiter != ","
         try:
             self._header = next(self._records())[1]
         except csv.Error as error:
@@ -89,20 +102,24 @@ class CsvFile:
                 f"{self.name}: the header names {listed(twice)} more than once; "
                 "give every column a name of its own"
             )
-        self._refuse_open_quote()
+        self._refuse_stray_quotes()
+
+    def _spool(self, stream: IO[str] | IO[bytes]) -> None:
+        """Copy to the disk what can be read only once, for as long as this object lives."""
+        with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
+            self._path = Path(copy.name)
+            weakref.finalize(self, self._path.unlink, missing_ok=True)
+            while chunk := stream.read(CSV_BLOCK_BYTES):
+                copy.write(chunk.encode() if isinstance(chunk, str) else chunk)
 
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
         """The content of the file, unpacked; what fails while it is read becomes an InputError."""
         try:
-            if self._path is None:
-                stream = pa.BufferReader(self._content)
-            else:
-                stream = pa.input_stream(str(self._path), compression="detect")
-            with stream:
+            with pa.input_stream(str(self._path), compression="detect") as stream:
                 yield stream
         except FileNotFoundError:
-            where = "" if self._path is None or self._path.is_absolute() else f" in {Path.cwd()}"
+            where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
             raise InputError(f"there is no file {self.name}{where}; check the path") from None
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {error}") from None
@@ -139,24 +156,48 @@ class CsvFile:
                     yield start, record
                 start = reader.line_num + 1
 
-    def _refuse_open_quote(self) -> None:
-        """A quotation mark without its partner swallows the rest of a file without a word."""
-        quotes = 0
+    def _refuse_stray_quotes(self) -> None:
+        """A quotation mark without its partner swallows lines without a word: find it.
+
+        A cell over several lines begins on a line with an odd number of marks. It is refused if
+        its mark never closes, if something other than the end of a cell follows the closing one,
+        or if every line that it makes one row of is a whole row by itself.
+        """
+        if not self._has_quotes():
+            return
+        with self._text() as text:
+            lines = iter(enumerate(text, start=1))
+            for number, line in lines:
+                if line.count('"') % 2 == 0:
+                    continue
+                row: list[str] = []
+                read = _noted(chain([line], (more for _, more in lines)), row)
+                try:
+                    next(csv.reader(read, delimiter=self._delimiter, strict=True))
+                except csv.Error:
+                    raise self._stray_quote(number, len(row)) from None
+                whole = (part.count(self._delimiter) == len(self._header) - 1 for part in row)
+                if len(row) > 1 and all(whole):
+                    raise self._stray_quote(number, len(row))
+
+    def _has_quotes(self) -> bool:
         with self._bytes() as stream:
             while chunk := stream.read(1 << 20):
-                quotes += chunk.count(b'"')
-        if quotes % 2 == 0:
-            return
-        line = 0
-        try:
-            for start, record in self._records(strict=True):
-                line = start + sum(cell.count("\n") for cell in record)
-        except csv.Error as error:
-            if "end of data" in str(error):
-                raise InputError(
-                    f"{self.name}: after line {line} a quotation mark opens and never closes, "
-                    "so the rest of the file is one cell; close it or remove it"
-                ) from None
+                if b'"' in chunk:
+                    return True
+        return False
+
+    def _stray_quote(self, line: int, n_lines: int) -> InputError:
+        remedy = 'remove it, or, if it belongs to the text, write it twice ("")'
+        if n_lines == 1:
+            return InputError(
+                f"{self.name}: line {line} has a quotation mark that neither opens nor closes a "
+                f"cell; {remedy}"
+            )
+        return InputError(
+            f"{self.name}: a quotation mark opens a cell on line {line} and is not closed there, "
+            f"so that {n_lines} lines would become one row; close it, {remedy}"
+        )
 
     def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Read some columns as text, block by block."""
@@ -192,7 +233,7 @@ class CsvFile:
                 if len(record) != len(self._header):
                     return InputError(
                         f"{self.name}: line {line} has {len(record)} cells, the header has "
-                        f"{len(self._header)}; mend the line (text that contains "
+                        f"{len(self._header)}; fix the line (text that contains "
                         f"{self._delimiter!r} stands in double quotes)"
                     )
         except csv.Error as error:
@@ -227,6 +268,7 @@ class Frame:
     """
 
     name = "the frame"
+    commas_are_free = False  # texts in a frame are no file that a spreadsheet wrote
 
     def __init__(self, frame: Any) -> None:
         try:
@@ -268,6 +310,13 @@ class Frame:
         return [
             _place(f"row {row}", name) for row, name in zip(rows, names.to_pylist(), strict=True)
         ]
+
+
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each put into a list as somebody takes it."""
+    for line in lines:
+        taken.append(line)
+        yield line
 
 
 def _place(where: str, name: str | None) -> str:
