@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +31,7 @@ from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regre
 from evenhand.simulation import Results, simulate
 from evenhand.simulation.experiment import log_spaced
 from evenhand.simulation.results import OUTCOMES
+from evenhand.simulation.storage import _refuse_damaged
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
 # values .5, .75, −.025: gaps .25, 0, .775
@@ -242,6 +244,7 @@ def test_estimates_scatter_as_theory_says() -> None:
         ({"policies": {"a": 3}}, "'a' must be made by"),
         ({"policies": {"a": lambda actions, horizon, seed: 3}}, "must return a Policy"),
         ({"store": "/nowhere/at/all.parquet"}, "there is no folder '/nowhere/at'"),
+        ({"store": ""}, "store='' has no name"),
     ],
 )
 def test_bad_input_is_refused_in_words(changed: dict[str, Any], words: str) -> None:
@@ -389,6 +392,108 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
         assert path.read_bytes() == before
     with pytest.raises(eh.InputError, match="is a folder"):
         simulate(PROBLEM, "uniform", 10, 2, store=tmp_path)
+
+
+def stored(path: Path, **changed: Any) -> Results:
+    given: dict[str, Any] = {"policies": "uniform", "horizon": 3, "replications": 2} | changed
+    return simulate(PROBLEM, store=path, checkpoints=(), **given)
+
+
+def test_no_bit_of_a_store_turns_unseen(tmp_path: Path) -> None:
+    """Every byte, and every bit of some: whatever turns, no number is read from that file."""
+    path = tmp_path / "runs.parquet"
+    stored(path)
+    whole = path.read_bytes()
+    bits = [(place, 1 << place % 8) for place in range(len(whole))]
+    bits += [(place, 1 << bit) for place in range(0, len(whole), 41) for bit in range(8)]
+    for place, bit in bits:
+        turned = bytearray(whole)
+        turned[place] ^= bit
+        with pytest.raises(eh.InputError, match=r"is damaged|was not written by simulate"):
+            _refuse_damaged(bytes(turned), path)
+    for place in range(0, len(whole), len(whole) // 20):
+        turned = bytearray(whole)
+        turned[place] ^= 16
+        path.write_bytes(turned)
+        with pytest.raises(eh.InputError, match=r"is damaged: .* Put a copy back, or delete it"):
+            stored(path)
+        assert path.read_bytes() == turned
+        assert [p.name for p in tmp_path.iterdir()] == ["runs.parquet"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.999])
+def test_a_file_that_was_cut_off_is_called_so(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "runs.parquet"
+    stored(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(eh.InputError, match="is damaged: it ends in the middle"):
+        stored(path)
+
+
+def test_a_damaged_part_stops_before_anything_is_run(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    Trapped.traps.update(seeds_of(4)[3:])
+    with pytest.raises(RuntimeError, match="trapped"):
+        stored(path, policies={"mine": Trapped}, replications=4, piece_size=1)
+    (part, *_) = sorted(tmp_path.glob("runs.parquet.parts/*.parquet"))
+    turned = bytearray(part.read_bytes())
+    turned[len(turned) // 2] ^= 1
+    part.write_bytes(turned)
+    Trapped.traps.clear()
+    Trapped.made.clear()
+    with pytest.raises(eh.InputError, match="is damaged"):
+        stored(path, policies={"mine": Trapped}, replications=4)
+    assert Trapped.made == []
+    part.unlink()  # as the message says
+    whole = stored(path, policies={"mine": Trapped}, replications=4)
+    assert len(Trapped.made) == 2
+    assert_same(whole, simulate(PROBLEM, {"mine": Trapped}, 3, 4, checkpoints=()))
+
+
+def test_a_store_that_somebody_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    stored(path)
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata(path).metadata), path)
+    with pytest.raises(eh.InputError, match="somebody changed it"):
+        stored(path)
+
+
+def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    entered, leave = threading.Event(), threading.Event()
+
+    class Waits(Uniform):
+        def recommend(self) -> eh.Decision:
+            entered.set()
+            assert leave.wait(60)
+            return super().recommend()
+
+    Waits.__qualname__ = "Waits"  # so that its runs may be stored
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(stored, path, policies={"mine": Waits})
+        try:
+            assert entered.wait(60)
+            for same in (path, tmp_path / "." / "runs.parquet", Path(os.path.relpath(path))):
+                with pytest.raises(eh.InputError, match="another thread is adding runs"):
+                    stored(same)
+            # who was refused has not let go of the file for other processes
+            script = "import sys, test_simulation as t; t.stored(t.Path(sys.argv[1]))"
+            folder = str(Path(__file__).parent)
+            refused = subprocess.run(
+                [sys.executable, "-c", script, str(path)],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join([folder, *sys.path])},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert "another process is adding runs" in refused.stderr
+        finally:
+            leave.set()
+        first.result()
+    assert pq.read_metadata(path).num_rows == 2
+    stored(path, policies={"mine": Waits}, replications=3)
 
 
 SWEEP = """
