@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
+from evenhand.files import write_atomically
 from evenhand.geometry import BiasGeometry
 from evenhand.report.hyperplane import (
     separating_hyperplane,
@@ -173,22 +174,18 @@ def draw_bias_picture(picture: BiasPicture) -> Figure:
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG, SVG or PDF, the same bytes every time."""
-    path = Path(path)
+    """Write a figure as PNG, SVG or PDF, the same bytes every time, whole or not at all."""
     kind = checked_format(path)
     no_date: dict[str, dict[str, Any]] = {
         "png": {"Software": None},
         "svg": {"Date": None},
         "pdf": {"CreationDate": None},
     }
-    with matplotlib.rc_context({"svg.hashsalt": "evenhand"}):
-        try:
-            figure.savefig(path, format=kind, metadata=no_date[kind])
-        except OSError as error:
-            raise InputError(
-                f"the picture cannot be written to {path}: {error.strerror or error}; choose "
-                "another place."
-            ) from None
+    with (
+        write_atomically(path, "the picture") as draft,
+        matplotlib.rc_context({"svg.hashsalt": "evenhand"}),
+    ):
+        figure.savefig(draft, format=kind, metadata=no_date[kind])
 
 
 def checked_format(path: str | Path) -> str:
