@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import errno
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -28,7 +31,7 @@ from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.base import Play
 from evenhand.policies.uniform import Uniform
 from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
-from evenhand.simulation import Results, simulate
+from evenhand.simulation import Results, Runs, simulate
 from evenhand.simulation.experiment import log_spaced
 from evenhand.simulation.results import OUTCOMES
 from evenhand.simulation.storage import _refuse_damaged
@@ -75,6 +78,10 @@ def no_traps() -> Iterator[None]:
     Trapped.made.clear()
     yield
     Trapped.traps.clear()
+
+
+def repickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
 
 
 def assert_same(one: Results, other: Results) -> None:
@@ -139,10 +146,24 @@ def test_one_run_has_no_standard_error() -> None:
     assert np.isnan(results.curves()["se_regret"]).all()
 
 
-def test_runs_cannot_be_changed() -> None:
+@pytest.mark.parametrize("through", [lambda r: r, copy.deepcopy, copy.copy, repickled])
+def test_runs_cannot_be_changed(through: Any) -> None:
+    results = through(simulate(PROBLEM, "uniform", 50, 2))
+    (runs,) = results.runs
+    for name in ("checkpoint", "regret", *OUTCOMES):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(runs, name)[...] = 0
+    for array in (results.problem.gamma, results.problem.gaps, results.problem.best_all):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_runs_leave_the_arrays_of_the_caller_alone() -> None:
     (runs,) = simulate(PROBLEM, "uniform", 50, 2).runs
-    with pytest.raises(ValueError, match="read-only"):
-        runs.regret[0, 0] = 1.0
+    mine = {name: getattr(runs, name).copy() for name in ("regret", *OUTCOMES)}
+    made = Runs(runs.policy, runs.horizon, runs.checkpoint, **mine)
+    mine["regret"][:] = -1.0
+    np.testing.assert_array_equal(made.regret, runs.regret)
 
 
 def test_uniform_loses_what_arithmetic_says() -> None:
@@ -345,7 +366,7 @@ def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
 
     # as if killed after the file was written and before its parts were dropped
     (tmp_path / "copy").rename(parts)
-    (parts / "half.parquet.tmp").write_bytes(b"PAR1 half a file")
+    (parts / ".evenhand-0123.parquet").write_bytes(b"PAR1 half a file")
     again = simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
     assert_same(again, whole)
     assert pq.read_metadata(path).num_rows == 12
@@ -458,6 +479,37 @@ def test_a_store_that_somebody_changed_is_refused(tmp_path: Path) -> None:
     pq.write_table(table.replace_schema_metadata(pq.read_metadata(path).metadata), path)
     with pytest.raises(eh.InputError, match="somebody changed it"):
         stored(path)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_keeps_what_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "runs.parquet"
+    before = stored(path)
+    kept = path.read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, call, full)
+        with pytest.raises(eh.InputError, match=r"runs cannot be written to .*No space left"):
+            stored(path, replications=9)
+    assert path.read_bytes() == kept
+    assert [p.name for p in tmp_path.iterdir()] == ["runs.parquet"]
+    assert_same(stored(path), before)
+
+
+def test_a_link_to_a_store_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "runs.parquet", tmp_path / "link.parquet"
+    link.symlink_to(real)
+    stored(link)
+    stored(real, replications=5)
+    assert link.is_symlink()
+    assert len(stored(link, replications=5).runs[0]) == 5
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["link.parquet", "real", "runs.parquet"]
 
 
 def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:

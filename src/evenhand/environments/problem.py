@@ -111,7 +111,9 @@ class BiasedLinearBandit:
     @cached_property
     def best_all(self) -> Indices:
         """The indices of all options of the largest value."""
-        return np.flatnonzero(self.gaps == 0.0)
+        best = np.flatnonzero(self.gaps == 0.0)
+        best.flags.writeable = False
+        return best
 
     @property
     def best(self) -> int:

@@ -2,9 +2,9 @@
 
 `runs.parquet` holds finished runs, a row each. While a simulation works, every piece that is done
 becomes a file of its own in `runs.parquet.parts/`; at the end all are put together and the folder
-goes. A file has its name only once it is complete and on the disk (write, fsync, rename). Runs are
+goes. A file has its name only once it is complete and on the disk (`write_atomically`). Runs are
 told apart by policy, horizon and replication: after a kill at the very end the same run may stand
-in both places, and counts once.
+in two files, and counts once.
 
 Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of
 something else are never mixed in. And every file is sealed: its last words are the SHA-256 of all
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
+from evenhand.files import sync_folder, write_atomically
 from evenhand.simulation.experiment import Contender, Experiment
 from evenhand.simulation.results import OUTCOMES, Runs
 
@@ -79,7 +80,7 @@ class RunStore:
         """Open a store, new or not; on leaving without an error, put its parts together."""
         if not Path(path).name:
             raise InputError(f"store={str(path)!r} has no name; give the name of a file.")
-        store = cls(Path(path), experiment)
+        store = cls(Path(path).resolve(), experiment)  # a link stays one
         folder = store._path.parent
         if not folder.is_dir():
             raise InputError(f"store={str(path)!r}: there is no folder {str(folder)!r}; make it.")
@@ -97,15 +98,14 @@ class RunStore:
     def add(self, runs: Runs) -> None:
         """Keep runs: when this returns they are on the disk."""
         name = f"{self._added:06d}-{os.getpid()}-{os.urandom(4).hex()}.parquet"
-        path = self._parts / name
-        self._write(path, [runs])
+        part = self._write(name, [runs])
         self._added += 1
         self._runs[runs.policy, runs.horizon].append(runs)
-        self._merged.append(path)
+        self._merged.append(part)
 
     def _load(self) -> None:
-        for leftover in self._parts.glob("*.tmp"):
-            leftover.unlink()
+        for draft in self._parts.glob(".*"):  # a kill left it
+            draft.unlink()
         parts = sorted(self._parts.glob("*.parquet"))
         for path in ([self._path] if self._path.exists() else []) + parts:
             for runs in self._read(path):
@@ -113,11 +113,19 @@ class RunStore:
         self._merged = parts
 
     def _put_together(self) -> None:
-        """Write all runs into the one file, then drop the parts that are in it."""
+        """Put all runs into one part, give it the name of the file, and drop the other parts."""
         if not self._merged:
             return
         whole = [Runs.merged(pieces) for pieces in self._runs.values() if pieces]
-        self._write(self._path, whole)
+        part = self._write("whole.parquet", whole)
+        try:
+            part.replace(self._path)
+            sync_folder(self._path.parent)
+        except OSError as error:
+            raise InputError(
+                f"the runs cannot be written to {str(self._path)!r}: {error.strerror or error}. "
+                f"They are kept in {str(self._parts)!r}, for the next time."
+            ) from error
         for part in self._merged:
             part.unlink()
         self._merged.clear()
@@ -153,23 +161,13 @@ class RunStore:
                     "or choose another file."
                 )
 
-    def _write(self, path: Path, pieces: Sequence[Runs]) -> None:
-        """Write runs to a file that is complete on the disk before it has its name."""
+    def _write(self, name: str, pieces: Sequence[Runs]) -> Path:
+        """Write runs to a part that is complete on the disk before it has its name."""
         content = _sealed(pieces, json.dumps(self._identity, sort_keys=True))
-        draft = path.with_name(f"{path.name}.tmp")
-        try:
-            with draft.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-            _sync_folder(path.parent)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise InputError(
-                f"runs cannot be written to {str(path)!r}: {error.strerror or error}; choose "
-                "another place. What was written before is kept."
-            ) from error
+        part = self._parts / name
+        with write_atomically(part, "the runs") as draft:
+            draft.write_bytes(content)
+        return part
 
 
 def identity(experiment: Experiment) -> dict[str, Any]:
@@ -314,17 +312,6 @@ def _runs(table: pa.Table) -> Iterator[Runs]:
 
 def _flat(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(column.combine_chunks().flatten())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder last; Windows does so by itself."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 _HELD: set[tuple[int, Path]] = set()
