@@ -35,6 +35,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.designs import Design, Verification
 from evenhand.designs.joint import joint_design
+from evenhand.environments.families import check_gaps, check_size
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_geometry, kappa
@@ -80,6 +81,7 @@ def worst_case_upper(
     """
     T, log_t, delta = _rounds(horizon, delta)
     s2 = _scale(noise_scale, value_bound) ** 2
+    _refuse_attributes(actions, "Theorem 1")
     kappa_star = bias_geometry(actions).kappa_star
     m, k = actions.n_features + 1, len(actions)
     # ε°: below it the stopping test fires, whatever Δ̂, since κ(Δ̂) ≤ 2κ_*. G-phases with ε_l ≤ ε°
@@ -146,8 +148,7 @@ def gap_dependent_upper(
             f"the values reach {largest:.6g}, beyond value_bound = {value_bound:g}; give the "
             "value_bound that the policy is told."
         )
-    if problem.actions.group_names is None:
-        raise InputError("Theorem 2 is about two groups; these options have attributes instead.")
+    _refuse_attributes(problem.actions, "Theorem 2")
     m, k = problem.actions.n_features + 1, len(problem.actions)
     delta_min, delta_neq = problem.delta_min / value_bound, problem.delta_neq / value_bound
     n = _n_phases(T, s2)
@@ -179,7 +180,7 @@ def worst_case_lower(kappa_star: float, horizon: float) -> float:
     459.8
     """
     T, _, _ = _rounds(horizon, None)
-    _check_kappa(kappa_star)
+    check_size(2, kappa_star, "kappa_star")
     if kappa_star > T / 64:
         raise InputError(
             f"Theorem 3 needs a horizon of at least 64κ_* = {64 * kappa_star:g}; got {T:g}."
@@ -203,14 +204,8 @@ def gap_dependent_lower(
     [102, 915, 1742]
     """
     T, log_t, _ = _rounds(horizon, None)
-    _check_kappa(kappa_star)
-    if d != int(d) or d < 2:
-        raise InputError(f"d must be a whole number ≥ 2; got {d}.")
-    if not 0 < delta_min <= delta_neq <= 0.5:
-        raise InputError(
-            "the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2; got "
-            f"delta_min = {delta_min}, delta_neq = {delta_neq}."
-        )
+    check_size(d, kappa_star, "kappa_star")
+    check_gaps(delta_min, delta_neq)
     within = log_t - math.log(8 * d * log_t / delta_min**2)
     between = log_t - math.log(8 * kappa_star * log_t / delta_neq**3)
     by_groups = (kappa_star + 1) / (4 * delta_neq**2) * between
@@ -419,9 +414,12 @@ def _scale(noise_scale: float, value_bound: float) -> float:
     return noise_scale / value_bound
 
 
-def _check_kappa(kappa_star: float) -> None:
-    if not (math.isfinite(kappa_star) and kappa_star >= 1):
-        raise InputError(f"kappa_star must be a finite number ≥ 1; got {kappa_star}.")
+def _refuse_attributes(actions: ActionSet, theorem: str) -> None:
+    if actions.group_names is None:
+        raise InputError(
+            f"{theorem} is about two groups; these options have attributes instead. graves_lai "
+            "takes these as well."
+        )
 
 
 def _refuse_ties(problem: BiasedLinearBandit) -> None:

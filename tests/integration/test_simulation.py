@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import errno
 import os
+import pickle
 import shutil
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,9 +31,10 @@ from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.base import Play
 from evenhand.policies.uniform import Uniform
 from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
-from evenhand.simulation import Results, simulate
+from evenhand.simulation import Results, Runs, simulate
 from evenhand.simulation.experiment import log_spaced
 from evenhand.simulation.results import OUTCOMES
+from evenhand.simulation.storage import _refuse_damaged
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
 # values .5, .75, −.025: gaps .25, 0, .775
@@ -73,6 +78,10 @@ def no_traps() -> Iterator[None]:
     Trapped.made.clear()
     yield
     Trapped.traps.clear()
+
+
+def repickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
 
 
 def assert_same(one: Results, other: Results) -> None:
@@ -137,10 +146,24 @@ def test_one_run_has_no_standard_error() -> None:
     assert np.isnan(results.curves()["se_regret"]).all()
 
 
-def test_runs_cannot_be_changed() -> None:
+@pytest.mark.parametrize("through", [lambda r: r, copy.deepcopy, copy.copy, repickled])
+def test_runs_cannot_be_changed(through: Any) -> None:
+    results = through(simulate(PROBLEM, "uniform", 50, 2))
+    (runs,) = results.runs
+    for name in ("checkpoint", "regret", *OUTCOMES):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(runs, name)[...] = 0
+    for array in (results.problem.gamma, results.problem.gaps, results.problem.best_all):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_runs_leave_the_arrays_of_the_caller_alone() -> None:
     (runs,) = simulate(PROBLEM, "uniform", 50, 2).runs
-    with pytest.raises(ValueError, match="read-only"):
-        runs.regret[0, 0] = 1.0
+    mine = {name: getattr(runs, name).copy() for name in ("regret", *OUTCOMES)}
+    made = Runs(runs.policy, runs.horizon, runs.checkpoint, **mine)
+    mine["regret"][:] = -1.0
+    np.testing.assert_array_equal(made.regret, runs.regret)
 
 
 def test_uniform_loses_what_arithmetic_says() -> None:
@@ -242,6 +265,7 @@ def test_estimates_scatter_as_theory_says() -> None:
         ({"policies": {"a": 3}}, "'a' must be made by"),
         ({"policies": {"a": lambda actions, horizon, seed: 3}}, "must return a Policy"),
         ({"store": "/nowhere/at/all.parquet"}, "there is no folder '/nowhere/at'"),
+        ({"store": ""}, "store='' has no name"),
     ],
 )
 def test_bad_input_is_refused_in_words(changed: dict[str, Any], words: str) -> None:
@@ -342,7 +366,7 @@ def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
 
     # as if killed after the file was written and before its parts were dropped
     (tmp_path / "copy").rename(parts)
-    (parts / "half.parquet.tmp").write_bytes(b"PAR1 half a file")
+    (parts / ".evenhand-0123.parquet").write_bytes(b"PAR1 half a file")
     again = simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
     assert_same(again, whole)
     assert pq.read_metadata(path).num_rows == 12
@@ -389,6 +413,139 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
         assert path.read_bytes() == before
     with pytest.raises(eh.InputError, match="is a folder"):
         simulate(PROBLEM, "uniform", 10, 2, store=tmp_path)
+
+
+def stored(path: Path, **changed: Any) -> Results:
+    given: dict[str, Any] = {"policies": "uniform", "horizon": 3, "replications": 2} | changed
+    return simulate(PROBLEM, store=path, checkpoints=(), **given)
+
+
+def test_no_bit_of_a_store_turns_unseen(tmp_path: Path) -> None:
+    """Every byte, and every bit of some: whatever turns, no number is read from that file."""
+    path = tmp_path / "runs.parquet"
+    stored(path)
+    whole = path.read_bytes()
+    bits = [(place, 1 << place % 8) for place in range(len(whole))]
+    bits += [(place, 1 << bit) for place in range(0, len(whole), 41) for bit in range(8)]
+    for place, bit in bits:
+        turned = bytearray(whole)
+        turned[place] ^= bit
+        with pytest.raises(eh.InputError, match=r"is damaged|was not written by simulate"):
+            _refuse_damaged(bytes(turned), path)
+    for place in range(0, len(whole), len(whole) // 20):
+        turned = bytearray(whole)
+        turned[place] ^= 16
+        path.write_bytes(turned)
+        with pytest.raises(eh.InputError, match=r"is damaged: .* Put a copy back, or delete it"):
+            stored(path)
+        assert path.read_bytes() == turned
+        assert [p.name for p in tmp_path.iterdir()] == ["runs.parquet"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.9, 0.999])
+def test_a_file_that_was_cut_off_is_called_so(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "runs.parquet"
+    stored(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(eh.InputError, match="is damaged: it ends in the middle"):
+        stored(path)
+
+
+def test_a_damaged_part_stops_before_anything_is_run(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    Trapped.traps.update(seeds_of(4)[3:])
+    with pytest.raises(RuntimeError, match="trapped"):
+        stored(path, policies={"mine": Trapped}, replications=4, piece_size=1)
+    (part, *_) = sorted(tmp_path.glob("runs.parquet.parts/*.parquet"))
+    turned = bytearray(part.read_bytes())
+    turned[len(turned) // 2] ^= 1
+    part.write_bytes(turned)
+    Trapped.traps.clear()
+    Trapped.made.clear()
+    with pytest.raises(eh.InputError, match="is damaged"):
+        stored(path, policies={"mine": Trapped}, replications=4)
+    assert Trapped.made == []
+    part.unlink()  # as the message says
+    whole = stored(path, policies={"mine": Trapped}, replications=4)
+    assert len(Trapped.made) == 2
+    assert_same(whole, simulate(PROBLEM, {"mine": Trapped}, 3, 4, checkpoints=()))
+
+
+def test_a_store_that_somebody_changed_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    stored(path)
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata(pq.read_metadata(path).metadata), path)
+    with pytest.raises(eh.InputError, match="somebody changed it"):
+        stored(path)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_keeps_what_was_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "runs.parquet"
+    before = stored(path)
+    kept = path.read_bytes()
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, call, full)
+        with pytest.raises(eh.InputError, match=r"runs cannot be written to .*No space left"):
+            stored(path, replications=9)
+    assert path.read_bytes() == kept
+    assert [p.name for p in tmp_path.iterdir()] == ["runs.parquet"]
+    assert_same(stored(path), before)
+
+
+def test_a_link_to_a_store_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "runs.parquet", tmp_path / "link.parquet"
+    link.symlink_to(real)
+    stored(link)
+    stored(real, replications=5)
+    assert link.is_symlink()
+    assert len(stored(link, replications=5).runs[0]) == 5
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["link.parquet", "real", "runs.parquet"]
+
+
+def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    entered, leave = threading.Event(), threading.Event()
+
+    class Waits(Uniform):
+        def recommend(self) -> eh.Decision:
+            entered.set()
+            assert leave.wait(60)
+            return super().recommend()
+
+    Waits.__qualname__ = "Waits"  # so that its runs may be stored
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(stored, path, policies={"mine": Waits})
+        try:
+            assert entered.wait(60)
+            for same in (path, tmp_path / "." / "runs.parquet", Path(os.path.relpath(path))):
+                with pytest.raises(eh.InputError, match="another thread is adding runs"):
+                    stored(same)
+            # who was refused has not let go of the file for other processes
+            script = "import sys, test_simulation as t; t.stored(t.Path(sys.argv[1]))"
+            folder = str(Path(__file__).parent)
+            refused = subprocess.run(
+                [sys.executable, "-c", script, str(path)],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join([folder, *sys.path])},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert "another process is adding runs" in refused.stderr
+        finally:
+            leave.set()
+        first.result()
+    assert pq.read_metadata(path).num_rows == 2
+    stored(path, policies={"mine": Waits}, replications=3)
 
 
 SWEEP = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand import families
+from evenhand import families, limits
 from evenhand.environments.problem import BiasedLinearBandit
 from reference import exact_rank, kappa_gaps, kappa_star
 
@@ -89,7 +90,7 @@ def test_worst_case_refuses_what_has_no_facts() -> None:
     families.worst_case(2, 4.0, 864, c=3.0)
     with pytest.raises(eh.InputError, match="d must be a whole number ≥ 2; got 1"):
         families.worst_case(1, 4.0, 1e6)
-    with pytest.raises(eh.InputError, match="kappa must be a finite number ≥ 1"):
+    with pytest.raises(eh.InputError, match="kappa must be a number from 1 to 1e\\+20"):
         families.worst_case(2, 0.5, 1e6)
     with pytest.raises(eh.InputError, match="horizon"):
         families.worst_case(2, 1.0, math.nan)
@@ -260,3 +261,44 @@ def test_random_refuses_sets_that_tell_no_bias(arguments: tuple[int, int]) -> No
         families.random(5, 2, 0, separation=-1.0)
     with pytest.raises(eh.InputError, match="lead"):
         families.random(5, 2, 0, lead=0.0)
+
+
+@pytest.mark.parametrize(
+    "make", [families.random, families.random_groups, families.random_attribute]
+)
+def test_random_families_refuse_seeds_and_sizes_in_words(make: Any) -> None:
+    for seed in (-1, 1.5, "one"):
+        with pytest.raises(eh.InputError, match="seed must be a whole number ≥ 0"):
+            make(20, 3, seed)
+    with pytest.raises(eh.InputError, match=r"numbers; at most .* Take fewer"):
+        make(10**30, 3, 1)
+
+
+def test_huge_arguments_are_refused_in_words() -> None:
+    for c, kappa, horizon in ((1e300, 1.0, 1e6), (1e100, 1e20, 1e6), (1.0, 1e300, 1e6)):
+        with pytest.raises(eh.InputError, match=r"smaller kappa or c|from 1 to"):
+            families.worst_case(2, kappa, horizon, c)
+    for d in (math.nan, math.inf, 10**30, 1e300):
+        with pytest.raises(eh.InputError, match=r"d must be a whole number|Take fewer"):
+            families.worst_case(d, 1.0, 1e6)  # type: ignore[arg-type]
+    # what is allowed has the κ_* that was asked for
+    assert families.worst_case(2, 1e20, 1e30)[0].kappa_star == pytest.approx(1e20, rel=1e-6)
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 7])
+@pytest.mark.parametrize(
+    ("delta_min", "delta_neq"),
+    [(0.3, 0.2), (0.0, 0.1), (0.1, 0.6), (0.2, 0.45), (math.nan, 0.1), (0.1, math.nan)],
+)
+def test_limits_refuse_the_gaps_that_families_refuse(
+    d: int, delta_min: float, delta_neq: float
+) -> None:
+    words = []
+    for call in (
+        lambda: families.gap_dependent(d, 2.0, delta_min, delta_neq),
+        lambda: limits.gap_dependent_lower(d, 2.0, delta_min, delta_neq, 1e6),
+    ):
+        with pytest.raises(eh.InputError) as refused:
+            call()
+        words.append(str(refused.value))
+    assert words[0] == words[1]

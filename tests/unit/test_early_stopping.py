@@ -124,17 +124,6 @@ def test_what_was_spent_is_kept(tmp_path: Path) -> None:
     assert pq.read_table(path)["spent"].to_pylist() == fresh.runs[0].spent.tolist()
 
 
-def test_runs_from_before_they_could_stop_spent_their_horizon(tmp_path: Path) -> None:
-    path = tmp_path / "runs.parquet"
-    fresh = simulate(PROBLEM, "uniform", [100, 10**12], 5, store=path)
-    pq.write_table(pq.read_table(path).drop_columns(["spent"]), path)
-    old = simulate(PROBLEM, "uniform", [100, 10**12], 5, store=path)
-    assert [runs.spent.tolist() for runs in old.runs] == [[100] * 5, [10**12] * 5]
-    more = simulate(PROBLEM, "uniform", [100, 10**12], 8, store=path)
-    assert pq.read_table(path)["spent"].to_pylist() == [100] * 8 + [10**12] * 8
-    np.testing.assert_array_equal(more.runs[0].regret[:5], fresh.runs[0].regret)
-
-
 # ---------------------------------------------------------------- what a policy is told
 
 

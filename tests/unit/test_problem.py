@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 import evenhand as eh
 from evenhand.environments.problem import BiasedLinearBandit
@@ -57,6 +59,36 @@ def test_several_attributes() -> None:
     assert problem.delta_neq == pytest.approx(0.6)  # option 2 has the attributes of the best
     with pytest.raises(eh.InputError, match="2 attributes"):
         BiasedLinearBandit(actions, [1.0], 0.5)
+
+
+def test_one_attribute_has_a_price_and_several_have_to_be_named() -> None:
+    features, z = [[1.0], [0.5], [-0.3]], [[2.0], [-1.0], [0.5]]
+    problem = BiasedLinearBandit(eh.ActionSet(features, attributes=z), [1.0], 0.5)
+    # κ_* = (min Σ|w|)² over Σ w_x (x; z_x) = (0; 1), at a vertex: two options
+    assert problem.kappa_star == pytest.approx(elfving(features, z, np.ones(3)), rel=1e-9)
+    assert problem.kappa == pytest.approx(elfving(features, z, problem.gaps), rel=1e-9)
+    several = BiasedLinearBandit(
+        eh.ActionSet(features, attributes=[[1.0, 2.0], [0.0, 1.0], [2.0, -1.0]]), [1.0], [0.5, 0.1]
+    )
+    with pytest.raises(eh.InputError, match=r"2 attributes .* bias_geometry\(problem.actions"):
+        _ = several.kappa_star
+    with pytest.raises(eh.InputError, match=r"2 attributes .* delta_optimal_design\(problem"):
+        _ = several.kappa
+    for one in (problem, several):
+        with pytest.raises(eh.InputError, match="Theorem 1 is about two groups"):
+            eh.limits.worst_case_upper(one.actions, 1e6)
+        with pytest.raises(eh.InputError, match="Theorem 2 is about two groups"):
+            eh.limits.gap_dependent_upper(one, 1e6)
+
+
+def elfving(features: list[list[float]], z: list[list[float]], gaps: ArrayLike) -> float:
+    """κ(Δ) of one feature and one attribute, (min Σ √Δ_x |w_x|)², by trying all pairs."""
+    points, root = np.hstack([features, z]), np.sqrt(np.asarray(gaps))
+    costs = [
+        float(root[list(pair)] @ np.abs(np.linalg.solve(points[list(pair)].T, [0.0, 1.0])))
+        for pair in itertools.combinations(range(len(points)), 2)
+    ]
+    return min(costs) ** 2
 
 
 def test_no_other_attributes_and_no_other_values_are_infinitely_far() -> None:

@@ -26,6 +26,7 @@ from evenhand.comparison.instances import short_power
 from evenhand.comparison.measure import FLAGSHIP, ORACLE
 from evenhand.comparison.table import geometric_mean
 from evenhand.errors import InputError
+from evenhand.files import write_atomically
 
 _NOTHING = "–"
 
@@ -137,7 +138,8 @@ def compare(
 
         save_comparison(comparison, figure)
     if csv is not None:
-        _write(comparison.instances(), csv)
+        with write_atomically(csv, "the table") as draft:
+            comparison.instances().to_csv(draft, index=False)
     if as_json:
         print_json(_to_dict(comparison))
         return
@@ -149,16 +151,6 @@ def compare(
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    try:
-        frame.to_csv(path, index=False)
-    except OSError as error:
-        raise InputError(
-            f"the table cannot be written to {path}: {error.strerror or error}; choose another "
-            "place."
-        ) from None
 
 
 def _to_dict(comparison: Comparison) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from evenhand.actions import ActionSet
 from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
 from evenhand.comparison import entrants
 from evenhand.environments import families
-from evenhand.environments.files import (
+from evenhand.environments.problem_files import (
     load_parameters,
     load_problem,
     problem_with_parameters,

@@ -34,6 +34,9 @@ from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 
+_MOST_KAPPA = 1e20  # α = 2e-10: to round 1 − α to a double leaves κ_* six digits
+_MOST_NUMBERS = 10**9
+
 
 def worst_case(
     d: int, kappa: float, horizon: float, c: float = 1.0
@@ -67,18 +70,20 @@ def worst_case(
     >>> first.best, second.best, round(first.kappa_star, 9)
     (0, 1, 4.0)
     """
-    _check_size(d, kappa)
+    check_size(d, kappa)
     if not (math.isfinite(horizon) and horizon >= 1):
         raise InputError(f"horizon must be a finite number of rounds ≥ 1; got {horizon}.")
     if not (math.isfinite(c) and c > 0):
         raise InputError(f"c must be a finite number > 0; got {c}.")
     rho = c * (kappa / horizon) ** (1 / 3)
     if rho > 0.5 * (1 + 1e-12):
-        needed = math.ceil(kappa * (2 * c) ** 3)
+        # ρ = 1/2 at T = κ(2c)³, which may be beyond all numbers
+        needed = kappa * (2 * c) * (2 * c) * (2 * c)
+        longer = f"a horizon of at least {math.ceil(needed):,}, or " if needed < 1e18 else ""
         raise InputError(
             f"the gap ρ = c(κ/T)^(1/3) of the worst-case pair is {rho:.4g} for c = {c:g}, "
-            f"kappa = {kappa:g} and horizon = {horizon:g}; it must be at most 1/2. Take a horizon "
-            f"of at least {needed:,}, or a smaller kappa or c."
+            f"kappa = {kappa:g} and horizon = {horizon:g}; it must be at most 1/2. Take {longer}a "
+            "smaller kappa or c."
         )
     return _leaders(d, kappa, rho)
 
@@ -113,8 +118,8 @@ def gap_dependent(
     >>> [(round(problem.delta_min, 9), round(problem.delta_neq, 9)) for problem in problems]
     [(0.05, 0.1), (0.05, 0.1), (0.05, 0.1)]
     """
-    _check_size(d, kappa)
-    _check_gaps(delta_min, delta_neq)
+    check_size(d, kappa)
+    check_gaps(delta_min, delta_neq)
     if d < 4:
         if d / delta_min >= kappa / delta_neq**2:
             return gap_dependent_within(d, kappa, delta_min)
@@ -145,7 +150,7 @@ def gap_dependent_within(d: int, kappa: float, delta_min: float) -> list[BiasedL
     >>> [problem.values.round(3).tolist() for problem in problems]
     [[0.55, 0.45, 0.45, -0.183], [0.55, 0.65, 0.45, -0.183], [0.55, 0.45, 0.65, -0.183]]
     """
-    _check_size(d, kappa)
+    check_size(d, kappa)
     if not 0 < delta_min <= 1 / 3:
         raise InputError(f"delta_min must be in (0, 1/3], to keep values below 1; got {delta_min}.")
     actions = _basis(d, kappa, n_positive=d)
@@ -171,7 +176,7 @@ def gap_dependent_between(d: int, kappa: float, delta_neq: float) -> list[Biased
     >>> first.values.round(3), second.values.round(3)
     (array([ 0.55 ,  0.45 , -0.05 , -0.183]), array([ 0.45,  0.55,  0.05, -0.15]))
     """
-    _check_size(d, kappa)
+    check_size(d, kappa)
     if not 0 < delta_neq <= 0.5:
         raise InputError(f"delta_neq must be in (0, 1/2]; got {delta_neq}.")
     return list(_leaders(d, kappa, delta_neq))
@@ -226,7 +231,8 @@ def random(
             f"value; got k = {k}, d = {d}."
         )
     _check_trap("separation", separation, lead)
-    rng = np.random.default_rng(seed)
+    _check_room(k, d)
+    rng = _generator(seed)
     groups = rng.permutation(np.where(np.arange(k) % 2 == 0, 1, -1))
     normal = _unit_vector(d, rng)
     features = rng.standard_normal((k, d))
@@ -294,7 +300,8 @@ def random_groups(
             f"from the value; got k = {k}, d = {d}, n_groups = {n_groups}."
         )
     _check_trap("separation", separation, lead)
-    rng = np.random.default_rng(seed)
+    _check_room(k, d)
+    rng = _generator(seed)
     group = rng.permutation(np.arange(k) % n_groups)
     means = separation * np.array([_unit_vector(d, rng) for _ in range(n_groups)])
     features = means[group] + rng.standard_normal((k, d))
@@ -360,7 +367,8 @@ def random_attribute(
     _check_trap("independence", independence, lead)
     if independence == 0:
         raise InputError("independence must be larger than 0, or the features tell the attribute.")
-    rng = np.random.default_rng(seed)
+    _check_room(k, d)
+    rng = _generator(seed)
     features = rng.standard_normal((k, d))
     attribute = features @ _unit_vector(d, rng) + independence * rng.standard_normal(k)
     gamma = _unit_vector(d, rng)
@@ -416,21 +424,44 @@ def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Flo
     return gamma
 
 
-def _check_size(d: int, kappa: float) -> None:
-    if d != int(d) or d < 2:
+def check_size(d: int, kappa: float, name: str = "kappa") -> None:
+    """Refuse what is no number of features, or no κ_*, of the hard families."""
+    if not (math.isfinite(d) and d == int(d) and d >= 2):
         raise InputError(
             f"d must be a whole number ≥ 2; got {d}. With one feature at most two options can be "
             "the best, and the problem is as easy as without bias."
         )
-    if not (math.isfinite(kappa) and kappa >= 1):
+    _check_room(d + 1, d)
+    if not 1 <= kappa <= _MOST_KAPPA:
         raise InputError(
-            f"kappa must be a finite number ≥ 1; got {kappa}. It is κ_*, which is never below 1."
+            f"{name} must be a number from 1 to {_MOST_KAPPA:g}; got {kappa}. It is κ_*, which is "
+            "never below 1, and beyond 10²⁰ is lost in rounding."
         )
 
 
-def _check_gaps(delta_min: float, delta_neq: float) -> None:
+def check_gaps(delta_min: float, delta_neq: float) -> None:
+    """Refuse gaps that the gap-dependent families cannot have."""
     if not 0 < delta_min <= delta_neq <= 0.5 or delta_neq + 3 * delta_min > 1:
         raise InputError(
             "the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and delta_neq + 3 delta_min ≤ "
             f"1, to keep values below 1; got delta_min = {delta_min}, delta_neq = {delta_neq}."
         )
+
+
+def _check_room(k: int, d: int) -> None:
+    """Refuse a matrix of options that no memory holds."""
+    if k * d > _MOST_NUMBERS:
+        raise InputError(
+            f"{k:,} options with {d:,} features are {k * d:.3g} numbers; at most "
+            f"{_MOST_NUMBERS:,} are made, which take 8 GB. Take fewer."
+        )
+
+
+def _generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return the randomness that a seed stands for."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"seed must be a whole number ≥ 0 or a numpy Generator; got {seed!r}."
+        ) from None

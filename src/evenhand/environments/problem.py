@@ -107,7 +107,9 @@ class BiasedLinearBandit:
     @cached_property
     def best_all(self) -> Indices:
         """The indices of all options of the largest value."""
-        return np.flatnonzero(self.gaps == 0.0)
+        best = np.flatnonzero(self.gaps == 0.0)
+        best.flags.writeable = False
+        return best
 
     @property
     def best(self) -> int:
@@ -131,13 +133,25 @@ class BiasedLinearBandit:
 
     @cached_property
     def kappa_star(self) -> float:
-        """Evaluations that tell the bias with the variance of one, κ_*."""
+        """Evaluations that estimate the bias with the variance of one, κ_*; of one attribute."""
+        self._refuse_several_biases("bias_geometry(problem.actions, attribute=…).kappa_star")
         return bias_geometry(self.actions).kappa_star
 
     @cached_property
     def kappa(self) -> float:
-        """The least regret of telling the bias with the variance of one evaluation, κ(Δ)."""
+        """The least regret of estimating the bias with the variance of one evaluation, κ(Δ)."""
+        self._refuse_several_biases(
+            "delta_optimal_design(problem.actions, problem.gaps, attribute=…).value"
+        )
         return kappa(self.actions, self.gaps)
+
+    def _refuse_several_biases(self, instead: str) -> None:
+        names = self.actions.attribute_names
+        if len(names) > 1:
+            raise InputError(
+                f"the options have {len(names)} attributes ({', '.join(names[:5])}…), and the bias "
+                f"of each has a price of its own; say of which, with {instead}."
+            )
 
     def __repr__(self) -> str:
         bias = np.array2string(np.asarray(self.omega), precision=6)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from evenhand.actions import ActionSet
-from evenhand.environments.files import problem_with_parameters
+from evenhand.environments.problem_files import problem_with_parameters
 from evenhand.environments.problem import BiasedLinearBandit
 
 FEATURES = ("base_value", "max_base", "ability")

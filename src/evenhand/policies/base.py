@@ -299,7 +299,7 @@ class Policy(ABC):
     def tell(self, feedback: Feedback) -> None:
         """Take the feedback of the allocation that was asked for."""
         allocation = self.ask()
-        _refuse_foreign(feedback, allocation)
+        refuse_impossible(feedback, len(self.actions), allocation.counts)
         if allocation.total == 0:
             raise InputError("the policy is done: it asks for no evaluations and takes none.")
         assert self._game is not None
@@ -315,8 +315,12 @@ class Policy(ABC):
             raise
         self._receive(counts)
 
-    def observe(self, feedback: Feedback) -> None:  # noqa: B027 # to ignore them is right for most
-        """Take evaluations that the policy did not ask for; most can make no use of them."""
+    def observe(self, feedback: Feedback) -> None:
+        """Take evaluations that the policy did not ask for; most can make no use of them.
+
+        Who learns from them calls this first: it refuses what cannot be right.
+        """
+        refuse_impossible(feedback, len(self.actions))
 
     @property
     def compiled(self) -> Stepper | None:
@@ -371,25 +375,24 @@ def checked_failure(delta: object, *, sure: bool = False) -> float:
     return float(delta)
 
 
-def _refuse_foreign(feedback: Feedback, allocation: Allocation) -> None:
-    """Raise `InputError` unless the feedback is one of exactly this allocation."""
+def refuse_impossible(feedback: Feedback, k: int, asked: Counts | None = None) -> None:
+    """Raise `InputError` unless k options can have this feedback; of ``asked``, if given."""
     if not isinstance(feedback, Feedback):
-        raise InputError(f"tell takes a Feedback; got {type(feedback).__name__}.")
+        raise InputError(f"a Feedback is needed; got {type(feedback).__name__}.")
     counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
-    k = len(allocation.counts)
     for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
         if values.shape != (k,):
             raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
-    x = first_misfit(allocation.counts, counts, sums, squares)
+    x = first_misfit(counts if asked is None else asked, counts, sums, squares)
     if x < 0:
         return
-    if counts[x] != allocation.counts[x]:
+    if asked is not None and counts[x] != asked[x]:
         raise InputError(
             f"this feedback is not of the allocation that was asked for: option {x} has "
-            f"{counts[x]} evaluations, {allocation.counts[x]} were asked for."
+            f"{counts[x]} evaluations, {asked[x]} were asked for."
         )
     raise InputError(
         f"feedback for option {x} cannot be right: {counts[x]} evaluations with sum {sums[x]} "
-        f"and sum of squares {squares[x]}. Both must be finite, 0 without evaluations, and the "
-        "sum of squares at least sum² / count."
+        f"and sum of squares {squares[x]}. There must be 0 or more of them; both sums finite, 0 "
+        "without evaluations; and the sum of squares at least sum² / count."
     )

@@ -228,6 +228,7 @@ class Certified(Policy):
 
     def observe(self, feedback: Feedback) -> None:
         """Take evaluations that another envelope asked for: not charged, but learnt from."""
+        super().observe(feedback)
         self._record(feedback, charged=False)
         self._show(feedback)
         self._forget_pending()

@@ -29,5 +29,6 @@ class SequentialPolicy(Policy):
 
     def observe(self, feedback: Feedback) -> None:
         """Learn from evaluations that were not asked for, and decide anew."""
+        super().observe(feedback)
         self.stepper.tell(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._forget_pending()

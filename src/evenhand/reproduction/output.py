@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
+from evenhand.files import write_atomically
 from evenhand.report.bias_figure import save_figure
 from evenhand.reproduction.figures import PICTURES
 from evenhand.reproduction.measurements import Measurements
@@ -36,10 +37,14 @@ def write_reproduction(
         "statements": [dataclasses.asdict(row) for row in rows],
         "measurements": _plain(found),
     }
-    (folder / "measurements.json").write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
-    target = folder / "index.html"
-    target.write_text(page(found, rows, drawings, command), "utf-8")
-    return target
+    _write(folder / "measurements.json", json.dumps(numbers, indent=1) + "\n")
+    return _write(folder / "index.html", page(found, rows, drawings, command))
+
+
+def _write(path: Path, text: str) -> Path:
+    with write_atomically(path, "the report") as draft:
+        draft.write_text(text, "utf-8")
+    return path
 
 
 def make_folder(folder: Path) -> None:

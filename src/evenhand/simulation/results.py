@@ -77,8 +77,14 @@ class Runs:
     def __post_init__(self) -> None:
         for declared in fields(self):
             value = getattr(self, declared.name)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                own = value.copy()  # the caller's array stays the caller's
+                own.flags.writeable = False
+                object.__setattr__(self, declared.name, own)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        # Through the constructor, since an unpickled array would be writeable.
+        return type(self), tuple(getattr(self, declared.name) for declared in fields(self))
 
     def __len__(self) -> int:
         return len(self.replication)

@@ -2,46 +2,56 @@
 
 `runs.parquet` holds finished runs, a row each. While a simulation works, every piece that is done
 becomes a file of its own in `runs.parquet.parts/`; at the end all are put together and the folder
-goes. A file has its name only once it is complete and on the disk (write, fsync, rename). Runs are
+goes. A file has its name only once it is complete and on the disk (`write_atomically`). Runs are
 told apart by policy, horizon and replication: after a kill at the very end the same run may stand
-in both places, and counts once. A file from before runs could stop early has no column `spent`:
-all its runs spent their horizon, and it is read so.
+in two files, and counts once.
 
 Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of
-something else are never mixed in.
+something else are never mixed in. And every file is sealed: its last words are the SHA-256 of all
+its bytes, taken with zeros where the seal itself stands. The seal is checked before anything is
+read, so no bit that turned on the disk becomes a number.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
 import os
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import MethodType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
+from evenhand.files import sync_folder, write_atomically
 from evenhand.simulation.experiment import Contender, Experiment
 from evenhand.simulation.results import OUTCOMES, Runs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-_METADATA = b"evenhand.simulation"
+# pyarrow is imported where it is used: most simulations keep nothing, and it takes long to load.
+
+_IDENTITY = "evenhand.simulation"
+_SEAL = "evenhand.seal"
+_SEALED = b"SHA-256 of this file with zeros here: "
+_MAGIC = b"PAR1"  # how every Parquet file begins and ends
 _WORDS = {
     "problem": "another problem",
     "seed": "another seed",
@@ -68,7 +78,9 @@ class RunStore:
     @contextmanager
     def opened(cls, path: str | os.PathLike[str], experiment: Experiment) -> Iterator[Self]:
         """Open a store, new or not; on leaving without an error, put its parts together."""
-        store = cls(Path(path), experiment)
+        if not Path(path).name:
+            raise InputError(f"store={str(path)!r} has no name; give the name of a file.")
+        store = cls(Path(path).resolve(), experiment)  # a link stays one
         folder = store._path.parent
         if not folder.is_dir():
             raise InputError(f"store={str(path)!r}: there is no folder {str(folder)!r}; make it.")
@@ -86,15 +98,14 @@ class RunStore:
     def add(self, runs: Runs) -> None:
         """Keep runs: when this returns they are on the disk."""
         name = f"{self._added:06d}-{os.getpid()}-{os.urandom(4).hex()}.parquet"
-        path = self._parts / name
-        _write(path, self._table([runs]))
+        part = self._write(name, [runs])
         self._added += 1
         self._runs[runs.policy, runs.horizon].append(runs)
-        self._merged.append(path)
+        self._merged.append(part)
 
     def _load(self) -> None:
-        for leftover in self._parts.glob("*.tmp"):
-            leftover.unlink()
+        for draft in self._parts.glob(".*"):  # a kill left it
+            draft.unlink()
         parts = sorted(self._parts.glob("*.parquet"))
         for path in ([self._path] if self._path.exists() else []) + parts:
             for runs in self._read(path):
@@ -102,27 +113,33 @@ class RunStore:
         self._merged = parts
 
     def _put_together(self) -> None:
-        """Write all runs into the one file, then drop the parts that are in it."""
+        """Put all runs into one part, give it the name of the file, and drop the other parts."""
         if not self._merged:
             return
         whole = [Runs.merged(pieces) for pieces in self._runs.values() if pieces]
-        _write(self._path, self._table(whole))
+        part = self._write("whole.parquet", whole)
+        try:
+            part.replace(self._path)
+            sync_folder(self._path.parent)
+        except OSError as error:
+            raise InputError(
+                f"the runs cannot be written to {str(self._path)!r}: {error.strerror or error}. "
+                f"They are kept in {str(self._parts)!r}, for the next time."
+            ) from error
         for part in self._merged:
             part.unlink()
         self._merged.clear()
 
     def _read(self, path: Path) -> Iterator[Runs]:
-        try:
-            table = pq.read_table(path)
-            found = json.loads((table.schema.metadata or {})[_METADATA])
-        except (pa.ArrowException, KeyError, ValueError):
-            raise InputError(
-                f"{str(path)!r} was not written by simulate, so runs cannot be added to it; choose "
-                "another file."
-            ) from None
-        self._refuse_others(found, path)
-        self._identity["policies"] = found["policies"] | self._identity["policies"]
-        yield from _runs(table)
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        content = path.read_bytes()
+        _refuse_damaged(content, path)
+        with pq.ParquetFile(io.BytesIO(content)) as file:
+            found = json.loads(file.metadata.metadata[_IDENTITY.encode()])
+            self._refuse_others(found, path)
+            self._identity["policies"] = found["policies"] | self._identity["policies"]
+            yield from _runs(file.read())
 
     def _refuse_others(self, found: dict[str, Any], path: Path) -> None:
         for key, words in _WORDS.items():
@@ -144,10 +161,13 @@ class RunStore:
                     "or choose another file."
                 )
 
-    def _table(self, pieces: Sequence[Runs]) -> pa.Table:
-        tables = [_table_of(runs) for runs in pieces]
-        content = json.dumps(self._identity, sort_keys=True)
-        return pa.concat_tables(tables).replace_schema_metadata({_METADATA: content})
+    def _write(self, name: str, pieces: Sequence[Runs]) -> Path:
+        """Write runs to a part that is complete on the disk before it has its name."""
+        content = _sealed(pieces, json.dumps(self._identity, sort_keys=True))
+        part = self._parts / name
+        with write_atomically(part, "the runs") as draft:
+            draft.write_bytes(content)
+        return part
 
 
 def identity(experiment: Experiment) -> dict[str, Any]:
@@ -215,8 +235,50 @@ def _words(value: object) -> str:
     raise TypeError(f"{value!r} is not a plain value")
 
 
+def _sealed(pieces: Sequence[Runs], identity: str) -> bytes:
+    """Return the bytes of a file of runs, with its seal."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    table = pa.concat_tables([_table_of(runs) for runs in pieces])
+    file = io.BytesIO()
+    with pq.ParquetWriter(file, table.schema, write_page_checksum=True) as writer:
+        writer.write_table(table)
+        blank = _SEALED.decode() + "0" * 64
+        writer.add_key_value_metadata({_IDENTITY: identity, _SEAL: blank})
+    content = bytearray(file.getvalue())
+    at = content.rindex(_SEALED) + len(_SEALED)
+    content[at : at + 64] = hashlib.sha256(content).hexdigest().encode()
+    return bytes(content)
+
+
+def _refuse_damaged(content: bytes, path: Path) -> None:
+    """Say what is wrong with a file, unless its seal is whole."""
+    at = content.rfind(_SEALED) + len(_SEALED)
+    if _MAGIC.startswith(content[:4]) and not content[4:].endswith(_MAGIC):
+        fault = f"it ends in the middle, after {len(content):,} bytes"
+    elif at >= len(_SEALED):
+        blank = content[:at] + b"0" * 64 + content[at + 64 :]
+        if content[at : at + 64] == hashlib.sha256(blank).hexdigest().encode():
+            return
+        fault = "its content does not match its seal, so a bit of it turned or somebody changed it"
+    elif _IDENTITY.encode() in content:
+        fault = "it has no seal"
+    else:
+        raise InputError(
+            f"{str(path)!r} was not written by simulate, so runs cannot be added to it; choose "
+            "another file."
+        )
+    raise InputError(
+        f"{str(path)!r} is damaged: {fault}. Put a copy back, or delete it: then its runs are run "
+        "again."
+    )
+
+
 def _table_of(runs: Runs) -> pa.Table:
     """Return runs as a table, a row each; curves are lists."""
+    import pyarrow as pa  # noqa: PLC0415
+
     n, c = runs.regret.shape
     offsets = pa.array(np.arange(0, (n + 1) * c, c, dtype=np.int32))
     columns: dict[str, Any] = {
@@ -239,8 +301,6 @@ def _runs(table: pa.Table) -> Iterator[Runs]:
     for name, end in dict.fromkeys(zip(policy.tolist(), horizon.tolist(), strict=True)):
         own = table.take(np.flatnonzero((policy == name) & (horizon == end)))
         n = len(own)
-        if "spent" not in own.column_names:  # written when no policy could stop before the horizon
-            own = own.append_column("spent", pa.array(np.full(n, end, dtype=np.int64)))
         yield Runs(
             policy=name,
             horizon=end,
@@ -254,50 +314,39 @@ def _flat(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(column.combine_chunks().flatten())
 
 
-def _write(path: Path, table: pa.Table) -> None:
-    """Write a file that is complete on the disk before it has its name."""
-    draft = path.with_name(f"{path.name}.tmp")
-    try:
-        with draft.open("wb") as file:
-            pq.write_table(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise InputError(
-            f"runs cannot be written to {str(path)!r}: {error.strerror or error}; choose another "
-            "place. What was written before is kept."
-        ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a new name in a folder last; Windows does so by itself."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+_HELD: set[tuple[int, Path]] = set()
+"""The folders that this process holds, with its number: a fork holds nothing."""
+_HOLDING = threading.Lock()
 
 
 @contextmanager
 def _only_one(folder: Path, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold a folder for this process; the system lets go of it when the process is killed.
+    """Hold a folder for one thread; the system lets go of it when the process is killed.
 
-    A lock of the process, not of the open file: workers inherit files, and may live longer.
+    Between processes it is a lock of the process, not of the open file: workers inherit files, and
+    may live longer. Such a lock says nothing to other threads, so these are told by `_HELD`.
     """
-    descriptor = _locked(folder, path)
+    mine = os.getpid(), folder.resolve()
+    with _HOLDING:
+        if mine in _HELD:
+            raise InputError(
+                f"another thread is adding runs to {str(path)!r}; wait for it, or choose another "
+                "file."
+            )
+        _HELD.add(mine)
     try:
-        yield
+        descriptor = _locked(folder, path)
+        try:
+            yield
+        finally:
+            # while the lock is held; a folder that still has parts stays for the next time
+            if not any(folder.glob("*.parquet")):
+                (folder / "lock").unlink()
+                folder.rmdir()
+            os.close(descriptor)
     finally:
-        # while the lock is held; a folder that still has parts stays for the next time
-        if not any(folder.glob("*.parquet")):
-            (folder / "lock").unlink()
-            folder.rmdir()
-        os.close(descriptor)
+        with _HOLDING:
+            _HELD.discard(mine)
 
 
 def _locked(folder: Path, path: str | os.PathLike[str]) -> int:

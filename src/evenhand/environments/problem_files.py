@@ -23,6 +23,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
+from evenhand.files import write_atomically
 from evenhand.tables.encoding import CONSTANT
 
 _KIND = "evenhand problem, version 1"
@@ -129,13 +130,8 @@ def save_problem(problem: BiasedLinearBandit, path: str | os.PathLike[str]) -> N
         "omega": np.asarray(problem.omega).tolist(),
         "noise_scale": problem.noise_scale,
     }
-    try:
-        Path(path).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    except OSError as error:
-        raise InputError(
-            f"the problem cannot be written to {path}: {error.strerror or error}; choose another "
-            "place."
-        ) from None
+    with write_atomically(path, "the problem") as draft:
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def _from_user_units(actions: ActionSet, worth: Mapping[str, Any], source: str) -> Floats:
