@@ -49,8 +49,10 @@ from evenhand.policies.base import (
 )
 from evenhand.policies.kept import per_action_set
 from evenhand.policies.plans import whole
+from evenhand.policies.registry import registered
 
 
+@registered
 class ExploreThenCommit(Policy):
     """Explores by fixed designs for about κ_*^{1/3} T^{2/3} evaluations, then plays the best.
 

@@ -31,6 +31,7 @@ from evenhand.geometry import bias_optimal_design
 from evenhand.policies.base import Decision, Estimate, Feedback, Play, Policy, checked_failure
 from evenhand.policies.kept import Recent, per_action_set
 from evenhand.policies.plans import PhaseDesigns, whole
+from evenhand.policies.registry import registered
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
 
@@ -70,6 +71,7 @@ class Phase:
     verdict: str = ""
 
 
+@registered
 class FairPhasedElimination(Policy):
     """The paper's algorithm: eliminates within groups by evaluations, between groups by the bias.
 

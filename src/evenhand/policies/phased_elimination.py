@@ -24,8 +24,10 @@ from evenhand.estimation import least_squares_estimator
 from evenhand.policies.base import Decision, Estimate, Play, Policy, Settings, checked_failure
 from evenhand.policies.kept import Recent, per_action_set
 from evenhand.policies.plans import PhaseDesigns
+from evenhand.policies.registry import registered
 
 
+@registered
 class PhasedElimination(Policy):
     """Evaluates in phases that halve the precision, and drops what looks worse; knows no bias.
 
