@@ -12,7 +12,8 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.policies import core as module
-from evenhand.policies.core import AttributePlan, Core
+from evenhand.policies.attribute_plan import AttributePlan
+from evenhand.policies.core import Core
 
 Floats = np.ndarray
 FAILURES = (0.01, 0.02)
@@ -83,10 +84,10 @@ def test_the_price_for_two_groups_is_that_of_the_bias() -> None:
 def test_the_price_falls_with_the_costs(name: str) -> None:
     plan = AttributePlan.of(SETS[name])
     costs = np.random.default_rng(3).uniform(0.1, 2.0, len(SETS[name]))
-    dear = plan.pulls(costs)[1]
-    assert plan.pulls(0.5 * costs)[1] == pytest.approx(0.5 * dear, rel=1e-9)
+    costly = plan.pulls(costs)[1]
+    assert plan.pulls(0.5 * costs)[1] == pytest.approx(0.5 * costly, rel=1e-9)
     costs[::2] *= 0.3
-    assert plan.pulls(costs)[1] <= dear * (1.0 + 1e-9)
+    assert plan.pulls(costs)[1] <= costly * (1.0 + 1e-9)
 
 
 values = st.floats(-3, 3) | st.just(-math.inf)

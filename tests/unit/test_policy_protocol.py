@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand import policies
+from evenhand.comparison import entrants
 from evenhand.policies import registry
 from evenhand.policies.base import Play
 
@@ -224,3 +229,75 @@ def test_an_entry_point_that_cannot_be_loaded_says_which(monkeypatch: pytest.Mon
     bring(monkeypatch, mine="no_such_package_here:Policy")
     with pytest.raises(eh.InputError, match=r"'mine'.*no_such_package_here"):
         eh.policy("mine", ACTIONS, 5)
+
+
+# ---------------------------------------------------------------- one file per policy
+
+NEW = """
+import numpy as np
+
+from evenhand.policies.base import Estimate, Policy
+from evenhand.policies.registry import registered
+
+
+@registered
+class Newcomer(Policy):
+    name = "newcomer"
+
+    def play(self):
+        yield self.single(0, self.remaining)
+
+    def recommend(self):
+        return self.decision(0)
+
+    def bias(self):
+        return Estimate(np.nan, -np.inf, np.inf, 0.95)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A second folder of policies, looked at as if its files lay beside the others."""
+    monkeypatch.setattr(policies, "__path__", [*policies.__path__, str(tmp_path)])
+    monkeypatch.setattr(registry, "_BUILT_IN", dict(registry.built_in_policies()))
+    registry._import_all.cache_clear()
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+        vars(policies).pop(name.rpartition(".")[2], None)
+
+
+def test_a_new_policy_is_one_file(folder: Path) -> None:
+    assert "newcomer" not in eh.registered_policies()
+    (folder / "newcomer.py").write_text(NEW)
+    importlib.invalidate_caches()
+    registry._import_all.cache_clear()
+    assert "newcomer" in eh.registered_policies()
+    assert eh.policy("newcomer", ACTIONS, 7).ask().total == 7
+    assert policies.Newcomer is registry.policy_class("newcomer")
+    assert "newcomer" in [entrant.name for entrant in entrants()]
+    problem = eh.BiasedLinearBandit(ACTIONS, gamma=[1.0] * ACTIONS.n_features, omega=0.0)
+    assert len(eh.simulate(problem, "newcomer", 10, 2, progress=False).outcomes()) == 2
+
+
+def test_a_file_that_cannot_be_imported_is_not_passed_over(folder: Path) -> None:
+    (folder / "broken.py").write_text("import no_such_module_here")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_here"):
+        eh.registered_policies()
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_here"):
+        eh.policy("uniform", ACTIONS, 5)  # nor at the second time of asking
+
+
+def test_two_files_cannot_have_the_same_name(folder: Path) -> None:
+    (folder / "newcomer.py").write_text(NEW.replace('"newcomer"', '"uniform"'))
+    with pytest.raises(ValueError, match=r"Newcomer and Uniform are both called 'uniform'"):
+        eh.registered_policies()
+
+
+def test_who_is_registered_has_a_name_of_its_own() -> None:
+    class Heir(eh.FairPhasedElimination):
+        pass
+
+    with pytest.raises(TypeError, match="Heir has no name of its own"):
+        registry.registered(Heir)

@@ -16,7 +16,8 @@ from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent, skate_canada
 from evenhand.errors import InputError
-from evenhand.policies import FairPhasedElimination, PhasedElimination, Policy, PricedExploration
+from evenhand.policies import FairPhasedElimination, Policy, PricedExploration
+from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.report.inspection import inspect_options
 from evenhand.report.story import certainty, standings_table
 from evenhand.simulation import simulate

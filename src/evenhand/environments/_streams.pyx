@@ -1,3 +1,5 @@
+# distutils: extra_compile_args = IN_ORDER
+# distutils: libraries = npyrandom
 """The noise of simulated evaluations, one stream per option; `simulated.py` has the notation.
 
 The streams are numpy's: PCG64 and numpy's own normal and chi-squared numbers, called without going

@@ -1,3 +1,4 @@
+# distutils: libraries = npyrandom
 """The steps of optimistic policies: ridge regression, and the option of largest upper bound.
 
 Notation

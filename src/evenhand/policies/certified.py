@@ -34,6 +34,7 @@ import numpy as np
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
+from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import (
     Decision,
     Estimate,
@@ -44,7 +45,7 @@ from evenhand.policies.base import (
     is_number,
 )
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_degrees
-from evenhand.policies.core import AttributePlan, Core
+from evenhand.policies.core import Core
 
 _REFRESH = 128  # refused again, bounds are looked at again if there are 1/128 more evaluations
 _LARGEST_FAILURE = 0.1

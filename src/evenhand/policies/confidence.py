@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.linalg import qr
@@ -38,6 +37,7 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.row_space import RowSpace
 from evenhand.policies.base import Estimate
+from evenhand.policies.kept import per_action_set
 
 _IN_SPAN = 1e-10  # relative distance from the span below which a direction lies in it
 _FULL_RANK = 1e-10  # least eigenvalue of the Gram matrix of the rows used, relative to the largest
@@ -88,13 +88,10 @@ class Frame:
         self.transform: Floats = W
 
     @staticmethod
+    @per_action_set
     def of(actions: ActionSet) -> Frame:
         """Return the frame of these options, kept as long as they are."""
-        # one look only: the entry may belong to an equal set, and go when that set goes
-        frame = _FRAMES.get(actions)
-        if frame is None:
-            frame = _FRAMES[actions] = Frame(actions)
-        return frame
+        return Frame(actions)
 
     @property
     def rank(self) -> int:
@@ -106,9 +103,6 @@ class Frame:
         """(r,) options whose points span all of them, the longest first."""
         *_, order = qr(self.points.T, mode="economic", pivoting=True)
         return np.asarray(order[: self.rank], dtype=np.intp)
-
-
-_FRAMES: WeakKeyDictionary[ActionSet, Frame] = WeakKeyDictionary()
 
 
 def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cell: Indices) -> None:

@@ -17,31 +17,23 @@ for the number of options or for whatever else is evaluated in between:
 
     r(Λ) = σ √((1 + ρ/Λ)(2 log(1/δ) + log(1 + Λ/ρ)) / Λ)
 
-holds at all times at once with probability 1 − δ.
-
-A block for the bias serves all attributes: with ν the G-optimal design on the distinct vectors
-v = (0; z − c), of rank q, and μ_v the cheapest design that tells v with unit variance, the design
-μ = q Σ ν_v μ_v tells each with at most unit variance, because V(μ_v) ⪰ vvᵀ. Its price is
-κ_A(costs) = q Σ ν_v κ_v(costs); for two groups it is κ(costs), and κ_A(1) = κ_*.
+holds at all times at once with probability 1 − δ. The blocks for the bias follow the design of
+`attribute_plan`, at the price κ_A.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.designs import g_optimal_design
-from evenhand.designs.elfving import ElfvingProgram
+from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Feedback
-from evenhand.policies.confidence import Frame
-from evenhand.policies.plans import keep, whole
+from evenhand.policies.plans import whole
 
 ETA = 0.5
 """η: evaluations are refined until b ≤ η r. The leading term of the regret has the factor
@@ -59,94 +51,6 @@ _NO_SIGNAL = 1e-11  # singular values below this, relatively, are rounding error
 
 Mask = NDArray[np.bool_]
 Purpose = Literal["evaluations", "bias", "exploit"]
-
-
-class AttributePlan:
-    """How to tell what the attributes do to evaluations: directions, designs and prices.
-
-    Attributes
-    ----------
-    directions
-        (g, m) distinct directions (0; z − c), up to sign; those that vanish left out.
-    stream, sign
-        (k,) which of them an option has, and with which sign; −1 and 0 where its z is c.
-    price
-        κ_A for unit costs.
-    """
-
-    def __init__(self, actions: ActionSet) -> None:
-        self._points = actions.points
-        self.frame = Frame.of(actions)
-        apart = self.frame.cells - self.frame.centre
-        apart[np.abs(apart) <= 1e-12 * np.abs(apart).max(initial=0.0)] = 0.0
-        leading = apart[np.arange(len(apart)), np.argmax(apart != 0.0, axis=1)]
-        signs = np.sign(leading)
-        distinct, index = np.unique(apart * signs[:, None], axis=0, return_inverse=True)
-        index = index.reshape(-1)
-        some = distinct.any(axis=1)
-        place = np.where(some, np.cumsum(some) - 1, -1)
-        self.stream: Indices = place[index][self.frame.cell]
-        self.sign: Floats = signs[self.frame.cell]
-        self.directions: Floats = np.zeros((int(some.sum()), self._points.shape[1]))
-        self.directions[:, actions.n_features :] = distinct[some]
-        self.coordinates: Floats = self.directions @ self.frame.transform.T
-        self._designs: dict[bytes, tuple[Indices, Floats]] = {}
-
-    @staticmethod
-    def of(actions: ActionSet) -> AttributePlan:
-        """Return the plan for these options, kept as long as they are."""
-        # one look only: the entry may belong to an equal set, and go when that set goes
-        plan = _PLANS.get(actions)
-        if plan is None:
-            plan = _PLANS[actions] = AttributePlan(actions)
-        return plan
-
-    @cached_property
-    def _mixture(self) -> tuple[Indices, Floats]:
-        """Directions v of positive weight, and q ν_v."""
-        if len(self.directions) == 0:
-            return np.empty(0, dtype=np.intp), np.empty(0)
-        design = g_optimal_design(self.directions)
-        return design.support, design.value * design.weights[design.support]
-
-    @cached_property
-    def price(self) -> float:
-        """κ_A for unit costs: κ_* for two groups."""
-        return self.pulls(np.ones(len(self._points)))[1]
-
-    def pulls(self, costs: Floats) -> tuple[Floats, float]:
-        """Return μ, (k,) evaluations for unit variance of every direction, and its cost κ_A.
-
-        Parameters
-        ----------
-        costs
-            (k,) costs > 0 of one evaluation of each option.
-        """
-        roots = np.sqrt(costs)
-        program = ElfvingProgram(self._points, roots, self.frame.space)
-        mu, price = np.zeros(len(costs)), 0.0
-        for v, weight in zip(*self._mixture, strict=True):
-            solution = program.solve(self.directions[v])
-            rows, w = solution.support()
-            mu[rows] += weight * solution.root * np.abs(w) / roots[rows]
-            price += float(weight) * solution.root**2
-        return mu, price
-
-    def g_design(self, options: Indices) -> tuple[Indices, Floats]:
-        """Return the support and weights of the G-optimal design on some of the options."""
-        if len(options) == len(self._points):
-            (support,) = np.nonzero(self.frame.weights)
-            return support, self.frame.weights[support]
-        key = options.tobytes()
-        kept = self._designs.get(key)  # one look only: another thread may clear them
-        if kept is None:
-            design = g_optimal_design(self._points[options])
-            kept = options[design.support], design.weights[design.support]
-            keep(self._designs, key, kept)
-        return kept
-
-
-_PLANS: WeakKeyDictionary[ActionSet, AttributePlan] = WeakKeyDictionary()
 
 
 class _Streams:
@@ -314,10 +218,7 @@ class Core:
 
     def _evaluate(self, C: Indices) -> _Block:
         size = max(self._first_size, ZETA * self._evaluated)
-        support, weights = self._plan.g_design(C)
-        counts = np.zeros(len(self.bounds), dtype=np.int64)
-        counts[support] = whole(size * weights)
-        return _Block("evaluations", counts, size)
+        return _Block("evaluations", self._plan.evaluations(C, size), size)
 
     def _debias(self, r: float) -> _Block:
         costs = np.minimum(np.maximum(self.bounds, 0.5 * r), self._most)

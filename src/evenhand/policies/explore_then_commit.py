@@ -5,10 +5,8 @@ Notation, with value bound B and noise of scale σ
 a_x = (x; z_x)     points, of rank r; the distinct attribute vectors z_g, with mean c
 v_g = (0; z_g − c) what takes the bias out of an evaluation, (x; c) = a_x − v_g; of rank q
 G-design           N_1 evaluations tell every a_x·θ with variance at most σ² r / N_1
-attribute design   μ = q Σ_g ν_g μ_g, where ν is G-optimal on the v_g and μ_g is c-optimal for v_g.
-                   V(μ_g) ⪰ v_g v_gᵀ, so V(μ) ⪰ q V(ν) and every v_g·θ has variance at most 1;
-                   κ_A = Σ μ evaluations do so, and N_2 do with variance at most σ² κ_A / N_2.
-                   Two groups: v = ±e and c = 0, so μ is the bias-optimal design and κ_A = κ_*.
+attribute design   μ, of `attribute_plan` for unit costs: κ_A = Σμ evaluations estimate every v_g·θ
+                   with variance at most σ², and N_2 do with variance at most σ² κ_A / N_2
 
 How many evaluations
 --------------------
@@ -30,17 +28,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Unpack
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.special import gammaln
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
-from evenhand.designs import c_optimal_design, g_optimal_design
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.geometry import bias_optimal_design
+from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import (
     Decision,
     Estimate,
@@ -51,9 +47,12 @@ from evenhand.policies.base import (
     checked_failure,
     is_number,
 )
+from evenhand.policies.kept import per_action_set
 from evenhand.policies.plans import whole
+from evenhand.policies.registry import registered
 
 
+@registered
 class ExploreThenCommit(Policy):
     """Explores by fixed designs for about κ_*^{1/3} T^{2/3} evaluations, then plays the best.
 
@@ -162,69 +161,21 @@ class _Designs:
     prices: Floats
 
     @staticmethod
+    @per_action_set
     def of(actions: ActionSet) -> _Designs:
         """Return the designs of these options, kept as long as they are."""
-        # one look only: the entry may belong to an equal set, and go when that set goes
-        designs = _DESIGNS.get(actions)
-        if designs is None:
-            designs = _DESIGNS[actions] = _designs(actions)
-        return designs
-
-
-_DESIGNS: WeakKeyDictionary[ActionSet, _Designs] = WeakKeyDictionary()
-
-
-def _designs(actions: ActionSet) -> _Designs:
-    k = len(actions)
-    evaluations = g_optimal_design(actions.points)
-    pulls, n_vectors, q = attribute_design(actions)
-    mass = float(pulls.sum())
-    return _Designs(
-        np.array([evaluations.weights, pulls / max(mass, 1e-300)]),
-        np.array(
-            [
-                evaluations.value * expected_maximum(k, round(evaluations.value)) ** 2,
-                mass * expected_maximum(n_vectors, q) ** 2,
-            ]
-        ),
-    )
-
-
-def attribute_design(actions: ActionSet) -> tuple[Floats, int, int]:
-    """Return pulls μ that tell every v_g with unit variance, the number of the v_g, and q.
-
-    Raises `NotIdentifiableError` where evaluations cannot tell attributes from features. Nothing
-    is to be told where all options have the same attributes: no pulls, and q = 0.
-
-    Examples
-    --------
-    >>> actions = ActionSet([[2.0], [-1.0]], ["home", "away"])
-    >>> pulls, n, q = attribute_design(actions)
-    >>> pulls.round(6), n, q                    # Σμ = κ_* = 9
-    (array([3., 6.]), 2, 1)
-    """
-    if actions.n_attributes == 1 and np.ptp(actions.attributes) > 0:
-        bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
-    vectors = np.unique(actions.attributes, axis=0)
-    vectors = vectors - vectors.mean(axis=0)
-    pulls = np.zeros(len(actions))
-    if not vectors.any():
-        return pulls, len(vectors), 0
-    nu = g_optimal_design(vectors)
-    q = round(nu.value)
-    for g in nu.support:
-        direction = np.concatenate([np.zeros(actions.n_features), vectors[g]])
-        try:
-            design = c_optimal_design(actions.points, direction)
-        except NotIdentifiableError as error:
-            raise NotIdentifiableError(
-                "the options' attributes cannot be told apart from their features: a difference in "
-                f"{', '.join(actions.attribute_names)} looks like one in value, however many "
-                "evaluations are made. Leave out a feature that follows from the attributes, or "
-                "add options that break the rule."
-            ) from error
-        pulls += q * nu.weights[g] * design.mass * design.weights
-    return pulls, len(vectors), q
+        plan = AttributePlan.of(actions)
+        pulls, kappa = plan.pulls(np.ones(len(actions)))
+        rank, cells = plan.frame.rank, len(plan.frame.cells)
+        return _Designs(
+            np.array([plan.frame.weights, pulls / max(kappa, 1e-300)]),
+            np.array(
+                [
+                    rank * expected_maximum(len(actions), rank) ** 2,
+                    kappa * expected_maximum(cells, plan.rank) ** 2,
+                ]
+            ),
+        )
 
 
 def expected_maximum(n: int, dimension: int) -> float:

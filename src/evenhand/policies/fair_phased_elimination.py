@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,9 @@ from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
 from evenhand.policies.base import Decision, Estimate, Feedback, Play, Policy, checked_failure
-from evenhand.policies.plans import PhaseDesigns, keep, whole
+from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.plans import PhaseDesigns, whole
+from evenhand.policies.registry import registered
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
 
@@ -70,6 +71,7 @@ class Phase:
     verdict: str = ""
 
 
+@registered
 class FairPhasedElimination(Policy):
     """The paper's algorithm: eliminates within groups by evaluations, between groups by the bias.
 
@@ -146,9 +148,9 @@ class FairPhasedElimination(Policy):
             # Δ̂-optimal exploration and elimination, unless it is no longer worth its price
             n = 2 * self._sizes(eps, phase * (phase + 1) / self.delta)
             plan = self._plans.debias(gaps, n)
-            too_dear = eps**3 <= plan.kappa * self.noise_scale**2 * np.log(T) / T
-            if too_dear or plan.counts.sum() > self.remaining:
-                yield from self._exploit(phase, eps, self._candidates(), 0, plan.kappa, too_dear)
+            too_costly = eps**3 <= plan.kappa * self.noise_scale**2 * np.log(T) / T
+            if too_costly or plan.counts.sum() > self.remaining:
+                yield from self._exploit(phase, eps, self._candidates(), 0, plan.kappa, too_costly)
                 return
             feedback = yield plan.counts.copy()
             self._compare_groups(phase, eps, plan, feedback, gaps)
@@ -203,18 +205,18 @@ class FairPhasedElimination(Policy):
         options: NDArray[np.intp],
         z: int,
         kappa: float | None = None,
-        too_dear: bool = False,
+        too_costly: bool = False,
     ) -> Play:
         """Play the empirical best of the given options until the horizon."""
         if self.remaining == 0:
             return
         best = self._empirical_best(options)
         counts = self.single(best, self.remaining)
-        why = "more about the bias is not worth its price" if too_dear else "the budget ends here"
+        why = "more about the bias is not worth its price" if too_costly else "the budget ends here"
         self._record(
             phase,
             eps,
-            "recovery" if too_dear else "exploit",
+            "recovery" if too_costly else "exploit",
             z,
             counts,
             kappa=kappa,
@@ -292,48 +294,37 @@ class _Plans:
         self._direction = np.zeros(self._points.shape[1])
         self._direction[-1] = 1.0
         self._designs = PhaseDesigns(self._points)
-        self._g: dict[tuple[bytes, float], _Plan] = {}
-        self._delta: dict[tuple[bytes, float], _Plan] = {}
+        self._g: Recent[tuple[bytes, float], _Plan] = Recent()
+        self._delta: Recent[tuple[bytes, float], _Plan] = Recent()
 
     @staticmethod
+    @per_action_set
     def of(actions: ActionSet) -> _Plans:
         """Return the plans of these options, kept as long as they are."""
-        # one look only: the entry may belong to an equal set, and go when that set goes
-        plans = _PLANS.get(actions)
-        if plans is None:
-            plans = _PLANS[actions] = _Plans(actions)
-        return plans
+        return _Plans(actions)
 
     def evaluate(self, active: NDArray[np.intp], n: float) -> _Plan:
         """Plan ⌈n π(x)⌉ evaluations for the G-optimal design π on the active options."""
-        points, key = self._points, active.tobytes()
-        plan = self._g.get((key, n))  # one look only: another thread may clear them
-        if plan is None:
-            counts = self._designs.counts(active, n)
-            plan = _Plan(counts, least_squares_estimator(points, counts, points[active]))
-            keep(self._g, (key, n), plan)
-        return plan
+        return self._g.get((active.tobytes(), n), lambda: self._evaluation_plan(active, n))
 
     def debias(self, gaps: Floats, n: float) -> _Plan:
-        """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps, all positive.
+        """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps, all positive."""
+        return self._delta.get((gaps.tobytes(), n), lambda: self._bias_plan(gaps, n))
 
-        Elfving's weights w are the design and the estimator at once: μ_x = |w_x| √κ / √Δ_x, and
+    def _evaluation_plan(self, active: NDArray[np.intp], n: float) -> _Plan:
+        counts = self._designs.counts(active, n)
+        return _Plan(counts, least_squares_estimator(self._points, counts, self._points[active]))
+
+    def _bias_plan(self, gaps: Floats, n: float) -> _Plan:
+        """Elfving's weights w are the design and the estimator at once: μ_x = |w_x| √κ / √Δ_x, and
         ω̂ = Σ w_x · mean_x is least squares, since the rows of the design are independent.
         """
-        key = gaps.tobytes()
-        plan = self._delta.get((key, n))
-        if plan is None:
-            roots = np.sqrt(gaps)
-            lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
-            rows, w = lp.support()
-            counts = np.zeros(len(gaps), dtype=np.int64)
-            counts[rows] = whole(n * lp.root * np.abs(w) / roots[rows])
-            estimator = np.zeros((1, len(gaps)))
-            estimator[0, rows] = w
-            deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
-            plan = _Plan(counts, estimator, lp.root**2, deviation)
-            keep(self._delta, (key, n), plan)
-        return plan
-
-
-_PLANS: WeakKeyDictionary[ActionSet, _Plans] = WeakKeyDictionary()
+        roots = np.sqrt(gaps)
+        lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
+        rows, w = lp.support()
+        counts = np.zeros(len(gaps), dtype=np.int64)
+        counts[rows] = whole(n * lp.root * np.abs(w) / roots[rows])
+        estimator = np.zeros((1, len(gaps)))
+        estimator[0, rows] = w
+        deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
+        return _Plan(counts, estimator, lp.root**2, deviation)

@@ -42,10 +42,12 @@ from evenhand.errors import InputError
 from evenhand.policies._ids import InformationStepper
 from evenhand.policies.base import Decision, Estimate, Settings, checked_failure, is_number
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.registry import registered
 from evenhand.policies.ridge import bias_ratio, feature_coordinates, joint_coordinates
 from evenhand.policies.sequential import SequentialPolicy
 
 
+@registered
 class InformationDirectedSampling(SequentialPolicy):
     """Draws options so that the squared regret per information about everything is least.
 
@@ -148,6 +150,7 @@ class InformationDirectedSampling(SequentialPolicy):
         return fit.bias(self.delta, self.noise_scale)
 
 
+@registered
 class DirectedInformationSampling(InformationDirectedSampling):
     """Draws options so that the squared regret per information about the best option is least.
 

@@ -32,6 +32,7 @@ from evenhand.arrays import Floats
 from evenhand.policies._oful import Optimism
 from evenhand.policies.base import Estimate
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.registry import registered
 from evenhand.policies.ridge import (
     RidgePolicy,
     RidgeSettings,
@@ -61,6 +62,7 @@ class OptimisticPolicy(RidgePolicy):
         )
 
 
+@registered
 class OFUL(OptimisticPolicy):
     """Optimistic linear bandit that takes evaluations for values: blind to bias.
 
@@ -95,6 +97,7 @@ class OFUL(OptimisticPolicy):
         return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
 
 
+@registered
 class OFULEvaluation(OptimisticPolicy):
     """Optimistic linear bandit with the group among its features; it maximises evaluations.
 
@@ -148,6 +151,7 @@ class OFULEvaluation(OptimisticPolicy):
         return fit.bias(self.delta, self.noise_scale)
 
 
+@registered
 class OFULDebiased(OFULEvaluation):
     """Optimistic about values, with the bias estimated along with them.
 

@@ -14,9 +14,11 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import as_vector
 from evenhand.policies.base import Estimate
 from evenhand.policies.oful import OptimisticPolicy
+from evenhand.policies.registry import registered
 from evenhand.policies.ridge import RidgeSettings, feature_coordinates
 
 
+@registered
 class Oracle(OptimisticPolicy):
     """Optimistic linear bandit on evaluations from which the true bias z·ω has been taken.
 

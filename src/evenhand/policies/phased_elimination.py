@@ -14,7 +14,6 @@ X_l         (n, d) rows of the options that are left: features, or the whole poi
 from __future__ import annotations
 
 from typing import NamedTuple, Unpack
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,12 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.estimation import least_squares_estimator
 from evenhand.policies.base import Decision, Estimate, Play, Policy, Settings, checked_failure
-from evenhand.policies.plans import PhaseDesigns, keep
+from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.plans import PhaseDesigns
+from evenhand.policies.registry import registered
 
 
+@registered
 class PhasedElimination(Policy):
     """Evaluates in phases that halve the precision, and drops what looks worse; knows no bias.
 
@@ -116,28 +118,19 @@ class _Plans:
     def __init__(self, rows: Floats) -> None:
         self._rows = rows
         self._designs = PhaseDesigns(rows)
-        self._plans: dict[tuple[bytes, float], _Plan] = {}
+        self._plans: Recent[tuple[bytes, float], _Plan] = Recent()
 
     @staticmethod
+    @per_action_set
     def of(actions: ActionSet, with_attributes: bool) -> _Plans:
         """Return the plans of these options, kept as long as they are."""
-        kept = _PLANS.setdefault(actions, {})
-        plans = kept.get(with_attributes)
-        if plans is None:
-            plans = _Plans(actions.points if with_attributes else actions.features)
-            kept[with_attributes] = plans
-        return plans
+        return _Plans(actions.points if with_attributes else actions.features)
 
     def plan(self, active: NDArray[np.intp], n: float) -> _Plan:
         """Plan ⌈r n π(x)⌉ evaluations: every active option is known with variance σ²/n."""
-        key = active.tobytes(), n
-        plan = self._plans.get(key)  # one look only: another thread may clear them
-        if plan is None:
-            counts = self._designs.counts(active, self._designs.rank(active) * n)
-            estimator = least_squares_estimator(self._rows, counts, np.eye(self._rows.shape[1]))
-            plan = _Plan(counts, estimator)
-            keep(self._plans, key, plan)
-        return plan
+        return self._plans.get((active.tobytes(), n), lambda: self._new(active, n))
 
-
-_PLANS: WeakKeyDictionary[ActionSet, dict[bool, _Plans]] = WeakKeyDictionary()
+    def _new(self, active: NDArray[np.intp], n: float) -> _Plan:
+        counts = self._designs.counts(active, self._designs.rank(active) * n)
+        estimator = least_squares_estimator(self._rows, counts, np.eye(self._rows.shape[1]))
+        return _Plan(counts, estimator)

@@ -1,24 +1,13 @@
-"""Plans of phases: how often to evaluate each option, kept by what they depend on.
-
-Before the first elimination all runs on the same options go the same way, and often after it. So
-designs, and what is made of them, are worked out once and shared by the runs.
-"""
+"""Plans of phases: how often to evaluate each option."""
 
 from __future__ import annotations
-
-from collections.abc import Hashable
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats
 from evenhand.designs import Design, g_optimal_design
-
-Key = TypeVar("Key", bound=Hashable)
-Kept = TypeVar("Kept")
-
-_MOST = 4096  # things kept of a kind
+from evenhand.policies.kept import Recent
 
 
 class PhaseDesigns:
@@ -38,16 +27,11 @@ class PhaseDesigns:
 
     def __init__(self, rows: Floats) -> None:
         self._rows = rows
-        self._designs: dict[bytes, Design] = {}
+        self._designs: Recent[bytes, Design] = Recent()
 
     def design(self, active: NDArray[np.intp]) -> Design:
         """Return the G-optimal design on the active rows, which are not all zero."""
-        key = active.tobytes()
-        design = self._designs.get(key)  # one look only: another thread may clear them
-        if design is None:
-            design = g_optimal_design(self._rows[active])
-            keep(self._designs, key, design)
-        return design
+        return self._designs.get(active.tobytes(), lambda: g_optimal_design(self._rows[active]))
 
     def rank(self, active: NDArray[np.intp]) -> int:
         """Return the rank of the active rows, which is the value of their design."""
@@ -69,10 +53,3 @@ def whole(pulls: Floats) -> Counts:
     array([0, 2])
     """
     return np.minimum(np.ceil(pulls), 2.0**60 / len(pulls)).astype(np.int64)
-
-
-def keep(kept: dict[Key, Kept], key: Key, value: Kept) -> None:
-    """Remember a thing; start over when there are many, so that memory stays bounded."""
-    if len(kept) >= _MOST:
-        kept.clear()
-    kept[key] = value

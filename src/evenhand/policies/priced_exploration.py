@@ -32,6 +32,7 @@ from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Decision, Estimate, Settings, checked_failure, is_number
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Frame, Leads
+from evenhand.policies.registry import registered
 from evenhand.policies.sequential import SequentialPolicy
 
 Cost = Literal["gap", "evaluation"]
@@ -145,6 +146,7 @@ class BoundaryExploration(SequentialPolicy):
         return self.single(option, n)
 
 
+@registered
 class PricedExploration(Certified):
     """The policy to use: explores only while what is learnt is worth its price.
 

@@ -1,6 +1,8 @@
 """Policies by name: the built-in ones, and those that other packages bring.
 
-A package adds a policy through the entry point group ``evenhand.policies``:
+A built-in policy is a module of this folder whose class carries `registered`; all modules are
+looked at, so nothing lists them. A package adds a policy of its own through the entry point group
+``evenhand.policies``:
 
     [project.entry-points."evenhand.policies"]
     my-policy = "my_package:MyPolicy"
@@ -9,44 +11,59 @@ A package adds a policy through the entry point group ``evenhand.policies``:
 from __future__ import annotations
 
 import difflib
+import functools
+import importlib
+import pkgutil
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.explore_then_commit import ExploreThenCommit
-from evenhand.policies.fair_phased_elimination import FairPhasedElimination
-from evenhand.policies.information_directed import (
-    DirectedInformationSampling,
-    InformationDirectedSampling,
-)
-from evenhand.policies.oful import OFUL, OFULDebiased, OFULEvaluation
-from evenhand.policies.oracle import Oracle
-from evenhand.policies.phased_elimination import PhasedElimination
-from evenhand.policies.priced_exploration import PricedExploration
-from evenhand.policies.thompson_sampling import ThompsonSampling
-from evenhand.policies.uniform import Uniform
 
 ENTRY_POINT_GROUP = "evenhand.policies"
 
-_CLASSES: tuple[type[Policy], ...] = (
-    DirectedInformationSampling,
-    ExploreThenCommit,
-    FairPhasedElimination,
-    InformationDirectedSampling,
-    OFUL,
-    OFULDebiased,
-    OFULEvaluation,
-    Oracle,
-    PhasedElimination,
-    PricedExploration,
-    ThompsonSampling,
-    Uniform,
-)
-"""The built-in policies: a new one is imported and listed here, and nowhere else."""
+_BUILT_IN: dict[str, type[Policy]] = {}
 
-_BUILT_IN: dict[str, type[Policy]] = {cls.name: cls for cls in _CLASSES}
+SomePolicy = TypeVar("SomePolicy", bound=type[Policy])
+
+
+def registered(cls: SomePolicy) -> SomePolicy:
+    """Put a policy of this folder into the registry, under its name (a class decorator).
+
+    Examples
+    --------
+    >>> from evenhand.policies.uniform import Uniform
+    >>> registered(Uniform) is Uniform              # it is there already: nothing changes
+    True
+    """
+    name = vars(cls).get("name")
+    if not isinstance(name, str):
+        raise TypeError(f"{cls.__qualname__} has no name of its own to be registered under")
+    there = _BUILT_IN.setdefault(name, cls)
+    if (there.__module__, there.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(f"{cls.__qualname__} and {there.__qualname__} are both called {name!r}")
+    return cls
+
+
+@functools.cache
+def _import_all() -> None:
+    """Import every module of this folder; one that cannot be imported is an error here."""
+    package = __name__.rpartition(".")[0]
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        importlib.import_module(f"{package}.{module.name}")
+
+
+def built_in_policies() -> dict[str, type[Policy]]:
+    """Return the classes of the built-in policies by their names.
+
+    Examples
+    --------
+    >>> built_in_policies()["uniform"].__doc__.splitlines()[0]
+    'Evaluates all options equally often, in rounds that double; a baseline.'
+    """
+    _import_all()
+    return _BUILT_IN
 
 
 def registered_policies() -> tuple[str, ...]:
@@ -57,13 +74,14 @@ def registered_policies() -> tuple[str, ...]:
     >>> {"fair-phased-elimination", "uniform"} <= set(registered_policies())
     True
     """
-    return tuple(sorted(_BUILT_IN | _brought()))
+    return tuple(sorted(built_in_policies() | _brought()))
 
 
 def policy_class(name: str) -> type[Policy]:
     """Return the class of a policy by its name."""
-    if name in _BUILT_IN:
-        return _BUILT_IN[name]
+    built_in = built_in_policies()
+    if name in built_in:
+        return built_in[name]
     brought = _brought()
     if name in brought:
         try:
@@ -99,7 +117,7 @@ def _brought() -> dict[str, EntryPoint]:
     """Return the policies of other packages; a name that is taken is an error, not a surprise."""
     found: dict[str, EntryPoint] = {}
     for point in entry_points(group=ENTRY_POINT_GROUP):
-        if point.name in _BUILT_IN or point.name in found:
+        if point.name in built_in_policies() or point.name in found:
             raise InputError(
                 f"two policies are called {point.name!r}; one of them is {point.value!r}. "
                 "Uninstall one of the packages or rename its entry point."

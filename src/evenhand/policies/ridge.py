@@ -21,7 +21,6 @@ features that are combinations of others change what a policy asks.
 from __future__ import annotations
 
 from typing import Unpack
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.policies._oful import Ridge
 from evenhand.policies.base import Decision, Settings, checked_failure, is_number
+from evenhand.policies.kept import per_action_set
 from evenhand.policies.sequential import SequentialPolicy
 
 LARGE_BIAS = 100.0
@@ -118,22 +118,15 @@ def bias_ratio(bias_bound: float | None, value_bound: float) -> float:
     return bias_bound / value_bound
 
 
+@per_action_set
 def _coordinates(actions: ActionSet) -> tuple[Floats, Floats]:
     """Return both, kept as long as the options are."""
-    # one look only: the entry may belong to an equal set, and go when that set goes
-    both = _COORDINATES.get(actions)
-    if both is None:
-        if not actions.features.any():
-            raise InputError("all features are zero: there is no value to learn about.")
-        both = _in_unit_ball(actions.features), _in_unit_ball(actions.attributes)
-        _COORDINATES[actions] = both
-    return both
+    if not actions.features.any():
+        raise InputError("all features are zero: there is no value to learn about.")
+    return _in_unit_ball(actions.features), _in_unit_ball(actions.attributes)
 
 
 def _in_unit_ball(rows: Floats) -> Floats:
     if not rows.any():
         return np.zeros((len(rows), 0))
     return np.asarray(rows @ g_optimal_design(rows).certificate.dual.T)
-
-
-_COORDINATES: WeakKeyDictionary[ActionSet, tuple[Floats, Floats]] = WeakKeyDictionary()

@@ -29,6 +29,7 @@ from evenhand.errors import InputError
 from evenhand.policies._oful import PosteriorSampling
 from evenhand.policies.base import Estimate, is_number
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.registry import registered
 from evenhand.policies.ridge import (
     RidgePolicy,
     RidgeSettings,
@@ -38,6 +39,7 @@ from evenhand.policies.ridge import (
 )
 
 
+@registered
 class ThompsonSampling(RidgePolicy):
     """Plays each option as often as it is the best one, as far as is known.
 

@@ -10,8 +10,10 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.policies.base import Decision, Estimate, Play, Policy, Settings, checked_failure
+from evenhand.policies.registry import registered
 
 
+@registered
 class Uniform(Policy):
     """Evaluates all options equally often, in rounds that double; a baseline.
 

@@ -1,3 +1,4 @@
+# distutils: extra_compile_args = IN_ORDER
 """The loop of a simulation: what is asked is drawn, what is drawn is told, what is lost is counted.
 
 It runs a policy's `Stepper` without going through Python, and does what ask, evaluate and tell do,
