@@ -16,6 +16,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import evenhand as eh
 from reference import Floats, bias_points, elfving_value, exact_rank, in_range, worst_case_regret
@@ -28,13 +29,15 @@ FEW = 6
 class Table:
     """A table as the user has it and as `evenhand` gets it.
 
-    `numbers` are the user's columns (with the constant, where an intercept is asked for) as exact
-    floats; `names` are theirs in a printed combination. `hard` tables may be refused with an
-    `AccuracyError`, but not answered wrongly.
+    `numbers` are the user's columns (with the constant, where an intercept is asked for), and
+    `counts` the same as whole numbers, in units such as tenths and cents: exact where decimals are
+    not. `names` are what columns are called in a printed combination. `hard` tables may be refused
+    with an `AccuracyError`, but not answered wrongly.
     """
 
     kind: str
     numbers: Floats
+    counts: Floats
     names: tuple[str, ...]
     groups: tuple[int, ...]
     actions: eh.ActionSet
@@ -66,7 +69,7 @@ def percentages(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> Ta
     parts = int(rng.integers(2, 6))
     whole = int(rng.choice([10, 100, 1000]))
     counts = rng.multinomial(whole, np.full(parts, 1.0 / parts), size=k)
-    return _as_user_sends(rng, "percentages", counts * 100 / whole, groups)
+    return _as_user_sends(rng, "percentages", counts, 100 / whole, groups)
 
 
 def whole_numbers(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> Table:
@@ -78,7 +81,7 @@ def whole_numbers(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> 
         r = int(rng.integers(1, d + 1))
         numbers = rng.integers(-2, 3, (k, r)) @ rng.integers(-2, 3, (r, d))
     numbers[:, 0] += int(rng.choice([0, 0, 3])) * np.array(groups)
-    return _as_user_sends(rng, "whole numbers", numbers.astype(float), groups)
+    return _as_user_sends(rng, "whole numbers", numbers, 1.0, groups)
 
 
 def categories(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> Table:
@@ -91,25 +94,28 @@ def categories(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> Tab
         blocks.append(np.ones((k, 1)))
     if rng.random() < 0.5:
         blocks.append(rng.integers(0, 10, (k, 1)).astype(float))
-    return _as_arrays("categories", np.hstack(blocks), groups)
+    return _as_arrays("categories", np.hstack(blocks), 1.0, groups)
 
 
 def years(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> Table:
     """A year of birth, an age that follows from it, and a score."""
-    born = rng.integers(1940, 2010, k).astype(float)
-    numbers = np.column_stack([born, 2026 - born, rng.integers(0, 100, k) / 4])
-    return _as_user_sends(rng, "years", numbers, groups)
+    born = rng.integers(1940, 2010, k)
+    numbers = np.column_stack([born, 2026 - born, rng.integers(0, 100, k)])
+    return _as_user_sends(rng, "years", numbers, np.array([1.0, 1.0, 0.1]), groups)
 
 
 def currencies(rng: np.random.Generator, k: int, groups: tuple[int, ...]) -> Table:
     """Incomes in euros and dollars to the cent, maybe one far richer, maybe percentages beside."""
-    euros = np.round(rng.uniform(1e3, 1e5, k), 2)
+    cents = rng.integers(10**5, 10**7, k)
     if rng.random() < 0.5:
-        euros[int(rng.integers(k))] *= 10.0 ** int(rng.integers(3, 8))
-    columns = [euros, np.round(euros * 1.0837, 2)]
+        cents[int(rng.integers(k))] *= 10 ** int(rng.integers(3, 8))
+    columns, units = [cents, cents * 10837 // 10000], [0.01, 0.01]
     if rng.random() < 0.5:
-        columns += list(rng.multinomial(100, np.full(3, 1 / 3), size=k).T.astype(float))
-    return _as_user_sends(rng, "currencies", np.column_stack(columns), groups, hard=True)
+        columns += list(rng.multinomial(100, np.full(3, 1 / 3), size=k).T)
+        units += [1.0] * 3
+    return _as_user_sends(
+        rng, "currencies", np.column_stack(columns), np.array(units), groups, hard=True
+    )
 
 
 KINDS: tuple[Callable[[np.random.Generator, int, tuple[int, ...]], Table], ...] = (
@@ -122,40 +128,47 @@ KINDS: tuple[Callable[[np.random.Generator, int, tuple[int, ...]], Table], ...] 
 
 
 def _as_arrays(
-    kind: str, numbers: Floats, groups: tuple[int, ...], hard: bool = False
+    kind: str,
+    counts: NDArray[np.int64],
+    unit: float | Floats,
+    groups: tuple[int, ...],
+    hard: bool = False,
 ) -> Table:
-    actions = eh.ActionSet(numbers, groups)
-    return Table(f"{kind}, arrays", numbers, actions.feature_names, groups, actions, hard)
+    actions = eh.ActionSet(counts * unit, groups)
+    exact = counts.astype(float)
+    names = actions.feature_names
+    return Table(f"{kind}, arrays", counts * unit, exact, names, groups, actions, hard)
 
 
 def _as_user_sends(
     rng: np.random.Generator,
     kind: str,
-    numbers: Floats,
+    counts: NDArray[np.int64],
+    unit: float | Floats,
     groups: tuple[int, ...],
     hard: bool = False,
 ) -> Table:
     """As arrays, or as a frame with or without intercept and standardisation."""
     way = int(rng.integers(4))
-    if way == 0:
-        return _as_arrays(kind, numbers, groups, hard)
+    varies = np.ptp(counts, axis=0) > 0
+    names = [f"c{j}" for j in np.flatnonzero(varies)]
+    frame = pd.DataFrame((counts * unit)[:, varies], columns=names).assign(side=groups)
     intercept = way != 3
-    varies = np.ptp(numbers, axis=0) > 0
-    if not varies.any():
-        return _as_arrays(kind, numbers, groups, hard)
-    numbers = numbers[:, varies]
-    names = [f"c{j}" for j in range(numbers.shape[1])]
-    frame = pd.DataFrame(numbers, columns=names).assign(side=groups)
     try:
+        if way == 0 or not varies.any():
+            return _as_arrays(kind, counts, unit, groups, hard)
         actions = eh.ActionSet.from_frame(
             frame, group="side", positive=1, intercept=intercept, standardize=way == 1
         )
     except eh.InputError:  # a column that tells the group by itself is refused when it is read
-        return _as_arrays(kind, numbers, groups, hard)
+        return _as_arrays(kind, counts, unit, groups, hard)
+    numbers, exact = (counts * unit)[:, varies], counts[:, varies].astype(float)
     if intercept:
-        numbers, names = np.column_stack([numbers, np.ones(len(numbers))]), [*names, "(constant)"]
+        one = np.ones((len(counts), 1))
+        numbers, exact = np.hstack([numbers, one]), np.hstack([exact, one])
+        names.append("(constant)")
     told = "standardised" if way == 1 else "with intercept" if intercept else "as they are"
-    return Table(f"{kind}, {told}", numbers, tuple(names), groups, actions, hard)
+    return Table(f"{kind}, {told}", numbers, exact, tuple(names), groups, actions, hard)
 
 
 # ---------------------------------------------------------------- checker
@@ -163,7 +176,7 @@ def _as_user_sends(
 
 def check(table: Table) -> list[str]:
     """Return everything that `evenhand` says wrongly about the bias in this table."""
-    A, e = bias_points(table.numbers, table.groups)
+    A, e = bias_points(table.counts, table.groups)
     possible = in_range(A, e)
     try:
         geometry = eh.bias_geometry(table.actions)
@@ -198,7 +211,7 @@ def check(table: Table) -> list[str]:
 def check_g(table: Table) -> list[str]:
     """Return what is wrong with the G-optimal design of this table's points."""
     design = eh.g_optimal_design(table.actions.points)
-    rank = exact_rank(bias_points(table.numbers, table.groups)[0])
+    rank = exact_rank(bias_points(table.counts, table.groups)[0])
     if round(design.certificate.bound) != rank:
         return [f"the G-optimal design is for rank {design.certificate.bound}, not {rank}"]
     return [f"the G-optimal design: {reason}" for reason in design.verify(table.actions.points).reasons]
@@ -235,7 +248,7 @@ def _false_combination(table: Table, error: eh.NotIdentifiableError) -> list[str
 def _alpha(table: Table, geometry: eh.BiasGeometry, exact: float) -> list[str]:
     """α by one exact program per pair where they are few; else between its bounds."""
     alpha, root = geometry.alpha(), math.sqrt(exact)
-    A, _ = bias_points(table.numbers, table.groups)
+    A, _ = bias_points(table.counts, table.groups)
     if len(A) <= FEW:
         H = A.copy()
         H[:, -1] = 0.0
@@ -253,12 +266,12 @@ def _minimax(table: Table, geometry: eh.BiasGeometry, exact: float) -> list[str]
     complaints = [f"κ̃: {reason}" for reason in design.verify(table.actions.points).reasons]
     if not _close(geometry.kappa_minimax(), design.value):
         complaints.append(f"κ̃ is {geometry.kappa_minimax():.9g} and {design.value:.9g}")
-    if exact_rank(table.numbers) >= 2 and not (
+    if exact_rank(table.counts) >= 2 and not (
         exact / 2 * (1 - 1e-6) <= design.value <= 2 * exact * (1 + 1e-6)
     ):
         complaints.append(f"κ̃ = {design.value:.9g} is out of bounds for κ* = {exact:.9g}")
     if len(table.numbers) <= FEW and design.value > 0:
-        worst = worst_case_regret(table.numbers, design.mass * design.weights)
+        worst = worst_case_regret(table.counts, design.mass * design.weights)
         if not _close(design.value, worst):
             complaints.append(f"κ̃ is {design.value:.12g}, but its design costs {worst:.12g}")
     return complaints

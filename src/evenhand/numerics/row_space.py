@@ -158,11 +158,12 @@ class RowSpace:
 
     def remainders(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Return |S| / E and |S|, (n, m − r): what is left over, and its share of what cancelled."""
-        R, sizes = self._relation_sizes
+        R, sizes, noise = self._relation_sizes
         independent, rest = self.reduced(vectors), self._rest(vectors)
         left = np.abs(rest - independent @ R)
         E = np.abs(rest) + np.abs(independent) @ np.abs(R)
         E += np.abs(vectors @ self.transform) @ sizes
+        E += np.abs(independent).sum(axis=1)[:, None] * noise
         E[E == 0.0] = 1.0  # nothing is left of nothing
         return left / E, left
 
@@ -186,11 +187,18 @@ class RowSpace:
         return np.asarray(vectors[..., self.others] / self.scales[self.others])
 
     @cached_property
-    def _relation_sizes(self) -> tuple[Floats, Floats]:
-        """R, and |B[:, others]| + |B[:, Q]| |R|."""
-        R = self.relations
-        sizes = np.abs(self._rest(self.rows)) + np.abs(self.reduced(self.rows)) @ np.abs(R)
-        return R, sizes
+    def _relation_sizes(self) -> tuple[Floats, Floats, Floats]:
+        """R, |B[:, others]| + |B[:, Q]| |R|, and what R itself may be off by, in units of E.
+
+        Refinement leaves an error of the extended precision times the condition number.
+        """
+        R, square = self.relations, self.reduced(self.rows)
+        sizes = np.abs(self._rest(self.rows)) + np.abs(square) @ np.abs(R)
+        inverse = np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
+        lengths = np.abs(square).max(axis=1, initial=0.0)
+        condition = float((inverse @ lengths).max(initial=0.0)) * max(self.rank, 1)
+        off = 4.0 * float(np.finfo(np.longdouble).eps) * condition
+        return R, sizes, off / _ROUNDING * np.abs(R).max(axis=0, initial=0.0)
 
     @cached_property
     def _factors(self) -> tuple[Floats, NDArray[np.intc], Floats]:
