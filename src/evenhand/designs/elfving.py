@@ -19,13 +19,16 @@ from evenhand.errors import AccuracyError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
 from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import RowSpace, row_space
+from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space
 from evenhand.numerics.solves import RefinedSolver
 
 TOLERANCE = 1e-9
 """How far |a·u| may exceed √cost, relatively, before its row has to enter the basis."""
 
-_IN_SPAN = 1e-10  # relative distance from the span below which a direction lies in it
+SENSITIVITY = 1e-6
+"""How much of κ the rounding of the points' entries may change before an answer is refused."""
+
+_EPS = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-13  # share of a direction below which it is rounding error
 _DOMINANT = 100.0  # coordinates larger than this call for another basis of the pool
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
@@ -91,31 +94,42 @@ class ElfvingProgram:
             sample = sample[s[sample] > 0.0]
         self.space = row_space(A, sample, free) if space is None else space
         self._n_free = self.space.n_leading
-        # coordinates modulo the free rows: those on the rest of the basis
-        T = np.ascontiguousarray(self.space.transform[:, self._n_free :])
         paid = self.space.basis[self._n_free :]
-        self._pool = _Pool(A, s, np.concatenate([paid, sample]), T, np.arange(len(paid)))
+        self._pool = _Pool(
+            A, s, np.concatenate([paid, sample]), self.space, np.arange(len(paid))
+        )
         if not np.isfinite(self._pool.P).all():
             refuse_non_finite(A)
 
     def solve(self, c: Floats) -> ElfvingSolution:
-        """Return the solution for direction c, or raise `NotIdentifiableError`."""
-        distance = self.space.distance(c)
-        if distance > _IN_SPAN:
+        """Return the solution for direction c.
+
+        Raises `NotIdentifiableError` where the rows do not give it, and `AccuracyError` where
+        rounding decides whether they do, or by how much.
+        """
+        if self.space.doubt:
+            raise DoubtfulRankError(self.space.doubt, DOUBT)
+        if not self.space.contains(c):
             raise NotIdentifiableError(
-                "no combination of the options' points gives this direction "
-                f"(relative distance {distance:.2g} from their span, of dimension "
-                f"{self.space.rank}): it cannot be estimated, however many evaluations are made."
+                "no combination of the options' points gives this direction (they span "
+                f"{self.space.rank} of {len(c)} dimensions): it cannot be estimated, however many "
+                "evaluations are made."
             )
+        solution = self.solve_within(c)
+        self._refuse_sensitive(solution)
+        return solution
+
+    def solve_within(self, c: Floats) -> ElfvingSolution:
+        """Return the solution for a direction that is known to be a combination of the rows."""
         pool, basis = self._pool, self._pool.start.copy()
-        if self._n_free and self._is_free(c):
+        if self._n_free and self.space.leading.contains(c):
             return self._solution(c, pool.rows[basis], np.zeros(len(basis)))
         v = pool.improve(c, basis)
         if len(self.A) > 8 * _MIDDLE:  # settle on a part first: it saves passes over everything
             part = sample_rows(len(self.A), _MIDDLE)
             rows, limits = self.A[part], None if self.s is None else self.s[part]
             while True:
-                found, excess = self._beyond(rows, limits, pool.T @ v)
+                found, excess = self._beyond(rows, limits, pool.dual(v))
                 new = _newcomers(part[found], excess, pool.rows)
                 if len(new) == 0:
                     break
@@ -124,9 +138,13 @@ class ElfvingProgram:
         while True:
             solution = self._solution(c, pool.rows[basis], np.sign(pool.P[basis] @ v))
             found, excess = self._beyond(self.A, self.s, solution.dual)
+            largest = float(excess.max(initial=0.0))
+            noise = 4.0 * _EPS * float(2.0 * self.space.scales @ np.abs(solution.dual))
+            if noise > TOLERANCE:  # a·u cancels so much that only coordinates tell
+                found, excess = self._beyond_despite(noise, solution.dual, pool, v)
             new = _newcomers(found, excess, pool.rows)
             if len(new) == 0:
-                return _feasible(solution, c, float(excess.max(initial=0.0)))
+                return _feasible(solution, c, largest)
             pool = pool.enlarged(new, basis)
             v = pool.improve(c, basis)
 
@@ -142,7 +160,7 @@ class ElfvingProgram:
         Parameters
         ----------
         directions
-            (n, m) directions.
+            (n, m) directions, combinations of the rows; no row may be free.
         bounds
             (n,) upper bounds of √κ that are known already.
         tol
@@ -151,6 +169,7 @@ class ElfvingProgram:
         (open_,) = np.nonzero(np.abs(directions).max(axis=1, initial=0.0) > 0.0)
         bounds = np.full(len(open_), np.inf) if bounds is None else bounds[open_]
         solved: dict[int, float] = {}
+        G = self._pool.coordinates(directions[open_])
         best, batch = 0.0, 1
         while len(open_):
             batch = min(batch, len(open_))
@@ -159,34 +178,30 @@ class ElfvingProgram:
                 rows, solved[int(x)] = self._optimal_rows(directions[x])
                 best = max(best, solved[int(x)])
             bounds[chosen] = 0.0
-            np.minimum(bounds, self.roots_on(rows, directions[open_]), out=bounds)
+            np.minimum(bounds, self._roots_on(rows, G), out=bounds)
             still = bounds > best * (1.0 + tol)
             settled = len(open_) - np.count_nonzero(still) - batch
             batch = 1 if settled * _PAYS > len(open_) else min(2 * batch, 256)
-            open_, bounds = open_[still], bounds[still]
+            open_, bounds, G = open_[still], bounds[still], G[still]
         return np.array(sorted(solved, key=lambda x: -solved[x]), dtype=np.intp)
 
     def roots_on(self, rows: Indices, directions: Floats) -> Floats:
         """Return Σ s|w| for every direction written as a combination of basis rows."""
-        C = self.space.coordinates
-        w = np.linalg.solve((self.A[rows] @ C).T, (directions @ C).T)
-        s = np.ones(len(w)) if self.s is None else self.s[rows]
+        return self._roots_on(rows, self._pool.coordinates(directions))
+
+    def _roots_on(self, rows: Indices, G: Floats) -> Floats:
+        s = np.ones(len(rows)) if self.s is None else self.s[rows]
+        w = np.linalg.solve(self._pool.coordinates(self.A[rows]).T, G.T)
         return np.asarray(s @ np.abs(w))
 
     def _optimal_rows(self, c: Floats) -> tuple[Indices, float]:
         """Return the rows of the optimal basis and √κ; quick where the pool is everything."""
-        if not self._pool_is_all or self._n_free:
-            solution = self.solve(c)
+        if not self._pool_is_all:
+            solution = self.solve_within(c)
             return solution.rows, solution.root
         basis = self._pool.start.copy()
         v = self._pool.improve(c, basis)
-        return self._pool.rows[basis], float(c @ self._pool.T @ v)
-
-    def _is_free(self, c: Floats) -> bool:
-        """Tell whether the free rows alone give the direction, up to rounding."""
-        lengths = np.linalg.norm(self.space.rows / self.space.scales, axis=1)
-        shares = np.abs(c @ self.space.transform) * lengths
-        return bool(shares[self._n_free :].max(initial=0.0) <= _ROUNDING * shares.max())
+        return self._pool.rows[basis], float(self._pool.coordinates(c) @ v)
 
     def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
         """Return the rows where |a·u| exceeds its limit, and by how much relatively."""
@@ -200,6 +215,15 @@ class ElfvingProgram:
             excess = np.abs(values) / limits[found] - 1.0
         return found, excess
 
+    def _beyond_despite(
+        self, noise: float, u: Floats, pool: _Pool, v: Floats
+    ) -> tuple[Indices, Floats]:
+        """As `_beyond` for all rows, where a·u is off by up to ``noise``, by v in coordinates."""
+        limits = np.ones(len(self.A)) if self.s is None else self.s
+        found, _ = rows_beyond(self.A, u, np.maximum(limits - noise, 0.0))
+        found = found[limits[found] > 0.0]
+        return found, np.abs(pool.coordinates(self.A[found]) @ v) / limits[found] - 1.0
+
     def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:
         """Solve a basis afresh and accurately; the dual may still violate other rows.
 
@@ -207,17 +231,38 @@ class ElfvingProgram:
         """
         rows = np.concatenate([self.space.basis[: self._n_free], paid])
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
-        C = self.space.coordinates
-        M = self.A[rows] @ C
+        M = self.space.reduced(self.A[rows])
         solver = RefinedSolver(M)
-        w = solver.solve_transposed(c @ C)
+        w = solver.solve_transposed(self.space.reduced(c))
         target = s.copy()
         target[self._n_free :] *= signs
         if not target.any():
             w[self._n_free :] = 0.0
-        u = C @ solver.solve(target)
+        v = solver.solve(target)
+        noise = 4.0 * _EPS * np.abs(M) @ np.abs(v)
+        if (noise > TOLERANCE * s).any():
+            # Each row keeps off its own limit by what rounding may add. That costs Σ|w| noise,
+            # almost nothing, where shrinking u for the sake of one long row would cost much.
+            v = solver.solve(np.sign(target) * np.maximum(s - noise, 0.0))
+        u = self.space.lifted(v)
         lengths = np.sqrt(np.einsum("ij,ij->i", M, M))
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
+
+    def _refuse_sensitive(self, solution: ElfvingSolution) -> None:
+        """Raise where the rounding of the points alone may change the value.
+
+        Points that are off by δA change √κ by wᵀ δA u to first order, as in any linear program.
+        """
+        terms = np.abs(solution.weights) @ np.abs(self.A[solution.rows]) * np.abs(solution.dual)
+        change = _EPS * float(terms.sum())
+        if change > SENSITIVITY / 2 * solution.root:
+            columns = np.flatnonzero(terms > 1e-3 * terms.max())
+            raise DoubtfulRankError(
+                tuple(columns.tolist()),
+                "are so nearly dependent that the rounding of their numbers may change the answer "
+                f"by a share of {2 * change / solution.root:.1g}. Leave one of them out, or "
+                "replace one by its difference from what the others give.",
+            )
 
 
 class _Pool:
@@ -229,24 +274,35 @@ class _Pool:
         All points and roots of costs.
     rows
         Indices of the rows in the pool.
-    T
-        (m, r) matrix: the coordinates of a point a are a T.
+    space
+        The span of all rows; the coordinates are those after its leading rows.
     start
-        Places in ``rows`` of a basis.
+        Places in ``rows`` of its basis.
     """
 
     def __init__(
-        self, A: Floats, s: Floats | None, rows: Indices, T: Floats, start: Indices
+        self, A: Floats, s: Floats | None, rows: Indices, space: RowSpace, start: Indices
     ) -> None:
-        self.A, self.s, self.rows, self.T, self.start = A, s, rows, T, start
-        self.P = self._coordinates(rows)
+        self.A, self.s, self.rows, self.space, self.start = A, s, rows, space, start
+        self.P = self._priced_coordinates()
         if np.abs(self.P).max(initial=0.0) > _DOMINANT:
             self._dominate()
+
+    def coordinates(self, vectors: Floats) -> Floats:
+        """Return vectors in the span as combinations of a_b / s_b over basis rows b."""
+        weights = self.space.weights_of(vectors)[..., self.space.n_leading :]
+        return weights if self.s is None else weights * self.s[self.rows[self.start]]
+
+    def dual(self, v: Floats) -> Floats:
+        """Return u with a·u = coordinates(a)·v."""
+        if self.s is not None:
+            v = v * self.s[self.rows[self.start]]
+        return self.space.transform[:, self.space.n_leading :] @ v
 
     def improve(self, c: Floats, basis: Indices) -> Floats:
         """Bring the basis to the optimum over the pool, in place, and return the dual vector."""
         v = np.empty(len(basis))
-        status = elfving_basis(self.P, c @ self.T, basis, v, TOLERANCE, _STEPS)
+        status = elfving_basis(self.P, self.coordinates(c), basis, v, TOLERANCE, _STEPS)
         if status == -1:
             raise AccuracyError(f"the linear program did not finish in {_STEPS:,} steps.")
         if status == -2:
@@ -255,18 +311,26 @@ class _Pool:
 
     def enlarged(self, new: Indices, basis: Indices) -> _Pool:
         """Return a pool with more rows; a basis keeps its places."""
-        return _Pool(self.A, self.s, np.concatenate([self.rows, new]), self.T, basis.copy())
+        rows = np.concatenate([self.rows, new])
+        return _Pool(self.A, self.s, rows, self._space_on(basis), basis.copy())
 
-    def _coordinates(self, rows: Indices) -> Floats:
-        P = self.A[rows] @ self.T
+    def _priced_coordinates(self) -> Floats:
+        P = self.coordinates(self.A[self.rows])
         if self.s is not None:
-            P /= self.s[rows, None]
+            P = P / self.s[self.rows, None]
         return np.ascontiguousarray(P)
+
+    def _space_on(self, places: Indices) -> RowSpace:
+        """Return the span with the rows at these places as the basis behind the leading rows."""
+        n = self.space.n_leading
+        basis = np.concatenate([self.space.basis[:n], self.rows[places]])
+        return self.space.rebased(basis, self.A[basis])
 
     def _dominate(self) -> None:
         """Go over to a basis on which no row of the pool has large coordinates."""
         dominant_basis(self.P, self.start, _DOMINANT)
-        self.T = self.T @ np.linalg.inv(self._coordinates(self.rows[self.start]))
+        self.space = self._space_on(self.start)
+        self.P = self._priced_coordinates()
 
 
 def _newcomers(found: Indices, excess: Floats, pool: Indices) -> Indices:

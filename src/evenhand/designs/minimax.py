@@ -35,8 +35,8 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
     X = np.ascontiguousarray(A[:, :n_features])
     opponent = ElfvingProgram(X)
     program = ElfvingProgram(A)
-    T = program.space.transform
     first = program.solve(c)
+    H, g = program.space.weights_of(A), program.space.weights_of(c)
     mu = np.zeros(len(A))
     mu[first.rows] = np.abs(first.weights) * first.root
     rows = np.union1d(sample_rows(len(A), _FIRST_ROWS), first.rows)
@@ -56,10 +56,10 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
         parameters = np.concatenate([parameters, answers])
         values = X @ parameters.T
         gaps = values.max(axis=0) - values
-        lam, eta = _master(A[rows] @ T, gaps[rows], c @ T)
+        lam, eta = _master(H[rows], gaps[rows], g)
         costs = gaps @ lam
         costs[costs < 1e-13 * costs.max()] = 0.0
-        proof = ElfvingProgram(A, np.sqrt(costs)).solve(c)
+        proof = ElfvingProgram(A, np.sqrt(costs)).solve_within(c)
         if proof.root_bound**2 > lower:
             lower, dual = proof.root_bound**2, proof.dual
             mixture = Mixture(lam[lam > 0], parameters[lam > 0])
@@ -75,7 +75,7 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
 def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[float, Floats]:
     """Return the worst regret of pulls μ, max over x' and γ, and parameters γ that come near it."""
     directions = mu.sum() * X - mu @ X
-    answers = [opponent.solve(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]]
+    answers = [opponent.solve_within(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]]
     if not answers:  # all options have the same features, so no choice is worse than another
         return 0.0, np.zeros((1, X.shape[1]))
     return answers[0].root, np.array([answer.dual for answer in answers])

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, frexp, isfinite, ldexp, sqrt
 from scipy.linalg.cython_lapack cimport dgetrf, dgetri
+
+cdef enum:
+    LOWEST = -100000  # below the exponent of any number
 
 
 cdef int invert(const double[:, ::1] P, Py_ssize_t[::1] basis, double[:, ::1] Binv,
@@ -91,6 +94,87 @@ def spanning_rows(const double[:, ::1] points, const Py_ssize_t[::1] sample,
                 left[i] = norm
             left[pick] = 0.0
     return basis_array[:taken], taken if leads else leading, scales_array
+
+
+def equilibrated(const double[:, ::1] points, const Py_ssize_t[::1] sample):
+    """Return the sampled rows in units that make them comparable, and the exponents of columns.
+
+    Columns, then rows, are divided by powers of two, which rounds nothing: the largest entry of
+    each lies between 1 and 2. The first is None where an entry is not finite. A column of zeros
+    has exponent 0.
+    """
+    cdef Py_ssize_t n = sample.shape[0], m = points.shape[1], i, j
+    cdef int exponent = 0, largest
+    cdef double value
+    cdef bint finite = True
+    S_array, exponents_array = np.empty((n, m)), np.full(m, LOWEST, dtype=np.intc)
+    cdef double[:, ::1] S = S_array
+    cdef int[::1] exponents = exponents_array
+    with nogil:
+        for i in range(n):
+            for j in range(m):
+                value = points[sample[i], j]
+                if not isfinite(value):
+                    finite = False
+                if value != 0.0:
+                    frexp(value, &exponent)
+                    if exponent > exponents[j]:
+                        exponents[j] = exponent
+        for j in range(m):
+            exponents[j] = 0 if exponents[j] == LOWEST else exponents[j] - 1
+        for i in range(n):
+            largest = LOWEST
+            for j in range(m):
+                value = points[sample[i], j]
+                if value != 0.0:
+                    frexp(value, &exponent)
+                    exponent -= exponents[j] + 1
+                    if exponent > largest:
+                        largest = exponent
+            for j in range(m):
+                value = points[sample[i], j]
+                S[i, j] = ldexp(value, -exponents[j] - largest) if value != 0.0 else 0.0
+    return S_array if finite else None, exponents_array
+
+
+def eliminate(double[:, ::1] S, Py_ssize_t n_rows, double least, Py_ssize_t[::1] rows,
+              Py_ssize_t[::1] columns, Py_ssize_t taken):
+    """Eliminate with complete pivoting, in place, while a pivot exceeds ``least``.
+
+    Pivots are sought in the first ``n_rows`` rows; their places are written into ``rows`` and
+    ``columns`` behind the ``taken`` ones that are there. Rows and columns that are spent become
+    zero. Returns how many pivots there are now, and the largest entry that is left.
+    """
+    cdef Py_ssize_t n = S.shape[0], m = S.shape[1], i, j, p, q
+    cdef double largest, factor, pivot
+    with nogil:
+        while True:
+            largest = 0.0
+            p = q = -1
+            for i in range(n_rows):
+                for j in range(m):
+                    if fabs(S[i, j]) > largest:
+                        largest = fabs(S[i, j])
+                        p = i
+                        q = j
+            if largest <= least:
+                break
+            pivot = 1.0 / S[p, q]
+            for i in range(n):
+                if i != p and S[i, q] != 0.0:
+                    factor = S[i, q] * pivot
+                    for j in range(m):
+                        S[i, j] -= factor * S[p, j]
+                S[i, q] = 0.0
+            for j in range(m):
+                S[p, j] = 0.0
+            rows[taken] = p
+            columns[taken] = q
+            taken += 1
+            if taken == m:
+                largest = 0.0
+                break
+    return taken, largest
 
 
 def dominant_basis(double[:, ::1] P, Py_ssize_t[::1] basis, double limit):

@@ -2,31 +2,67 @@
 
 Notation
 --------
-A     (k, m)   the points, one row a_x per action
-D     (m,)     column scales; every decision about rank is taken on A/D with rows of length one
+A     (k, m)   the points, one row a_x per action; known up to the rounding of each entry
 B     (r, m)   r independent rows of A that span all of them
+Q     (r,)     r independent columns; the other columns are combinations of these
+R     (r, m−r) A[:, others] = A[:, Q] R, the relations between columns
 T     (m, r)   B T = I: the coordinates a T of a point are its weights on the rows of B
+
+What a vector a leaves over, S = a[others] − a[Q] R, is zero exactly if a lies in the span. In
+floats it is judged by what cancelled: if every entry of A and a is off by a share ε of itself, then
+S is off by at most ε E to first order, where with w = a T
+
+    E = |a[others]| + |a[Q]| |R| + |w| (|B[:, others]| + |B[:, Q]| |R|).
+
+|S| / E does not change with the units of rows and columns. It is about 1e-16 for what is rounding.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from evenhand.arrays import Floats, Indices, refuse_non_finite
-from evenhand.numerics._bases import spanning_rows
-from evenhand.numerics.passes import leverages, sample_rows
+from evenhand.errors import AccuracyError, InputError
+from evenhand.numerics._bases import eliminate, equilibrated
+from evenhand.numerics.passes import sample_rows
+from evenhand.numerics.solves import STEADY, RefinedSolver
 
 RANK_TOLERANCE = 1e-12
-"""A direction counts only if unit rows (columns equilibrated) reach this far into it."""
+"""A direction counts if more than this share of what cancelled is left of some row."""
 
+_ROUNDING = 1e-14  # |S| / E up to here is rounding: of the entries, and of sums of some hundred
+_CERTAIN = 1e-11  # from here on it is data; in between nobody can tell
+_SAFE = 1e-6  # pivots of the quick elimination that need no second look
+_MATTERS = 1e-6  # share of a relation from which on a column is named
 _LEADING = 4096  # leading rows looked at first
-_CHUNK = 65536  # rows copied at once
+_CHUNK = 65536  # rows looked at in one go
+_LARGEST = 1e300  # of the numbers in a column; beyond, quotients leave the range of floats
 
 
-@dataclass(frozen=True)
+DOUBT = (
+    "are dependent to 11 digits or more, and numbers of 16 digits do not tell whether the rest is "
+    "data or rounding. Leave one of them out, or replace one by its difference from what the "
+    "others give."
+)
+"""What `DoubtfulRankError` says of columns."""
+
+
+class DoubtfulRankError(AccuracyError):
+    """Whether some columns are dependent cannot be decided from numbers of 16 digits."""
+
+    def __init__(self, columns: tuple[int, ...], problem: str) -> None:
+        named = ", ".join(str(column) for column in columns)
+        super().__init__(f"columns {named} (counting from 0) {problem}")
+        self.columns = columns
+        self.problem = problem
+
+
+@dataclass(frozen=True, eq=False)
 class RowSpace:
     """A basis of the span of the rows, taken from the rows themselves.
 
@@ -36,10 +72,12 @@ class RowSpace:
         Indices of r independent rows.
     rows
         Those rows B, (r, m).
+    columns
+        Indices Q of r independent columns.
     scales
-        (m,) magnitudes of the columns.
-    transform
-        (m, r) matrix T with B T = I; a T are the coordinates of a point a on the basis.
+        (m,) magnitudes of the columns: powers of two.
+    doubt
+        Columns that may or may not be dependent; empty where there is no doubt.
     n_leading
         How many basis rows are leading ones: they span all leading rows, so the coordinates after
         these are what remains of a point modulo the leading rows.
@@ -47,8 +85,9 @@ class RowSpace:
 
     basis: Indices
     rows: Floats
+    columns: Indices
     scales: Floats
-    transform: Floats
+    doubt: tuple[int, ...] = ()
     n_leading: int = 0
 
     @property
@@ -62,6 +101,26 @@ class RowSpace:
         return self.rank == len(self.scales)
 
     @property
+    def leading(self) -> RowSpace:
+        """The span of the leading rows alone."""
+        n = self.n_leading
+        return RowSpace(self.basis[:n], self.rows[:n], self.columns[:n], self.scales, (), n)
+
+    def rebased(self, basis: Indices, rows: Floats) -> RowSpace:
+        """Return the same span with another basis; the leading rows have to stay."""
+        return RowSpace(basis, rows, self.columns, self.scales, self.doubt, self.n_leading)
+
+    @cached_property
+    def transform(self) -> Floats:
+        """(m, r) matrix T with B T = I; only rows Q of it differ from zero."""
+        T = np.zeros((len(self.scales), self.rank))
+        if self.rank:
+            lu, swaps, lengths = self._factors
+            inverse, _ = lapack.dgetri(lu, swaps)
+            T[self.columns] = inverse / lengths / self.scales[self.columns, None]
+        return T
+
+    @property
     def coordinates(self) -> Floats:
         """Return an (m, r) matrix C so that a C determines a, as accurately as there is.
 
@@ -69,13 +128,96 @@ class RowSpace:
         """
         return np.diag(1.0 / self.scales) if self.full else self.transform
 
-    def distance(self, vector: Floats) -> float:
-        """Return how far a vector is from the span, relative to its length."""
+    @cached_property
+    def others(self) -> Indices:
+        """The columns that are combinations of the independent ones."""
+        return np.setdiff1d(np.arange(len(self.scales)), self.columns)
+
+    @cached_property
+    def relations(self) -> Floats:
+        """(r, m − r) matrix R, in scaled columns: the other columns from the independent ones."""
+        if self.rank == 0 or self.full:
+            return np.zeros((self.rank, len(self.scales) - self.rank))
+        return self._solver.solve(self._rest(self.rows))
+
+    def reduced(self, vectors: Floats) -> Floats:
+        """Return the independent columns, scaled: all that there is to know of a point."""
+        return vectors[..., self.columns] / self.scales[self.columns]
+
+    def lifted(self, v: Floats) -> Floats:
+        """Return u with a·u = reduced(a)·v for every a in the span."""
+        u = np.zeros(len(self.scales))
+        u[self.columns] = v / self.scales[self.columns]
+        return u
+
+    def weights_of(self, vectors: Floats) -> Floats:
+        """Return the coordinates of vectors in the span: their weights on the basis rows."""
+        if self._steady:
+            return np.ascontiguousarray(vectors @ self.transform)
+        return np.ascontiguousarray(self._solver.solve_transposed(self.reduced(vectors).T).T)
+
+    def remainders(self, vectors: Floats) -> tuple[Floats, Floats]:
+        """Return |S| / E and |S|, (n, m − r): what is left over, and its share of what cancelled."""
+        R, sizes, noise = self._relation_sizes
+        independent, rest = self.reduced(vectors), self._rest(vectors)
+        left = np.abs(rest - independent @ R)
+        E = np.abs(rest) + np.abs(independent) @ np.abs(R)
+        E += np.abs(vectors @ self.transform) @ sizes
+        E += np.abs(independent).sum(axis=1)[:, None] * noise
+        E[E == 0.0] = 1.0  # nothing is left of nothing
+        return left / E, left
+
+    def contains(self, vector: Floats) -> bool:
+        """Tell whether a vector lies in the span; raise `DoubtfulRankError` if nobody can."""
         if self.full:
-            return 0.0
-        residual = vector - (vector @ self.transform) @ self.rows
-        length = float(np.abs(vector / self.scales).max())
-        return float(np.abs(residual / self.scales).max()) / length if length > 0 else 0.0
+            return True
+        shares = self.remainders(vector[None])[0][0]
+        j = int(np.argmax(shares))
+        if _ROUNDING < shares[j] < _CERTAIN:
+            raise DoubtfulRankError(self.related(j), DOUBT)
+        return bool(shares[j] <= _ROUNDING)
+
+    def related(self, j: int) -> tuple[int, ...]:
+        """Return the columns in the relation that gives the j-th of the others, and that one."""
+        sizes = np.abs(self.relations[:, j])
+        used = self.columns[sizes > _MATTERS * sizes.max(initial=0.0)]
+        return tuple(sorted([*used.tolist(), int(self.others[j])]))
+
+    def _rest(self, vectors: Floats) -> Floats:
+        return np.asarray(vectors[..., self.others] / self.scales[self.others])
+
+    @cached_property
+    def _relation_sizes(self) -> tuple[Floats, Floats, Floats]:
+        """R, |B[:, others]| + |B[:, Q]| |R|, and what R itself may be off by, in units of E.
+
+        Refinement leaves an error of the extended precision times the condition number.
+        """
+        R, square = self.relations, self.reduced(self.rows)
+        sizes = np.abs(self._rest(self.rows)) + np.abs(square) @ np.abs(R)
+        inverse = np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
+        lengths = np.abs(square).max(axis=1, initial=0.0)
+        condition = float((inverse @ lengths).max(initial=0.0)) * max(self.rank, 1)
+        off = 4.0 * float(np.finfo(np.longdouble).eps) * condition
+        return R, sizes, off / _ROUNDING * np.abs(R).max(axis=0, initial=0.0)
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, NDArray[np.intc], Floats]:
+        """LU factors of B[:, Q], rows and columns in comparable units, and the lengths of rows."""
+        square = self.reduced(self.rows)
+        lengths = np.abs(square).max(axis=1)
+        lu, swaps, info = lapack.dgetrf(square / lengths[:, None])
+        if info != 0:
+            raise AccuracyError("the points are singular to working precision.")
+        return lu, swaps, lengths
+
+    @property
+    def _steady(self) -> bool:
+        """Tell whether no pivot is small, so that plain floats are accurate enough."""
+        return self.rank == 0 or bool(np.abs(self._factors[0].diagonal()).min() > STEADY)
+
+    @cached_property
+    def _solver(self) -> RefinedSolver:
+        return RefinedSolver(self.reduced(self.rows))
 
 
 def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -> RowSpace:
@@ -97,64 +239,100 @@ def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -
     first = leading[sample_rows(len(leading), _LEADING)]
     while True:
         space = _row_space_of(points, np.concatenate([first, sample]), len(first))
-        astray = (
-            _leading_outside(points, leading, space) if len(first) < len(leading) else first[:0]
-        )
-        if len(astray):
-            first = np.concatenate([first, astray])
-            continue
-        if space.full or len(sample) >= len(points):
+        if len(first) < len(leading):
+            astray = _rows_outside(points, leading, space.leading)
+            if len(astray):
+                first = np.concatenate([first, astray])
+                continue
+        if space.full or len(sample) + len(first) >= len(points):
             return space
-        outside = _rows_outside(points, space)
+        outside = _rows_outside(points, np.arange(len(points)), space)
         if len(outside) == 0:
             return space
         sample = np.concatenate([sample, outside])
 
 
 def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
-    """Pick independent rows; decisions are taken on rows of length one, columns equilibrated."""
-    chosen, n_leading, scales = spanning_rows(points, sample, n_leading, RANK_TOLERANCE)
-    if not np.isfinite(scales).all():
+    """Pick independent rows and columns of the sample, the leading rows first.
+
+    Elimination with complete pivoting, in comparable units, finds what is beyond doubt. What it
+    leaves is worked out anew, accurately, and judged by what cancelled; the surest entry is the
+    next pivot.
+    """
+    S, exponents = equilibrated(points, sample)
+    if S is None:
         refuse_non_finite(points)
-    basis = sample[chosen]
-    B = points[basis]
-    if len(chosen) == points.shape[1]:
-        lu, swaps, _ = lapack.dgetrf(B / scales)
-        inverse, _ = lapack.dgetri(lu, swaps)
-    else:
-        Q, R = np.linalg.qr((B / scales).T)
-        inverse = np.linalg.solve(R, Q.T).T
-    T = np.ascontiguousarray(inverse / scales[:, None])
-    return RowSpace(basis, B, scales, T, n_leading)
+        raise AssertionError("an entry is not finite, or all are")
+    m = points.shape[1]
+    scales = np.ldexp(1.0, exponents)
+    if not (1.0 / _LARGEST <= scales.min() and scales.max() <= _LARGEST):
+        _refuse_extreme(points)
+    at, columns = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
+    doubt: tuple[int, ...] = ()
+    quick = True
+    taken = leads = 0
+    for n_rows in (n_leading, len(sample)):
+        leads = taken
+        while taken < m:
+            if quick:
+                taken, left = eliminate(S, n_rows, _SAFE, at, columns, taken)
+                if left == 0.0:
+                    break
+            basis = sample[at[:taken]]
+            space = RowSpace(basis, points[basis], columns[:taken].copy(), scales)
+            remaining = np.setdiff1d(np.arange(n_rows), at[:taken])
+            pivot = _surest_pivot(space, points[sample[remaining]])
+            if pivot is None:
+                break
+            row, j, share = pivot
+            if _ROUNDING < share < _CERTAIN:
+                doubt = space.related(j)
+            if share <= RANK_TOLERANCE:
+                break
+            at[taken], columns[taken] = remaining[row], space.others[j]
+            taken += 1
+            quick = False
+    basis = sample[at[:taken]]
+    return RowSpace(basis, points[basis], columns[:taken].copy(), scales, doubt, leads)
 
 
-def _leading_outside(points: Floats, leading: Indices, space: RowSpace) -> Indices:
-    """Return leading rows that the leading part of the basis does not span, the farthest ones."""
+def _surest_pivot(space: RowSpace, rows: Floats) -> tuple[int, int, float] | None:
+    """Return row, place among the other columns, and |S| / E of a pivot; None if nothing is left.
+
+    Of those that count, the one is taken that is both sure and large beside its row: a small one
+    would make the coordinates of all others large.
+    """
+    shares, left = space.remainders(rows)
+    if not shares.any():
+        return None
+    lengths = np.abs(rows / space.scales).max(axis=1)
+    lengths[lengths == 0.0] = 1.0
+    merit = np.where(shares > RANK_TOLERANCE, shares * left / lengths[:, None], 0.0)
+    best = int(np.argmax(merit if merit.any() else shares))
+    row, j = divmod(best, shares.shape[1])
+    return row, j, float(shares[row, j])
+
+
+def _rows_outside(points: Floats, among: Indices, space: RowSpace) -> Indices:
+    """Return, for each direction that is missing, the row that reaches farthest into it."""
     farthest: dict[int, tuple[float, int]] = {}
-    lengths = np.linalg.norm(space.rows / space.scales, axis=1)
-    for start in range(0, len(leading), _CHUNK):
-        rows = leading[start : start + _CHUNK]
-        shares = np.abs(points[rows] @ space.transform) * lengths
-        whole = shares.max(axis=1, initial=0.0)
-        whole[whole == 0.0] = 1.0
-        shares = shares[:, space.n_leading :] / whole[:, None]
-        for column, at in enumerate(np.argmax(shares, axis=0)):
-            share = float(shares[at, column])
-            if share > max(100 * RANK_TOLERANCE, farthest.get(column, (0.0, 0))[0]):
-                farthest[column] = (share, int(rows[at]))
+    for start in range(0, len(among), _CHUNK):
+        rows = among[start : start + _CHUNK]
+        shares, _ = space.remainders(points[rows])
+        if not np.isfinite(shares).all():
+            refuse_non_finite(points)
+        for j, at in enumerate(np.argmax(shares, axis=0)):
+            share = float(shares[at, j])
+            if share > max(RANK_TOLERANCE, farthest.get(j, (0.0, 0))[0]):
+                farthest[j] = (share, int(rows[at]))
     return np.unique(np.array([row for _, row in farthest.values()], dtype=np.intp))
 
 
-def _rows_outside(points: Floats, space: RowSpace) -> Indices:
-    """Return, for each missing direction, the row that reaches farthest into it."""
-    Q, _ = np.linalg.qr((space.rows / space.scales).T, mode="complete")
-    missing = np.ascontiguousarray(Q[:, space.rank :].T / space.scales)
-    reach = leverages(points, missing)
-    length = leverages(points, np.diag(1.0 / space.scales))
-    if not np.isfinite(length.max()):
-        refuse_non_finite(points)
-    (outside,) = np.nonzero(reach > (100 * RANK_TOLERANCE) ** 2 * length)
-    if len(outside) == 0:
-        return outside
-    shares = np.abs(points[outside] @ missing.T) / np.sqrt(length[outside])[:, None]
-    return np.unique(outside[np.argmax(shares, axis=0)])
+def _refuse_extreme(points: Floats) -> None:
+    """Raise an error that names a column whose numbers leave no room to compute."""
+    sizes = np.abs(points).max(axis=0)
+    j = int(np.argmax(np.where(sizes > 0.0, np.abs(np.log2(np.maximum(sizes, 5e-324))), 0.0)))
+    raise InputError(
+        f"the largest number in column {j} (counting from 0) is {sizes[j]:.3g} in magnitude; from "
+        f"{1 / _LARGEST:g} to {_LARGEST:g} is supported. Choose another unit for it."
+    )

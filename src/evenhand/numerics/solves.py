@@ -9,9 +9,14 @@ from scipy.linalg import lapack
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
 
+STEADY = 1e-4
+"""Equilibrated systems whose pivots are all larger lose so few digits that one step is enough."""
+
 
 class RefinedSolver:
     """Solves M x = b and Mᵀy = b for one square M, as accurately as its entries deserve.
+
+    The right-hand side is a vector or a matrix, whose columns are then solved for.
 
     Rows and columns are equilibrated by powers of two, which round nothing, and the solutions
     refined with residuals in extended precision.
@@ -26,24 +31,26 @@ class RefinedSolver:
         if info != 0:
             raise AccuracyError("a basis of the linear program is singular to working precision.")
         self._wide = scaled.astype(np.longdouble)
-        # one step of refinement squares the error; two are for pivots that tell of trouble
-        self._steps = 1 if np.abs(self._lu.diagonal()).min() > 1e-4 else 3
+        # one step of refinement squares the error; more are for pivots that tell of trouble
+        self._steps = 1 if np.abs(self._lu.diagonal()).min() > STEADY else 3
 
     def solve(self, b: Floats) -> Floats:
         """Return x with M x = b."""
-        return self._refined(self._wide, b / self._rows, 0) / self._columns
+        return self._refined(self._wide, (b.T / self._rows).T, self._columns, 0)
 
     def solve_transposed(self, b: Floats) -> Floats:
         """Return y with Mᵀy = b."""
-        return self._refined(self._wide.T, b / self._columns, 1) / self._rows
+        return self._refined(self._wide.T, (b.T / self._columns).T, self._rows, 1)
 
-    def _refined(self, wide: NDArray[np.longdouble], b: Floats, transposed: int) -> Floats:
+    def _refined(
+        self, wide: NDArray[np.longdouble], b: Floats, units: Floats, transposed: int
+    ) -> Floats:
         x, _ = lapack.dgetrs(self._lu, self._pivots, b, trans=transposed)
         for _ in range(self._steps):
             residual = (b - wide @ x).astype(np.float64)
             correction, _ = lapack.dgetrs(self._lu, self._pivots, residual, trans=transposed)
             x = x + correction
-        return np.asarray(x, dtype=np.float64)
+        return np.asarray((x.T / units).T, dtype=np.float64)
 
 
 def _power_of_two(scales: Floats) -> Floats:

@@ -39,7 +39,6 @@ from evenhand.numerics.row_space import RowSpace
 from evenhand.policies.base import Estimate
 from evenhand.policies.kept import per_action_set
 
-_IN_SPAN = 1e-10  # relative distance from the span below which a direction lies in it
 _FULL_RANK = 1e-10  # least eigenvalue of the Gram matrix of the rows used, relative to the largest
 _FAVOURITES = 3  # most evaluated options whose R_jx are tried
 _CHUNK = 8192  # directions worked on at once
@@ -84,7 +83,7 @@ class Frame:
         self.values: Floats = actions.features @ W[:, :d].T + W[:, d:] @ self.centre
         e = np.zeros(A.shape[1])
         e[d] = 1.0
-        self.bias: Floats | None = W @ e if self.space.distance(e) <= _IN_SPAN else None
+        self.bias: Floats | None = W @ e if self.space.contains(e) else None
         self.transform: Floats = W
 
     @staticmethod
@@ -112,7 +111,7 @@ def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cel
     v = np.zeros(actions.points.shape[1])
     for g in range(1, len(cells)):
         v[actions.n_features :] = cells[g] - cells[0]
-        if space.distance(v) > _IN_SPAN:
+        if not space.contains(v):
             one, other = (actions.labels[int(np.argmax(cell == h))] for h in (0, g))
             raise NotIdentifiableError(
                 f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
