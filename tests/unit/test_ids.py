@@ -199,6 +199,28 @@ def test_decisions_are_those_of_the_source(
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_a_bound_of_the_bias_costs_its_logarithm(problem: eh.BiasedLinearBandit) -> None:
+    """β² has 2q log(Ω/B) more for a bias of up to Ω, and m log(1/λ) for λ below one.
+
+    det(λI + DVD)/λᵐ with D = diag(1, Ω/B) is (Ω/B)²q det V/λᵐ up to a term of order λ/V.
+    """
+    q, n = problem.actions.n_attributes, np.full(len(problem.actions), 10**6)
+    feedback = eh.Feedback(n, n * problem.evaluations, n * (problem.evaluations**2 + 1))
+
+    def log_det(bias_bound: float, ridge: float) -> float:
+        policy = DirectedInformationSampling(
+            problem.actions, 10**9, bias_bound=bias_bound, ridge=ridge
+        )
+        policy.observe(feedback)
+        return policy.stepper.regression.log_det
+
+    m = joint_coordinates(problem.actions, 1.0).shape[1]
+    plain = log_det(1.0, 1.0)
+    assert log_det(30.0, 1.0) - plain == pytest.approx(2 * q * np.log(30.0), abs=1e-4)
+    assert log_det(1.0, 0.2) - plain == pytest.approx(m * np.log(5.0), abs=1e-4)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_comparing_with_the_leader_at_most_doubles_or_halves(
     problem: eh.BiasedLinearBandit,
 ) -> None:
