@@ -191,6 +191,25 @@ cdef class InformationStepper(Stepper):
         self.taken += n
         return 0
 
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        return self.regression.predicted(x)
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        return {
+            "regression": self.regression.memory(),
+            "counts": np.array(self.counts),
+            "sums": np.array(self.sums),
+            "taken": self.taken,
+        }
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        self.regression.recall(memory["regression"])
+        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
+        self.taken = memory["taken"]
+        self.proposed = False
+
     cdef double radius(self) noexcept nogil:
         """Return β for the next evaluation."""
         cdef double t = fmax(<double>self.taken + 1.0, 2.0)

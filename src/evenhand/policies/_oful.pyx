@@ -103,6 +103,25 @@ cdef class Ridge(Stepper):
         cdef double leverage = self.regression.leverage(&self.regression.rows[x, 0])
         return floor(self.switching / leverage) + 1.0 if leverage > 0.0 else INFINITY
 
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        return self.regression.predicted(x) + self.offsets[x]
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        return {
+            "regression": self.regression.memory(),
+            "counts": np.array(self.counts),
+            "sums": np.array(self.sums),
+            "told": self.told,
+        }
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        self.regression.recall(memory["regression"])
+        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
+        self.told = memory["told"]
+        self.proposed = False
+
     cdef double take(self, Py_ssize_t x, long long n, double total) noexcept:
         self._counts[x] += n
         self._sums[x] += total
@@ -152,6 +171,20 @@ cdef class Optimism(Ridge):
 
     cdef double width(self) noexcept nogil:
         return self.noise_scale * sqrt(self.confidence + self.regression.log_det) + self.penalty
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        followed = {"mean": np.array(self.mean[: self.k]), "since": self.since}
+        followed |= {"leverage": np.array(self.leverage[: self.k]), "renewed": self.renewed}
+        return Ridge.memory(self) | followed
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        Ridge.recall(self, memory)
+        self.mean[: self.k] = np.asarray(memory["mean"], dtype=np.float64)
+        self.leverage[: self.k] = np.asarray(memory["leverage"], dtype=np.float64)
+        self.since, self.renewed = memory["since"], memory["renewed"]
+        self.follow(0.0, 0.0)
 
     cdef void renew(self) noexcept:
         """Compute all means and leverages from the estimate and the square root."""
@@ -230,6 +263,21 @@ cdef class PosteriorSampling(Ridge):
         """The parameter that was drawn, a copy."""
         self.place()
         return np.array(self.draw)
+
+    def memory(self):
+        """Return all that was learnt and drawn: arrays and numbers by name."""
+        state = self.generator.state["state"]
+        return Ridge.memory(self) | {
+            "xi": np.array(self.xi),
+            "generator": [str(state["state"]), str(state["inc"])],  # of 128 bits
+        }
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        Ridge.recall(self, memory)
+        self.xi[:] = np.asarray(memory["xi"], dtype=np.float64)
+        state, inc = map(int, memory["generator"])
+        self.generator.state = self.generator.state | {"state": {"state": state, "inc": inc}}
 
     cdef void redraw(self) noexcept:
         cdef Py_ssize_t j

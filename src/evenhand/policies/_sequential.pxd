@@ -7,18 +7,21 @@ cdef class Regression:
     cdef double[:, ::1] root
     cdef double[::1] theta, f, g
     cdef public double log_det
+    cdef double predicted(self, Py_ssize_t x) noexcept nogil
     cdef double leverage(self, const double *row) noexcept nogil
     cdef double add(self, Py_ssize_t x, double n, double total) noexcept nogil
     cdef void multiply(self, const double *row) noexcept nogil
 
 
 cdef class Ledger:
-    cdef readonly object bounds, pulls, counts, sums
-    cdef double[::1] _bounds, _sums
+    cdef readonly object bounds, pulls, counts, sums, room
+    cdef readonly Regression regression
+    cdef double[::1] _bounds, _sums, _room
     cdef long long[::1] _pulls, _counts
     cdef public double scatter, charge, limit, scale, until
-    cdef public long long degrees, spent
+    cdef public long long spent
     cdef double budget(self, double t) noexcept nogil
+    cdef void hear(self, Py_ssize_t x, long long n, double total, double squares) noexcept nogil
     cdef bint admits_items(self, const Py_ssize_t *items, const long long *pulls, Py_ssize_t n) noexcept nogil
     cdef void record_item(self, Py_ssize_t x, long long n, double total, double squares, bint charged) noexcept nogil
 
@@ -33,3 +36,5 @@ cdef class Stepper:
     cdef int propose(self, long long remaining) except -1
     cdef int choose(self, long long remaining) except -1
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1
+    cdef double expected(self, Py_ssize_t x) except? -1.0
+    cdef int suppose(self, Py_ssize_t x, long long n) except -1

@@ -13,8 +13,13 @@ It costs as much as Sherman and Morrison's and keeps V⁻¹ positive, whatever t
 
 import numpy as np
 
-from libc.math cimport INFINITY, fmax, log, pow, sqrt
+from libc.math cimport INFINITY, fmax, log, log1p, pow, sqrt
 from libc.string cimport memset
+
+NOISE_GRID = 32  # η = 1, ½, …, 2⁻³¹: for as many evaluations as can be counted
+FLAT = 1e5  # the square root of V_0⁻¹ where nothing is known, in rows of length about one
+_LEDGER_NUMBERS = ("scatter", "charge", "limit", "scale", "until", "spent")
+_LEDGER_ARRAYS = ("bounds", "pulls", "counts", "sums", "room")
 
 
 cdef class Regression:
@@ -48,6 +53,24 @@ cdef class Regression:
     def square_root(self):
         """S, a copy."""
         return np.array(self.root)
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        return {"root": np.array(self.root), "theta": np.array(self.theta), "log_det": self.log_det}
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        self.root[:] = np.asarray(memory["root"], dtype=np.float64).reshape(self.m, self.m)
+        self.theta[:] = np.asarray(memory["theta"], dtype=np.float64)
+        self.log_det = memory["log_det"]
+
+    cdef double predicted(self, Py_ssize_t x) noexcept nogil:
+        """Return a_x·θ̂."""
+        cdef Py_ssize_t j
+        cdef double total = 0.0
+        for j in range(self.m):
+            total += self.rows[x, j] * self.theta[j]
+        return total
 
     cdef double leverage(self, const double *row) noexcept nogil:
         """Return rowᵀV⁻¹row; leaves f = Sᵀrow."""
@@ -125,16 +148,17 @@ cdef class Ledger:
         (k,) evaluations that the heuristic asked for.
     counts, sums
         (k,) all evaluations and their sums.
-    scatter, degrees
-        Σ of squared deviations from the mean within the batches of one option, and its degrees of
-        freedom.
+    scatter, room
+        What an unknown noise is bounded by, where ``rows`` are given: Σ w e² of the errors e of
+        one-step-ahead predictions, and (J,) ½ Σ log(1 + 2η w), for η = 2⁻ʲ; see `noise_bound`.
     charge
         Σ pulls · bounds.
     until
         Time beyond which nothing is admitted; infinite if there is none.
     """
 
-    def __init__(self, Py_ssize_t k, double bound, double limit=INFINITY, double scale=INFINITY):
+    def __init__(self, Py_ssize_t k, double bound, double limit=INFINITY, double scale=INFINITY,
+                 rows=None):
         self.bounds = np.full(k, bound)
         self.pulls = np.zeros(k, dtype=np.int64)
         self.counts = np.zeros(k, dtype=np.int64)
@@ -142,7 +166,9 @@ cdef class Ledger:
         self._bounds, self._sums = self.bounds, self.sums
         self._pulls, self._counts = self.pulls, self.counts
         self.scatter = 0.0
-        self.degrees = 0
+        self.room = np.zeros(0 if rows is None else NOISE_GRID)
+        self._room = self.room
+        self.regression = None if rows is None else Regression(rows, FLAT * np.eye(rows.shape[1]))
         self.spent = 0
         self.charge = 0.0
         self.limit, self.scale = limit, scale
@@ -167,12 +193,46 @@ cdef class Ledger:
         self._counts[x] += n
         self._sums[x] += total
         self.spent += n
-        if n > 1:
-            self.scatter += fmax(0.0, squares - total * total / <double>n)
-            self.degrees += n - 1
+        if self._room.shape[0] > 0:
+            self.hear(x, n, total, squares)
         if charged:
             self._pulls[x] += n
             self.charge += <double>n * self._bounds[x]
+
+    cdef void hear(self, Py_ssize_t x, long long n, double total, double squares) noexcept nogil:
+        """Count how far n evaluations are off what the past predicts, and off each other.
+
+        Given the past, √n(mean − prediction) is N(b, σ²): it counts with w = 1/(1 + n lev), so
+        that what was hardly predicted hardly counts. The n − 1 deviations within count fully.
+        """
+        cdef double lev = self.regression.leverage(&self.regression.rows[x, 0])
+        cdef double error = total - <double>n * self.regression.predicted(x)
+        cdef double weight = 1.0 / (1.0 + <double>n * lev), eta = 1.0
+        cdef Py_ssize_t j
+        self.scatter += weight * error * error / <double>n
+        self.scatter += fmax(0.0, squares - total * total / <double>n)
+        for j in range(self._room.shape[0]):
+            self._room[j] += 0.5 * (log1p(2.0 * eta * weight)
+                                    + <double>(n - 1) * log1p(2.0 * eta))
+            eta *= 0.5
+        self.regression.add(x, <double>n, total)
+
+    def memory(self):
+        """Return all that it remembers: arrays and numbers by name."""
+        kept = {name: getattr(self, name) for name in _LEDGER_NUMBERS}
+        kept |= {name: np.array(getattr(self, name)) for name in _LEDGER_ARRAYS}
+        if self.regression is not None:
+            kept["regression"] = self.regression.memory()
+        return kept
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        for name in _LEDGER_NUMBERS:
+            setattr(self, name, memory[name])
+        for name in _LEDGER_ARRAYS:
+            getattr(self, name)[:] = memory[name]
+        if self.regression is not None:
+            self.regression.recall(memory["regression"])
 
     def admits(self, const long long[::1] counts):
         """Tell whether the heuristic may ask for these counts."""
@@ -205,13 +265,21 @@ cdef class Ledger:
 cdef class Stepper:
     """A policy's decisions, one after the other, in compiled code.
 
-    A kernel subclasses it and defines `choose`, which fills ``items`` and ``pulls`` (n_items of
-    them), and `learn`. What is proposed stays the same until it is learnt.
+    A kernel subclasses it and defines
+
+    - `choose`, which fills ``items`` and ``pulls`` (n_items of them),
+    - `learn`, and `expected`, the evaluation of an option that it would be least surprised by,
+    - `memory` and `recall`: all that was learnt, as arrays and numbers by name, and back.
+
+    What is proposed stays the same until something is learnt. Evaluations that are on their way
+    are taken for observed at their expectation: the estimate stays, the precision grows.
 
     Parameters
     ----------
     k
         Number of options.
+    most_items
+        Most options that are chosen at once.
     """
 
     def __init__(self, Py_ssize_t k, Py_ssize_t most_items=1):
@@ -227,19 +295,68 @@ cdef class Stepper:
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
         raise NotImplementedError
 
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        raise NotImplementedError
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        raise NotImplementedError
+
+    def recall(self, memory):
+        """Go back to what `memory` returned; numbers may have become lists on the way."""
+        raise NotImplementedError
+
     cdef int propose(self, long long remaining) except -1:
         if not self.proposed:
             self.choose(remaining)
             self.proposed = True
         return 0
 
+    cdef int suppose(self, Py_ssize_t x, long long n) except -1:
+        """Learn from n evaluations of an option that come out as expected."""
+        cdef double value = self.expected(x)
+        return self.learn(x, n, <double>n * value, <double>n * value * value)
+
     def ask(self, long long remaining):
-        """Return (k,) counts of what to evaluate next."""
+        """Return (k,) counts of what to evaluate next, as many as the decision stands for."""
         cdef Py_ssize_t i
         self.propose(remaining)
         counts = np.zeros(self.k, dtype=np.int64)
         for i in range(self.n_items):
             counts[self.items[i]] += self.pulls[i]
+        return counts
+
+    def ask_beside(self, long long remaining, long long most, const long long[::1] pending):
+        """Return (k,) counts of what to evaluate beside what is on its way; nothing is learnt.
+
+        Decisions are made one after the other until there are ``most`` evaluations; with 0, as
+        many as the first decision stands for.
+        """
+        cdef Py_ssize_t i, x
+        cdef long long n, left = remaining if most == 0 else min(most, remaining), before
+        counts = np.zeros(self.k, dtype=np.int64)
+        cdef long long[::1] wanted = counts
+        memory = self.memory()
+        try:
+            for x in range(self.k):
+                if pending[x] > 0:
+                    self.suppose(x, pending[x])
+            while left > 0:
+                self.choose(remaining)
+                before = left
+                for i in range(self.n_items):
+                    x, n = self.items[i], min(self.pulls[i], left)
+                    wanted[x] += n
+                    left -= n
+                if most == 0 or left == before:
+                    break
+                if left > 0:
+                    for i in range(self.n_items):
+                        if self.pulls[i] > 0:
+                            self.suppose(self.items[i], self.pulls[i])
+        finally:
+            self.recall(memory)
+            self.proposed = False
         return counts
 
     def tell(self, const long long[::1] counts, const double[::1] sums, const double[::1] squares):

@@ -1,186 +1,50 @@
-"""The protocol between a policy and whoever has the evaluations: ask, tell, recommend.
+"""The protocol between a policy and whoever has the evaluations: ask, tell, observe, recommend.
 
-A policy is written as a generator, `play`, that yields how often to evaluate each option and gets
-back the sums of those evaluations; so its file reads like pseudo-code. `Policy` turns it into
-ask and tell:
+Evaluators work side by side, answer in any order and sometimes not at all. So
 
-- `ask` may be repeated: until it is told, it answers the same.
-- `tell` takes the feedback of the allocation that was asked for, and nothing else. A feedback
-  that does not fit is refused and changes nothing.
-- What a policy asks depends only on its arguments, its seed and what it was told, so telling
-  the same again brings it back to the same state (replay).
+- `ask(n, pending)` answers with at most n evaluations more, given those that are on their way. It
+  changes nothing: until something is told or observed, the same question has the same answer.
+- `tell` takes any part of what is outstanding: asked for, and not told yet. More than that, or what
+  cannot be right, is refused and changes nothing. An evaluation that is lost is simply no longer
+  pending; if it comes after all, and was not asked for again, it may still be told.
+- `observe` takes evaluations nobody asked for, such as logged scores.
+- `state` is all of it as a plain value, from which `restore` goes on anywhere.
+- What a policy asks depends only on its arguments, its seed and what it was told.
 - A policy sees evaluations only. The true parameters cannot reach it.
+
+A policy is written in one of two ways. One that works in rounds is a generator, `play`, that
+yields how often to evaluate each option and gets back the sums of those evaluations; so its file
+reads like pseudo-code. Such a round is handed out in parts and learnt when it is whole. One that
+decides step by step has `propose` and `learn` instead.
+
+All this assumes that how long an answer takes does not depend on what it is: evaluations that come
+back sooner because they are high would mislead every policy.
 """
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Generator
-from dataclasses import dataclass, field
-from typing import ClassVar, TypedDict, TypeGuard
+from collections.abc import Generator, Mapping
+from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet, checked_actions
-from evenhand.arrays import Counts, Floats, unmasked
+from evenhand.arrays import Counts
 from evenhand.errors import InputError
-from evenhand.policies._feedback import first_misfit
 from evenhand.policies._sequential import Stepper
+from evenhand.policies.messages import (
+    Allocation,
+    Decision,
+    Estimate,
+    Feedback,
+    refuse_impossible,
+)
 
-Play = Generator[Counts, "Feedback", None]
-
-
-@dataclass(frozen=True, eq=False)
-class Allocation:
-    """How many evaluations of each option a policy wants next.
-
-    Parameters
-    ----------
-    counts
-        (k,) numbers of evaluations; all zero when the policy is done.
-    round
-        How many feedbacks the policy had been told when it asked.
-    total
-        Number of evaluations wanted.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
-    >>> allocation = eh.policy("uniform", actions, horizon=10).ask()
-    >>> allocation.counts, allocation.total, allocation.round
-    (array([1, 1]), 2, 0)
-    """
-
-    counts: Counts
-    round: int
-    total: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "total", int(self.counts.sum()))
-
-
-@dataclass(frozen=True, eq=False)
-class Feedback:
-    """What the evaluations of an allocation came to.
-
-    Parameters
-    ----------
-    counts
-        (k,) numbers of evaluations, as they were asked for.
-    sums, sums_of_squares
-        (k,) sums of the evaluations and of their squares, per option.
-
-    Examples
-    --------
-    >>> Feedback([2, 0], [3.0, 0.0], [5.0, 0.0]).means
-    array([1.5, 0. ])
-    """
-
-    counts: Counts
-    sums: Floats
-    sums_of_squares: Floats
-
-    def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
-        parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
-        for name, values in parts.items():
-            kind = np.int64 if name == "counts" else np.float64
-            if type(values) is np.ndarray and values.dtype == kind and values.flags.c_contiguous:
-                object.__setattr__(self, name, values)
-                continue
-            array = unmasked(values, f"feedback.{name}")
-            if array.dtype.kind not in "fiu":
-                raise InputError(f"feedback.{name} must be numbers; got dtype {array.dtype}.")
-            if name == "counts" and not (np.isfinite(array) & (array == np.floor(array))).all():
-                raise InputError("feedback.counts must be whole numbers.")
-            object.__setattr__(self, name, np.ascontiguousarray(array, dtype=kind))
-
-    @property
-    def means(self) -> Floats:
-        """Mean evaluation of each option; 0 where there is none."""
-        return np.asarray(self.sums / np.maximum(self.counts, 1))
-
-
-@dataclass(frozen=True, repr=False)
-class Decision:
-    """The option a policy would choose if it had to choose now, and how sure that is.
-
-    Decisions are equal if they choose the same option, however sure they are. Only a policy with
-    anytime-valid intervals (`Certified`) says how sure it is: with probability at least
-    ``level``, all it ever says about loss and leads holds at all times at once.
-
-    Parameters
-    ----------
-    option, label
-        Index and name of the option.
-    loss
-        What the option loses at most; infinite if the policy does not say.
-    level
-        Probability that what is said here holds; 0 if the policy does not say.
-    withstands
-        How large a true difference in value between groups may be, which evaluations cannot tell
-        from bias, for the option to be the best all the same: value may be x·γ + z·τ with
-        any |τ| ≤ ``withstands``. With several attributes, the largest |τ_j|. 0 claims nothing.
-    leads
-        (k, 3) the option's lead over every option, with its interval: estimate, low, high. None
-        if the policy does not say.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"], labels=["Ann", "Bo"])
-    >>> eh.policy("uniform", actions, horizon=10).recommend()
-    Decision(option=0, label='Ann')
-    >>> sure = Decision(0, "Ann", 0.25, 0.95, 0.125, np.array([[0, 0, 0], [0.5, 0.25, 0.75]]))
-    >>> sure
-    Decision(option=0, label='Ann', loss=0.25, level=0.95, withstands=0.125)
-    >>> sure.lead_over(1)
-    Estimate(value=0.5, low=0.25, high=0.75, level=0.95)
-    """
-
-    option: int
-    label: str
-    loss: float = field(default=np.inf, compare=False)
-    level: float = field(default=0.0, compare=False)
-    withstands: float = field(default=0.0, compare=False)
-    leads: Floats | None = field(default=None, compare=False)
-
-    def lead_over(self, option: int) -> Estimate:
-        """Return by how much the decision's option leads another, given by its index."""
-        if self.leads is None:
-            return Estimate(np.nan, -np.inf, np.inf, self.level)
-        value, low, high = self.leads[option].tolist()
-        return Estimate(value, low, high, self.level)
-
-    def __repr__(self) -> str:
-        shown = ["option", "label"]
-        if self.leads is not None:
-            shown += ["loss", "level", "withstands"]
-        return f"Decision({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with an interval that holds it with probability at least ``level``.
-
-    Before anything is known the value is NaN and the interval is everything.
-
-    Examples
-    --------
-    >>> Estimate(value=1.6, low=1.1, high=2.1, level=0.95).covers(1.585)
-    True
-    """
-
-    value: float
-    low: float
-    high: float
-    level: float
-
-    def covers(self, truth: float) -> bool:
-        """Tell whether the interval holds the given number."""
-        return self.low <= truth <= self.high
+Play = Generator[Counts, Feedback, None]
 
 
 class Settings(TypedDict, total=False):
@@ -193,6 +57,10 @@ class Settings(TypedDict, total=False):
 
 class Policy(ABC):
     """A way of choosing what to evaluate next, over a given number of evaluations.
+
+    A policy of your own has a ``name``, `recommend` and `bias`, and either `play` (rounds) or
+    `propose` and `learn` (step by step). It may use ``actions``, ``points``, ``n_features``,
+    ``horizon``, ``noise_scale``, ``value_bound``, ``remaining`` and `rng`.
 
     Parameters
     ----------
@@ -218,8 +86,12 @@ class Policy(ABC):
     ...         return self.decision(0)
     ...     def bias(self):
     ...         return eh.Estimate(float("nan"), -np.inf, np.inf, 0.95)
-    >>> First(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), horizon=7).ask().counts
+    >>> policy = First(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), horizon=7)
+    >>> policy.ask().counts
     array([7, 0])
+    >>> policy.tell(eh.Feedback([3, 0], [1.5, 0.0], [2.0, 0.0]))       # a part of it
+    >>> policy.ask(n=10, pending=[2, 0]).counts                        # two are on their way
+    array([2, 0])
     """
 
     name: ClassVar[str]
@@ -230,6 +102,16 @@ class Policy(ABC):
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
+    _arguments: dict[str, Any]
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Take down what the policy is made of, for `state`."""
+        policy = super().__new__(cls)
+        bound = inspect.signature(cls).bind_partial(*args, **options)
+        policy._arguments = dict(bound.arguments)
+        policy._arguments |= policy._arguments.pop("settings", {})
+        return policy
+
     def __init__(
         self,
         actions: ActionSet,
@@ -239,25 +121,75 @@ class Policy(ABC):
         value_bound: float = 1.0,
         seed: int = 0,
     ) -> None:
+        if not isinstance(getattr(self, "name", None), str):
+            raise TypeError(f"{type(self).__name__} has no name; give the class a text `name`.")
         if not is_number(horizon) or not 1 <= horizon <= 10**18 or horizon != int(horizon):
             raise InputError(f"horizon must be a whole number from 1 to 10¹⁸; got {horizon!r}.")
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
             if not is_number(scale) or scale <= 0:
                 raise InputError(f"{label} must be a positive number; got {scale!r}.")
         self.actions = checked_actions(actions)
+        self.points = self.actions.points
+        self.n_features = self.actions.n_features
         self.horizon = int(horizon)
         self.noise_scale = float(noise_scale)
         self.value_bound = float(value_bound)
         self.seed = seed
-        self._game: Play | None = None
-        self._pending: Allocation | None = None
+        k = len(self.actions)
+        self._nothing: Counts = np.zeros(k, dtype=np.int64)
+        self._nothing.flags.writeable = False
+        self._outstanding: Counts = np.zeros(k, dtype=np.int64)
+        self._answers: dict[object, Allocation] = {}
         self._failure: Exception | None = None
         self._round = 0
         self._spent = 0
+        self._observed = 0
+        # of policies that work in rounds:
+        self._game: Play | None = None
+        self._wanted: Counts | None = None  # the present round; None before the first
+        self._gathered = _nothing(k)
+        self._log: list[Feedback] = []  # the rounds before
 
-    @abstractmethod
+    # ------------------------------------------------------------------ what an author writes
+
     def play(self) -> Play:
         """Yield counts of evaluations, receive their feedback, until the horizon is spent."""
+        raise TypeError(
+            f"{type(self).__name__} has neither play() nor propose() and learn(); write one of "
+            "them."
+        )
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Return (k,) counts of what to evaluate next, beside what is on its way.
+
+        At most n; with None as many as the policy would like, within what `room` says. Must change
+        nothing. A policy that works in rounds has this from `play`.
+        """
+        if self._wanted is None:
+            self._start()
+        assert self._wanted is not None
+        left = np.maximum(self._wanted - self._gathered.counts - pending, 0)
+        return left if n is None else first_of(left, n)
+
+    def learn(self, feedback: Feedback) -> None:
+        """Learn from evaluations that were asked for: a part of them, in any order.
+
+        A policy that works in rounds has this from `play`: it gathers until the round is whole.
+        """
+        if self._wanted is None:
+            self._start()
+        self._gathered = self._gathered + feedback
+        if np.array_equal(self._gathered.counts, self._wanted):
+            whole, self._gathered = self._gathered, _nothing(len(self.actions))
+            self._log.append(whole)
+            self._continue(whole)
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Learn from evaluations that the policy did not ask for; return whether it did.
+
+        A policy whose proof rests on its own evaluations alone leaves them aside: returns False.
+        """
+        return False
 
     @abstractmethod
     def recommend(self) -> Decision:
@@ -267,76 +199,42 @@ class Policy(ABC):
     def bias(self) -> Estimate:
         """Return the estimate of the bias, with an interval."""
 
-    @property
-    def spent(self) -> int:
-        """Evaluations told so far."""
-        return self._spent
+    def memory(self) -> dict[str, Any]:
+        """Return all that was learnt, as arrays, numbers and texts by name; see `state`.
 
-    @property
-    def remaining(self) -> int:
-        """Evaluations left."""
-        return self.horizon - self._spent
+        Policies that work in rounds remember the rounds, and replay them.
+        """
+        return {
+            "rounds": [_sparse(feedback) for feedback in self._log],
+            "wanted": None if self._wanted is None else self._wanted,
+            "gathered": _sparse(self._gathered),
+        }
 
-    @property
-    def finished(self) -> bool:
-        """Tell whether there is nothing left to ask."""
-        return self.ask().total == 0
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned; arrays may have become lists on the way."""
+        k, spent, round_ = len(self.actions), self._spent, self._round
+        self._game, self._wanted, self._log, self._spent, self._round = None, None, [], 0, 0
+        self._gathered = _nothing(k)
+        rounds = [_dense(sparse, k) for sparse in memory["rounds"]]
+        if memory["wanted"] is not None:
+            self._start()
+        for feedback in rounds:
+            # what was asked for is not derived again: the round is the one that was told
+            self._spent += int(feedback.counts.sum())
+            self._log.append(feedback)
+            self._continue(feedback)
+        if memory["wanted"] is not None:
+            self._wanted = np.asarray(memory["wanted"], dtype=np.int64)
+        self._gathered = _dense(memory["gathered"], k)
+        self._spent, self._round = spent, round_
 
     def rng(self) -> np.random.Generator:
         """Return the randomness of the present round: it depends on seed and round only."""
         return np.random.default_rng([self.seed, self._round])
 
-    def ask(self) -> Allocation:
-        """Return what to evaluate next; the same until it is told."""
-        if self._failure is not None:
-            raise self._failure
-        if self._game is None:
-            self._game = self.play()
-            self._receive(next(self._game, None))
-        assert self._pending is not None
-        return self._pending
-
-    def tell(self, feedback: Feedback) -> None:
-        """Take the feedback of the allocation that was asked for."""
-        allocation = self.ask()
-        refuse_impossible(feedback, len(self.actions), allocation.counts)
-        if allocation.total == 0:
-            raise InputError("the policy is done: it asks for no evaluations and takes none.")
-        assert self._game is not None
-        self._spent += allocation.total
-        self._round += 1
-        self._pending = None
-        try:
-            counts: Counts | None = self._game.send(feedback)
-        except StopIteration:
-            counts = None
-        except Exception as error:
-            self._failure = error  # so that a broken policy does not look like one that is done
-            raise
-        self._receive(counts)
-
-    def observe(self, feedback: Feedback) -> None:
-        """Take evaluations that the policy did not ask for; most can make no use of them.
-
-        Who learns from them calls this first: it refuses what cannot be right.
-        """
-        refuse_impossible(feedback, len(self.actions))
-
-    @property
-    def compiled(self) -> Stepper | None:
-        """The compiled steps that a simulation may run in place of ask and tell, from here on."""
-        return None
-
-    def caught_up(self, rounds: int, evaluations: int) -> None:
-        """Take note that a simulation ran `compiled` for so many rounds and evaluations."""
-        self._round += rounds
-        self._spent += evaluations
-        self._forget_pending()
-
-    def _forget_pending(self) -> None:
-        """Drop what was asked and not told; `play` starts again with what is known now."""
-        self._game = None
-        self._pending = None
+    def room(self, pending: Counts) -> int:
+        """Return how many evaluations are left beside those on their way."""
+        return max(0, self.remaining - int(pending.sum()))
 
     def decision(self, option: int) -> Decision:
         """Return the decision for an option, by its index."""
@@ -348,17 +246,228 @@ class Policy(ABC):
         counts[option] = n
         return counts
 
-    def _receive(self, counts: Counts | None) -> None:
-        if counts is None:
-            counts = np.zeros(len(self.actions), dtype=np.int64)
-        counts.flags.writeable = False
-        allocation = Allocation(counts, self._round)
-        if counts.min() < 0 or allocation.total > self.remaining:
-            raise RuntimeError(
-                f"policy {self.name!r} asked for {allocation.total} evaluations with "
-                f"{self.remaining} left"
+    # ------------------------------------------------------------------ what a user calls
+
+    @property
+    def spent(self) -> int:
+        """Evaluations told so far."""
+        return self._spent
+
+    @property
+    def observed(self) -> int:
+        """Evaluations that were observed without being asked for; they are no part of the horizon."""
+        return self._observed
+
+    @property
+    def remaining(self) -> int:
+        """Evaluations left."""
+        return self.horizon - self._spent
+
+    @property
+    def outstanding(self) -> Counts:
+        """(k,) evaluations that were asked for and not told yet, a copy."""
+        return self._outstanding.copy()
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether there is nothing left to ask."""
+        return self.ask().total == 0
+
+    def ask(self, n: int | None = None, pending: ArrayLike | None = None) -> Allocation:
+        """Return what to evaluate next; the same until something is told or observed.
+
+        Parameters
+        ----------
+        n
+            Most evaluations wanted, for so many evaluators that are free; as many as the policy
+            likes if not given.
+        pending
+            (k,) evaluations that are on their way: asked for, and neither told nor lost.
+
+        Returns
+        -------
+        Allocation
+            Evaluations beside those pending. None at all means to wait for some of them; if
+            nothing is pending, that the policy is done.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if n is None and pending is None:
+            key: object = None
+            on_its_way = self._nothing
+        else:
+            n, on_its_way = _checked_number(n), self._checked_pending(pending)
+            key = n, on_its_way.tobytes()
+        allocation = self._answers.get(key)
+        if allocation is None:
+            room = self.room(on_its_way)
+            if room == 0:
+                counts = self._nothing
+            else:
+                counts = self._checked_counts(
+                    self.propose(None if n is None else min(n, room), on_its_way),
+                    room if n is None else min(n, room),
+                )
+            allocation = Allocation(counts, self._round, self.in_rounds)
+            self._answers[key] = allocation
+            np.maximum(self._outstanding, on_its_way + counts, out=self._outstanding)
+        return allocation
+
+    def tell(self, feedback: Feedback) -> None:
+        """Take evaluations that were asked for, any part of them."""
+        if not self._outstanding.any():
+            self.ask()
+        refuse_impossible(feedback, len(self.actions), self._outstanding)
+        total = int(feedback.counts.sum())
+        if not self._outstanding.any():
+            raise InputError("the policy is done: it asks for no evaluations and takes none.")
+        if total == 0:
+            raise InputError("this feedback has no evaluations; tell those that came back.")
+        if total > self.remaining:
+            raise InputError(
+                f"{total} evaluations are more than the {self.remaining} that are left of the "
+                "horizon. What comes too late goes to observe()."
             )
-        self._pending = allocation
+        self._outstanding -= feedback.counts
+        self._spent += total
+        self._answers.clear()
+        self._guarded(self.learn, feedback)
+
+    def observe(self, feedback: Feedback) -> None:
+        """Take evaluations that nobody asked for, such as logged scores, and learn from them.
+
+        They are no part of the horizon. What decided which were made must not have looked at the
+        noise in evaluations that came later.
+        """
+        if self._failure is not None:
+            raise self._failure
+        refuse_impossible(feedback, len(self.actions))
+        if not self._guarded(self.take_in, feedback):
+            raise InputError(
+                f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
+                "on that. Use a policy that decides step by step, such as priced-exploration."
+            )
+        self._observed += int(feedback.counts.sum())
+        self._answers.clear()
+
+    @property
+    def in_rounds(self) -> bool:
+        """Tell whether the policy learns from whole rounds only."""
+        return type(self).learn is Policy.learn
+
+    @property
+    def compiled(self) -> Stepper | None:
+        """The compiled steps that a simulation may run in place of ask and tell, from here on."""
+        return None
+
+    def caught_up(self, rounds: int, evaluations: int) -> None:
+        """Take note that a simulation ran `compiled` for so many rounds and evaluations."""
+        self._round += rounds
+        self.elapse(evaluations)
+
+    def elapse(self, evaluations: int) -> None:
+        """Take note that so many evaluations of the horizon were used by somebody else."""
+        self._spent += evaluations
+        self._answers.clear()
+        self._outstanding[:] = 0
+
+    def state(self) -> dict[str, Any]:
+        """Return everything as a plain value of texts, numbers and lists, fit for JSON.
+
+        `evenhand.restore` makes the policy of it again, on any machine: with what was asked for,
+        which is not derived again.
+        """
+        from evenhand.policies.state import state_of  # noqa: PLC0415 # it knows all policies
+
+        return state_of(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from evenhand.policies.state import revived, snapshot_of  # noqa: PLC0415 # likewise
+
+        return revived, (type(self), *snapshot_of(self))
+
+    # ------------------------------------------------------------------ how rounds are played
+
+    def _start(self) -> None:
+        self._game = self.play()
+        self._receive(self._guarded(next, self._game, None))
+
+    def _continue(self, whole: Feedback) -> None:
+        """Tell the generator what came of its round, and take the next."""
+        assert self._game is not None
+        self._round += 1
+        try:
+            counts: Counts | None = self._game.send(whole)
+        except StopIteration:
+            counts = None
+        self._receive(counts)
+
+    def _receive(self, counts: Counts | None) -> None:
+        self._wanted = (
+            self._nothing if counts is None else self._checked_counts(counts, self.remaining)
+        )
+
+    def _guarded(self, call: Any, *args: Any) -> Any:
+        """Call; a policy that breaks stays broken, so that it does not look like one that is done."""
+        try:
+            return call(*args)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _checked_counts(self, counts: Any, most: int) -> Counts:
+        """Return what an author's code asks for, read-only, or say what is wrong with it."""
+        k = len(self.actions)
+        if not (isinstance(counts, np.ndarray) and counts.dtype == np.int64):
+            kind = counts.dtype if isinstance(counts, np.ndarray) else type(counts).__name__
+            raise TypeError(
+                f"policy {self.name!r} must ask with an array of {k} whole numbers "
+                f"(np.int64), such as self.single(option, n); it asked with {kind}."
+            )
+        if counts.shape != (k,):
+            raise TypeError(
+                f"policy {self.name!r} must ask with one count for each of {k} options; it asked "
+                f"with an array of shape {counts.shape}."
+            )
+        if counts.min() < 0 or counts.sum() > most:
+            raise RuntimeError(
+                f"policy {self.name!r} asked for {counts.sum()} evaluations with {most} left"
+            )
+        if counts.flags.writeable:
+            counts.flags.writeable = False
+        return counts
+
+    def _checked_pending(self, pending: ArrayLike | None) -> Counts:
+        if pending is None:
+            return self._nothing
+        counts = np.asarray(pending)
+        if counts.shape != self._nothing.shape or counts.dtype.kind not in "iuf":
+            raise InputError(
+                f"pending must be {len(self._nothing)} counts, one for each option; got "
+                f"{pending!r}."
+            )
+        if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
+            raise InputError(f"pending must be whole numbers ≥ 0; got {pending!r}.")
+        whole = np.ascontiguousarray(counts, dtype=np.int64)
+        beyond = np.flatnonzero(whole > self._outstanding)
+        if len(beyond):
+            x = int(beyond[0])
+            raise InputError(
+                f"pending has {whole[x]} evaluations of option {x}, but only "
+                f"{self._outstanding[x]} were asked for and not told yet."
+            )
+        return whole
+
+
+def first_of(counts: Counts, n: int) -> Counts:
+    """Return the first n of so many evaluations, in the order of the options.
+
+    Examples
+    --------
+    >>> first_of(np.array([2, 3, 1]), 4)
+    array([2, 2, 0])
+    """
+    return np.diff(np.minimum(np.cumsum(counts), n), prepend=0)
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -375,24 +484,30 @@ def checked_failure(delta: object, *, sure: bool = False) -> float:
     return float(delta)
 
 
-def refuse_impossible(feedback: Feedback, k: int, asked: Counts | None = None) -> None:
-    """Raise `InputError` unless k options can have this feedback; of ``asked``, if given."""
-    if not isinstance(feedback, Feedback):
-        raise InputError(f"a Feedback is needed; got {type(feedback).__name__}.")
-    counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
-    for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
-        if values.shape != (k,):
-            raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
-    x = first_misfit(counts if asked is None else asked, counts, sums, squares)
-    if x < 0:
-        return
-    if asked is not None and counts[x] != asked[x]:
-        raise InputError(
-            f"this feedback is not of the allocation that was asked for: option {x} has "
-            f"{counts[x]} evaluations, {asked[x]} were asked for."
-        )
-    raise InputError(
-        f"feedback for option {x} cannot be right: {counts[x]} evaluations with sum {sums[x]} "
-        f"and sum of squares {squares[x]}. There must be 0 or more of them; both sums finite, 0 "
-        "without evaluations; and the sum of squares at least sum² / count."
-    )
+def _checked_number(n: object) -> int | None:
+    if n is None:
+        return None
+    if not is_number(n) or n < 1 or n != int(n):
+        raise InputError(f"n must be a whole number ≥ 1; got {n!r}.")
+    return int(n)
+
+
+def _nothing(k: int) -> Feedback:
+    return Feedback(np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k))
+
+
+def _sparse(feedback: Feedback) -> dict[str, Any]:
+    """Return a feedback by the options it has evaluations of."""
+    (options,) = np.nonzero(feedback.counts)
+    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
+    names = ("counts", "sums", "squares")
+    return {"options": options} | {n: p[options] for n, p in zip(names, parts, strict=True)}
+
+
+def _dense(sparse: Mapping[str, Any], k: int) -> Feedback:
+    feedback = _nothing(k)
+    options = np.asarray(sparse["options"], dtype=np.intp)
+    feedback.counts[options] = np.asarray(sparse["counts"], dtype=np.int64)
+    feedback.sums[options] = sparse["sums"]
+    feedback.sums_of_squares[options] = sparse["squares"]
+    return feedback

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.arrays import Counts
 from evenhand.policies._sequential import Stepper
-from evenhand.policies.base import Feedback, Play, Policy
+from evenhand.policies.base import Policy
+from evenhand.policies.messages import Feedback
 
 
 class SequentialPolicy(Policy):
@@ -16,19 +21,31 @@ class SequentialPolicy(Policy):
 
     stepper: Stepper
 
-    def play(self) -> Play:
-        """Ask what the stepper proposes, tell it what came back."""
-        while self.remaining > 0:
-            feedback = yield self.stepper.ask(self.remaining)
-            self.stepper.tell(feedback.counts, feedback.sums, feedback.sums_of_squares)
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Ask the stepper."""
+        if n is None and not pending.any():
+            return self.stepper.ask(self.remaining)
+        return self.stepper.ask_beside(self.room(pending), n or 0, pending)
+
+    def learn(self, feedback: Feedback) -> None:
+        """Tell the stepper."""
+        self.stepper.tell(feedback.counts, feedback.sums, feedback.sums_of_squares)
+        self._round += 1
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Tell the stepper what was not asked for: it makes no difference to it."""
+        self.stepper.tell(feedback.counts, feedback.sums, feedback.sums_of_squares)
+        return True
+
+    def memory(self) -> dict[str, Any]:
+        """Return what the stepper remembers."""
+        return self.stepper.memory()
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Have the stepper remember."""
+        self.stepper.recall(memory)
 
     @property
     def compiled(self) -> Stepper:
         """The stepper."""
         return self.stepper
-
-    def observe(self, feedback: Feedback) -> None:
-        """Learn from evaluations that were not asked for, and decide anew."""
-        super().observe(feedback)
-        self.stepper.tell(feedback.counts, feedback.sums, feedback.sums_of_squares)
-        self._forget_pending()

@@ -1,0 +1,244 @@
+"""What goes to and fro between a policy and whoever has the evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats, as_vector, unmasked
+from evenhand.errors import InputError
+from evenhand.policies._feedback import first_misfit
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """How many evaluations of each option a policy wants next.
+
+    Parameters
+    ----------
+    counts
+        (k,) numbers of evaluations; all zero when there is nothing to ask for now.
+    round
+        How many rounds the policy had learnt from when it asked.
+    whole
+        Whether these are (a part of) a round that the policy learns from only when all of it was
+        told, as its proof needs it. Other evaluations are learnt from one by one, as they come.
+    total
+        Number of evaluations wanted.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+    >>> allocation = eh.policy("uniform", actions, horizon=10).ask()
+    >>> allocation.counts, allocation.total, allocation.round
+    (array([1, 1]), 2, 0)
+    """
+
+    counts: Counts
+    round: int
+    whole: bool = False
+    total: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", int(self.counts.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class Feedback:
+    """What evaluations came to, added up per option.
+
+    Parameters
+    ----------
+    counts
+        (k,) numbers of evaluations.
+    sums, sums_of_squares
+        (k,) sums of the evaluations and of their squares, per option.
+
+    Examples
+    --------
+    >>> Feedback([2, 0], [3.0, 0.0], [5.0, 0.0]).means
+    array([1.5, 0. ])
+    """
+
+    counts: Counts
+    sums: Floats
+    sums_of_squares: Floats
+
+    def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
+        parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
+        for name, values in parts.items():
+            kind = np.int64 if name == "counts" else np.float64
+            if type(values) is np.ndarray and values.dtype == kind and values.flags.c_contiguous:
+                object.__setattr__(self, name, values)
+                continue
+            array = unmasked(values, f"feedback.{name}")
+            if array.dtype.kind not in "fiu":
+                raise InputError(f"feedback.{name} must be numbers; got dtype {array.dtype}.")
+            if name == "counts" and not (np.isfinite(array) & (array == np.floor(array))).all():
+                raise InputError("feedback.counts must be whole numbers.")
+            object.__setattr__(self, name, np.ascontiguousarray(array, dtype=kind))
+
+    @classmethod
+    def from_scores(
+        cls, actions: ActionSet, labels: Sequence[object] | ArrayLike, scores: ArrayLike
+    ) -> Self:
+        """Return the feedback of single scores, one label and one score per evaluation.
+
+        Parameters
+        ----------
+        actions
+            The options.
+        labels
+            (n,) whose score it is: names of options, or their numbers from 0.
+        scores
+            (n,) what was given.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"], labels=["Ann", "Bo"])
+        >>> feedback = eh.Feedback.from_scores(actions, ["Bo", "Ann", "Bo"], [7.5, 8.0, 6.5])
+        >>> feedback.counts, feedback.sums
+        (array([1, 2]), array([ 8., 14.]))
+        """
+        names = list(np.asarray(labels).tolist() if hasattr(labels, "__array__") else labels)  # type: ignore[arg-type]
+        values = as_vector(scores, len(names), "scores")
+        places = {name: x for x, name in enumerate(actions.labels)}
+        options = np.empty(len(names), dtype=np.intp)
+        for row, name in enumerate(names):
+            if isinstance(name, str) and name in places:
+                options[row] = places[name]
+            elif type(name) is int and 0 <= name < len(actions):
+                options[row] = name
+            else:
+                raise InputError(
+                    f"labels[{row}] is {name!r}, which is no option; there are "
+                    f"{len(actions)} of them: {actions.labels!r}."
+                )
+        k = len(actions)
+        return cls(
+            np.bincount(options, minlength=k),
+            np.bincount(options, values, minlength=k),
+            np.bincount(options, values**2, minlength=k),
+        )
+
+    @property
+    def means(self) -> Floats:
+        """Mean evaluation of each option; 0 where there is none."""
+        return np.asarray(self.sums / np.maximum(self.counts, 1))
+
+    def __add__(self, other: Feedback) -> Feedback:
+        return Feedback(
+            self.counts + other.counts,
+            self.sums + other.sums,
+            self.sums_of_squares + other.sums_of_squares,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Decision:
+    """The option a policy would choose if it had to choose now, and how sure that is.
+
+    Decisions are equal if they choose the same option, however sure they are. Only a policy with
+    anytime-valid intervals (`Certified`) says how sure it is: with probability at least
+    ``level``, all it ever says about loss and leads holds at all times at once.
+
+    Parameters
+    ----------
+    option, label
+        Index and name of the option.
+    loss
+        What the option loses at most; infinite if the policy does not say.
+    level
+        Probability that what is said here holds; 0 if the policy does not say.
+    withstands
+        How large a true difference in value between groups may be, which evaluations cannot tell
+        from bias, for the option to be the best all the same: value may be x·γ + z·τ with
+        any |τ| ≤ ``withstands``. With several attributes, the largest |τ_j|. 0 claims nothing.
+    leads
+        (k, 3) the option's lead over every option, with its interval: estimate, low, high. None
+        if the policy does not say.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"], labels=["Ann", "Bo"])
+    >>> eh.policy("uniform", actions, horizon=10).recommend()
+    Decision(option=0, label='Ann')
+    >>> sure = Decision(0, "Ann", 0.25, 0.95, 0.125, np.array([[0, 0, 0], [0.5, 0.25, 0.75]]))
+    >>> sure
+    Decision(option=0, label='Ann', loss=0.25, level=0.95, withstands=0.125)
+    >>> sure.lead_over(1)
+    Estimate(value=0.5, low=0.25, high=0.75, level=0.95)
+    """
+
+    option: int
+    label: str
+    loss: float = field(default=np.inf, compare=False)
+    level: float = field(default=0.0, compare=False)
+    withstands: float = field(default=0.0, compare=False)
+    leads: Floats | None = field(default=None, compare=False)
+
+    def lead_over(self, option: int) -> Estimate:
+        """Return by how much the decision's option leads another, given by its index."""
+        if self.leads is None:
+            return Estimate(np.nan, -np.inf, np.inf, self.level)
+        value, low, high = self.leads[option].tolist()
+        return Estimate(value, low, high, self.level)
+
+    def __repr__(self) -> str:
+        shown = ["option", "label"]
+        if self.leads is not None:
+            shown += ["loss", "level", "withstands"]
+        return f"Decision({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with an interval that holds it with probability at least ``level``.
+
+    Before anything is known the value is NaN and the interval is everything.
+
+    Examples
+    --------
+    >>> Estimate(value=1.6, low=1.1, high=2.1, level=0.95).covers(1.585)
+    True
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+    def covers(self, truth: float) -> bool:
+        """Tell whether the interval holds the given number."""
+        return self.low <= truth <= self.high
+
+
+def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = None) -> None:
+    """Raise `InputError` unless k options can have this feedback, of what is outstanding if given."""
+    if not isinstance(feedback, Feedback):
+        raise InputError(f"a Feedback is needed; got {type(feedback).__name__}.")
+    counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
+    for name, values in (("counts", counts), ("sums", sums), ("sums_of_squares", squares)):
+        if values.shape != (k,):
+            raise InputError(f"feedback.{name} must have shape ({k},); got {values.shape}.")
+    x = first_misfit(counts if outstanding is None else outstanding, counts, sums, squares)
+    if x < 0:
+        return
+    if outstanding is not None and counts[x] > outstanding[x]:
+        raise InputError(
+            f"option {x} has {counts[x]} evaluations, but only {outstanding[x]} were asked for and "
+            "not told yet. What nobody asked for goes to observe()."
+        )
+    raise InputError(
+        f"feedback for option {x} cannot be right: {counts[x]} evaluations with sum {sums[x]} "
+        f"and sum of squares {squares[x]}. There must be 0 or more of them; both sums finite, 0 "
+        "without evaluations; and the sum of squares at least sum² / count."
+    )

@@ -1,0 +1,163 @@
+"""The state of a policy as a plain value, and back: to stop here and go on anywhere.
+
+A state holds what the policy was made of, and what it remembers of its run: k counts and sums, an
+m × m matrix, and what was asked for and not told, which is never derived again. It is made of
+dictionaries, lists, texts and numbers only, so JSON carries it without loss.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.errors import InputError
+from evenhand.policies.base import Policy
+from evenhand.policies.messages import Allocation
+from evenhand.policies.registry import policy_class
+
+VERSION = 1
+_NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Policy:
+    """Return the policy whose `Policy.state` this is; it goes on where that was taken.
+
+    Parameters
+    ----------
+    state
+        What `Policy.state` returned, perhaps by way of a JSON file.
+    policy
+        The class, where it is not registered.
+
+    Examples
+    --------
+    >>> import json
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
+    >>> policy = eh.PricedExploration(actions, horizon=1_000)
+    >>> policy.tell(eh.Feedback.from_scores(actions, [1], [0.7]))
+    >>> text = json.dumps(policy.state())                    # the laptop is closed
+    >>> again = eh.restore(json.loads(text))
+    >>> again.spent, bool((again.ask().counts == policy.ask().counts).all())
+    (1, True)
+    """
+    if not isinstance(state, Mapping) or "evenhand" not in state:
+        raise InputError("this is no state of a policy; give what policy.state() returned.")
+    if state["evenhand"] != VERSION:
+        raise InputError(
+            f"this state is of version {state['evenhand']!r}; this evenhand reads version {VERSION}."
+        )
+    cls = policy_class(state["policy"]) if policy is None else policy
+    if cls.name != state["policy"]:
+        raise InputError(f"this is the state of {state['policy']!r}, not of {cls.name!r}.")
+    return revived(cls, _object(state["arguments"]), _object(state["run"]))
+
+
+def state_of(policy: Policy) -> dict[str, Any]:
+    """Return the state of a policy."""
+    arguments, run = snapshot_of(policy)
+    return {
+        "evenhand": VERSION,
+        "policy": policy.name,
+        "arguments": _plain(arguments),
+        "run": _plain(run),
+    }
+
+
+def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a policy is made of, and what it remembers of its run; arrays as they are."""
+    if policy._failure is not None:
+        raise policy._failure
+    run = {
+        "round": policy._round,
+        "spent": policy._spent,
+        "observed": policy._observed,
+        "outstanding": policy.outstanding,
+        "answers": [
+            {"key": _key_parts(key), "counts": answer.counts, "whole": answer.whole}
+            for key, answer in policy._answers.items()
+        ],
+        "memory": policy.memory(),
+    }
+    return {name: _recipe(value) for name, value in policy._arguments.items()}, run
+
+
+def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]) -> Policy:
+    """Make a policy of a class from a snapshot."""
+    policy = cls(**{name: _made(value) for name, value in arguments.items()})
+    policy._round, policy._spent = run["round"], run["spent"]
+    policy._observed = run["observed"]
+    policy.recall(run["memory"])
+    policy._outstanding[:] = run["outstanding"]
+    for answer in run["answers"]:
+        counts = np.array(answer["counts"], dtype=np.int64)
+        counts.flags.writeable = False
+        policy._answers[_key(answer["key"])] = Allocation(counts, policy._round, answer["whole"])
+    return policy
+
+
+def _key_parts(key: Any) -> list[Any] | None:
+    """Return the question that an answer was to: n and what was pending."""
+    return None if key is None else [key[0], np.frombuffer(key[1], dtype=np.int64)]
+
+
+def _key(parts: list[Any] | None) -> object:
+    return None if parts is None else (parts[0], np.asarray(parts[1], dtype=np.int64).tobytes())
+
+
+def _recipe(value: Any) -> Any:
+    """Return how to make an argument anew: a policy inside another is made fresh."""
+    if isinstance(value, Policy):
+        arguments = {name: _recipe(inner) for name, inner in value._arguments.items()}
+        return {"policy": type(value), "arguments": arguments}
+    return value
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, Mapping) and set(value) == {"policy", "arguments"}:
+        cls = policy_class(value["policy"]) if isinstance(value["policy"], str) else value["policy"]
+        return cls(**{name: _made(inner) for name, inner in value["arguments"].items()})
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as dictionaries, lists, texts and numbers."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            return [_plain(inner) for inner in value.tolist()]
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"number": str(value)}
+    if isinstance(value, ActionSet):
+        return {"actions": _plain(value.to_dict())}
+    if isinstance(value, type) and issubclass(value, Policy):
+        return value.name
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise InputError(
+        f"the state cannot hold {value!r}, of {type(value).__name__}; make the policy of numbers, "
+        "texts and lists."
+    )
+
+
+def _object(value: Any) -> Any:
+    """Return a plain value with options and infinite numbers as they were."""
+    if isinstance(value, Mapping):
+        if set(value) == {"number"}:
+            return _NON_FINITE[value["number"]]
+        if set(value) == {"actions"}:
+            return ActionSet.from_dict(value["actions"])
+        return {name: _object(inner) for name, inner in value.items()}
+    if isinstance(value, list) and any(isinstance(inner, list | Mapping) for inner in value):
+        return [_object(inner) for inner in value]
+    return value
