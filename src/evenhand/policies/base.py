@@ -333,6 +333,10 @@ class Policy(ABC):
         self._spent += evaluations
         self._forget_pending()
 
+    def elapse(self, evaluations: int) -> None:
+        """Take note that so many evaluations of the horizon went to what was not asked for."""
+        self._spent += evaluations
+
     def _forget_pending(self) -> None:
         """Drop what was asked and not told; `play` starts again with what is known now."""
         self._game = None
