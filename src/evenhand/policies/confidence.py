@@ -41,6 +41,7 @@ from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
 from evenhand.policies.base import Estimate
 from evenhand.policies.kept import per_action_set
 
+_IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
 _FULL_RANK = 1e-10  # eigenvalues of a Gram matrix above this, relatively, are no rounding error
 _FAVOURITES = 3  # most evaluated options whose R_jx are tried
 _CHUNK = 8192  # directions worked on at once

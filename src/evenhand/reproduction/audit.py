@@ -25,6 +25,7 @@ from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
+from evenhand.simulation.experiment import Contender, Experiment, play_out
 
 _SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma discard_subopt)
 _SMALLEST_GAP = 8.0  # Δ_≠ / ε_l from which the groups are told apart (Lemma discard_z)
@@ -128,13 +129,13 @@ def audit_runs(
 def _audit_piece(
     problem: BiasedLinearBandit, horizon: int, delta: float, seed: int, piece: tuple[int, int]
 ) -> Audit:
+    audited = Contender("audited", FairPhasedElimination.name, (("delta", delta),))
+    experiment = Experiment(problem, (audited,), seed)
     total = Audit()
     for replication in range(*piece):
-        policy = FairPhasedElimination(
-            problem.actions, horizon, delta=delta, noise_scale=problem.noise_scale
-        )
-        noise = np.random.SeedSequence(seed, spawn_key=(replication, 0))
-        total += audit_run(problem, policy, SimulatedEvaluations(problem, noise))
+        policy = experiment.policy(0, horizon, replication)
+        assert isinstance(policy, FairPhasedElimination)
+        total += audit_run(problem, policy, experiment.evaluations(replication))
     return total
 
 
@@ -144,9 +145,7 @@ def audit_run(
     """Play one run to its end and check every step of it."""
     watcher = _Watcher(problem, policy)
     told: list[Feedback] = []
-    while not policy.finished:
-        told.append(judge.evaluate(policy.ask()))
-        policy.tell(told[-1])
+    play_out(policy, judge, problem.gaps, watch=lambda _, __, feedback: told.append(feedback))
     steps = (step for step in policy.history if step.counts.any())
     for step, feedback in zip(steps, told, strict=True):
         watcher.see(step, feedback)
