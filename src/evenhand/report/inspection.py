@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
+from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
 from evenhand.numerics.passes import sample_rows
@@ -28,7 +29,6 @@ from evenhand.report.hyperplane import (
     unit_of_distance,
     varying_features,
 )
-from evenhand.tables import linear_rule
 
 CONFIDENCE = 0.95
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDENCE
@@ -44,7 +44,6 @@ _GRADES = {
     "hard": 1000.0,
     "hopeless": math.inf,
 }
-_MOST_TERMS = 12  # of a sum in a sentence
 _COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
 
 
@@ -381,21 +380,10 @@ def _attribute(geometry: BiasGeometry) -> str:
 
 def confounding_in_words(error: NotIdentifiableError, actions: ActionSet) -> list[str]:
     """Return why no evaluations tell the bias, and what would help: one sentence per entry."""
-    found = error.confounding
-    if found is None or actions.group_names is None:
-        return [str(error)]
-    negative, positive = actions.group_names
-    features = [name for name, value in found.combination.items() if value and name != "(constant)"]
-    along = ", ".join(features[:_MOST_TERMS]) + (", …" if len(features) > _MOST_TERMS else "")
-    return [
-        "No: the bias cannot be estimated from these options, by any number of evaluations "
-        "(κ* = ∞).",
-        f"For every option, the group ({positive} = 1, {negative} = −1) equals "
-        f"{linear_rule(found.combination, digits=6, most=_MOST_TERMS)}.",
-        f"So a bias and a difference in value along {along} look the same.",
-        f"What helps: leave out one of these features; or add an option like {found.twin!r} in all "
-        f"features, but from {found.twin_group}. That makes it as easy as can be (κ* = 1).",
-    ]
+    if error.confounding is None or actions.group_names is None:
+        return [str(error)]  # of several attributes the message names the one it is about
+    first, *others = sentences(error.confounding, actions, actions.attribute_names[0])
+    return [f"No: {first}", *others]
 
 
 def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict[str, Any]:
