@@ -23,7 +23,7 @@ Criterion = Literal["G", "c", "minimax"]
 
 @dataclass(frozen=True)
 class Mixture:
-    """A probability over parameters γ: the opponent that makes a minimax design as dear as it is.
+    """A probability over parameters γ: the opponent that makes a minimax design so costly.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Design:
     def counts(
         self, pulls: float | None = None, *, precision: float | None = None
     ) -> NDArray[np.int64]:
-        """Return whole numbers of evaluations, rounded up as in Lemmas c-opt and G-opt.
+        """Return whole numbers of evaluations, rounded up as in the paper's Lemmas 3 and 4.
 
         Parameters
         ----------

@@ -135,12 +135,12 @@ class BiasedLinearBandit:
 
     @cached_property
     def kappa_star(self) -> float:
-        """Evaluations that tell the bias with the variance of one, κ_*."""
+        """Evaluations that estimate the bias with the variance of one, κ_*."""
         return bias_geometry(self.actions).kappa_star
 
     @cached_property
     def kappa(self) -> float:
-        """The least regret of telling the bias with the variance of one evaluation, κ(Δ)."""
+        """The least regret of estimating the bias with the variance of one evaluation, κ(Δ)."""
         return kappa(self.actions, self.gaps)
 
     def __repr__(self) -> str:

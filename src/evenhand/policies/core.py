@@ -20,8 +20,8 @@ for the number of options or for whatever else is evaluated in between:
 holds at all times at once with probability 1 − δ.
 
 A block for the bias serves all attributes: with ν the G-optimal design on the distinct vectors
-v = (0; z − c), of rank q, and μ_v the cheapest design that tells v with unit variance, the design
-μ = q Σ ν_v μ_v tells each with at most unit variance, because V(μ_v) ⪰ vvᵀ. Its price is
+v = (0; z − c), of rank q, and μ_v the cheapest that estimates v with unit variance, the design
+μ = q Σ ν_v μ_v estimates each with at most unit variance, because V(μ_v) ⪰ vvᵀ. Its price is
 κ_A(costs) = q Σ ν_v κ_v(costs); for two groups it is κ(costs), and κ_A(1) = κ_*.
 """
 
@@ -62,7 +62,7 @@ Purpose = Literal["evaluations", "bias", "exploit"]
 
 
 class AttributePlan:
-    """How to tell what the attributes do to evaluations: directions, designs and prices.
+    """How to estimate what the attributes do to evaluations: directions, designs and prices.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class _Streams:
         self._mixing = mixing
 
     def add(self, which: Indices, estimates: Floats, variances: Floats) -> None:
-        """Take the estimates of a block; a quantity that it does not tell has variance ∞."""
+        """Take the estimates of a block; what it does not estimate has variance ∞."""
         self.precision[which] += 1.0 / variances
         self._weighted[which] += estimates / variances
 
@@ -390,7 +390,7 @@ def _largest_of_others(values: Floats, cell: Indices) -> Floats:
 def _least_squares(rows: Floats, feedback: Feedback, targets: Floats) -> tuple[Floats, Floats]:
     """Return least squares estimates of targets·θ from one block, and variances for σ = 1.
 
-    A target that the block does not tell has variance ∞.
+    A target that the block does not estimate has variance ∞.
     """
     (used,) = np.nonzero(feedback.counts)
     root = np.sqrt(feedback.counts[used].astype(np.float64))

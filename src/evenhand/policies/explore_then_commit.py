@@ -4,7 +4,7 @@ Notation, with value bound B and noise of scale σ
 -------------------------------------------------
 a_x = (x; z_x)     points, of rank r; the distinct attribute vectors z_g, with mean c
 v_g = (0; z_g − c) what takes the bias out of an evaluation, (x; c) = a_x − v_g; of rank q
-G-design           N_1 evaluations tell every a_x·θ with variance at most σ² r / N_1
+G-design           N_1 evaluations estimate every a_x·θ with variance at most σ² r / N_1
 attribute design   μ = q Σ_g ν_g μ_g, where ν is G-optimal on the v_g and μ_g is c-optimal for v_g.
                    V(μ_g) ⪰ v_g v_gᵀ, so V(μ) ⪰ q V(ν) and every v_g·θ has variance at most 1;
                    κ_A = Σ μ evaluations do so, and N_2 do with variance at most σ² κ_A / N_2.
@@ -191,9 +191,9 @@ def _designs(actions: ActionSet) -> _Designs:
 
 
 def attribute_design(actions: ActionSet) -> tuple[Floats, int, int]:
-    """Return pulls μ that tell every v_g with unit variance, the number of the v_g, and q.
+    """Return pulls μ that estimate every v_g with unit variance, the number of the v_g, and q.
 
-    Raises `NotIdentifiableError` where evaluations cannot tell attributes from features. Nothing
+    Raises `NotIdentifiableError` where attributes and features are confounded. Nothing
     is to be told where all options have the same attributes: no pulls, and q = 0.
 
     Examples

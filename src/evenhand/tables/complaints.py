@@ -58,7 +58,7 @@ def check_labels(source: Source, recipe: Recipe, found: Scan) -> None:
 def check_columns(
     source: Source, recipe: Recipe, found: Scan, features: Sequence[str], attributes: Sequence[str]
 ) -> None:
-    """Report everything that is wrong with the columns at once, so that it is mended at once."""
+    """Report everything that is wrong with the columns at once, so that it is fixed at once."""
     problems = {
         name: problem
         for name in [*features, *attributes]
@@ -108,9 +108,9 @@ def _problem(source: Source, recipe: Recipe, found: Scan, name: str) -> str | No
         row, value = column.first_text
         more = f" ({column.n_texts} cells are not)" if column.n_texts > 1 else ""
         comma = value.replace(",", "", 1).lstrip("+-").isdigit()
-        mend = "write decimals with a point" if comma else "correct the cell or remove the row"
+        fix = "write decimals with a point" if comma else "correct the cell or remove the row"
         return (
-            f"{at(row)}: {value!r} is not a number{more}; {mend}, or, if the column holds "
+            f"{at(row)}: {value!r} is not a number{more}; {fix}, or, if the column holds "
             f"categories, say categorical=[{name!r}]"
         )
     if column.first_infinite is not None:
@@ -139,7 +139,7 @@ def _problem_of_category(recipe: Recipe, found: Scan, column: ColumnScan, role: 
     if role == "features" and in_one_group and len(levels) > 1:
         return (
             f"column {name!r} tells the group ({recipe.group!r}): each of its {len(levels)} "
-            "categories occurs in one group only, so the bias cannot be told from it; "
+            "categories occurs in one group only, so the bias cannot be separated from it; "
             "leave it out of features"
         )
     return None
@@ -162,7 +162,7 @@ def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: s
         )
         return (
             f"column {name!r} tells the group ({recipe.group!r}): it is {told}, so the bias cannot "
-            "be told from it; leave it out of features"
+            "be separated from it; leave it out of features"
         )
     if recipe.standardize and not 0 < moments.deviation < math.inf:
         return (

@@ -192,7 +192,7 @@ class CsvFile:
                 if len(record) != len(self._header):
                     return InputError(
                         f"{self.name}: line {line} has {len(record)} cells, the header has "
-                        f"{len(self._header)}; mend the line (text that contains "
+                        f"{len(self._header)}; fix the line (text that contains "
                         f"{self._delimiter!r} stands in double quotes)"
                     )
         except csv.Error as error:
