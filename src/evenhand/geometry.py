@@ -1,4 +1,4 @@
-"""The geometry of bias estimation: can the bias be told from the value, and at what price?
+"""The geometry of bias estimation: can the bias be estimated, and at what price?
 
 Notation
 --------
@@ -10,7 +10,7 @@ e                the direction of the parameter that is the bias
 α                worst-case alignment of Kirschner, Lattimore and Krause, equivalent to κ_*
 
 For two groups κ_* is large exactly when a hyperplane through the origin almost separates them
-(Lemma upsilon_margin): margin / radius = (√κ_* − 1) / (√κ_* + 1).
+(the paper's Lemma 1): margin / radius = (√κ_* − 1) / (√κ_* + 1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MANY = 8192  # options that may still form the worst pair; more are too many pa
 
 
 def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Design:
-    """Return the evaluations that tell the bias best: least variance for their number, κ_*.
+    """Return the evaluations that estimate the bias best: least variance for their number, κ_*.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Des
 def delta_optimal_design(
     actions: ActionSet, gaps: ArrayLike, attribute: str | None = None
 ) -> Design:
-    """Return the evaluations that tell the bias at the least regret, where x costs its gap Δ_x.
+    """Return the evaluations that estimate the bias at the least regret, where x costs its gap Δ_x.
 
     The value is κ(Δ). A gap of zero (the best option has one) is a free evaluation; where κ(Δ)
     is then attained only in the limit, the pulls cost ``design.excess`` more.
@@ -77,7 +77,7 @@ def delta_optimal_design(
 
 
 def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float = 1e-7) -> Design:
-    """Return the evaluations that tell the bias at the least regret against the worst parameter.
+    """Return what to evaluate to estimate the bias at the least regret against the worst parameter.
 
     The value is κ̃, for parameters with values in [-1, 1].
 
@@ -106,7 +106,7 @@ def kappa(actions: ActionSet, gaps: ArrayLike, attribute: str | None = None) -> 
 
 
 def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeometry:
-    """Return how hard it is to tell the bias from the value, and why.
+    """Return how hard the bias is to estimate, and why.
 
     Raises `NotIdentifiableError` where it is impossible (κ_* = ∞); the error's ``confounding``
     says which combination of features equals the group, and what option would help.
@@ -128,7 +128,7 @@ def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeome
     kappa_star = max(kappa_star, 1.0)
     if kappa_star <= 1.0 + _SEPARATED:
         return BiasGeometry(actions, attribute, design, kappa_star, False, None, 0.0, None)
-    # Lemma upsilon_margin: the dual vector of the design is the normal of the hyperplane
+    # Lemma 1: the dual vector of the design is the normal of the hyperplane
     u = design.certificate.dual
     normal = -u[:-1]
     reach = np.abs(normal) * np.maximum(actions.features.max(axis=0), -actions.features.min(axis=0))
@@ -141,7 +141,7 @@ def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeome
 
 @dataclass(frozen=True, eq=False)
 class BiasGeometry:
-    """How hard it is to tell the bias from the value.
+    """How hard the bias is to estimate.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
     terminal.print(found.verdict)
     to = ", ".join(f"{one.evaluations:,} of {one.option}" for one in found.design)
     terminal.print(
-        f"The best 1,000 scores to ask for are {to}: they tell the bias to "
+        f"The best 1,000 scores to ask for are {to}: they estimate the bias to "
         f"±{found.precision * event.problem.noise_scale:.2f} points (95%)."
     )
 
@@ -172,7 +172,7 @@ def _tell_choice(terminal: Console, event: SkatingEvent, played: _Played) -> Non
     _heading(terminal, "4. Who is really the best? Priced exploration asks, and tells")
     terminal.print(
         f"Every one of {priced.horizon:,} scores is a choice, and loses what the couple is behind "
-        "the best. PricedExploration has others scored only while what that may tell is worth the "
+        "the best. PricedExploration has others scored only while what may be learnt is worth the "
         "points it costs:\n"
     )
     terminal.print(standings_table(priced))

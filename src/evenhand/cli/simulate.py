@@ -389,7 +389,7 @@ def _print_results(results: Results, bound: float) -> None:
 
 
 def _price(problem: BiasedLinearBandit) -> float:
-    """Return κ_*; infinite where the bias cannot be told, which some policies do not mind."""
+    """Return κ_*; infinite where it cannot be estimated, which some policies do not mind."""
     try:
         return problem.kappa_star
     except NotIdentifiableError:

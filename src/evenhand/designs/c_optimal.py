@@ -61,7 +61,7 @@ def c_optimal_design(
 def _design(
     lp: ElfvingSolution, k: int, c: Floats, cost: Floats | None, s: Floats | None
 ) -> Design:
-    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (Lemma calcul:kappa).
+    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (the paper's Lemma 9).
 
     Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
     so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.

@@ -244,7 +244,7 @@ def inspect_options(
     Raises
     ------
     NotIdentifiableError
-        Where no number of evaluations tells the bias; it says why.
+        Where no number of evaluations estimates the bias; it says why.
 
     Examples
     --------
@@ -387,7 +387,7 @@ def confounding_in_words(error: NotIdentifiableError, actions: ActionSet) -> lis
 
 
 def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict[str, Any]:
-    """Return why no evaluations tell the bias, for JSON."""
+    """Return why no evaluations estimate the bias, for JSON."""
     found = error.confounding
     return {
         "identifiable": False,

@@ -3,7 +3,7 @@
 Notation
 --------
 F        the event that an estimate of some phase is off by ε_l or more; the lemmas are about runs
-         without it (Lemma proba_F: P(F) ≤ 2δ)
+         without it (Lemma 10: P(F) ≤ 2δ)
 X_z      options of group z still in play        Δ̂      upper estimates of the gaps
 
 Nothing is taken from the policy but what it evaluated, what it dropped and what it said: estimates
@@ -27,8 +27,8 @@ from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
 from evenhand.simulation.experiment import Contender, Experiment, play_out
 
-_SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma discard_subopt)
-_SMALLEST_GAP = 8.0  # Δ_≠ / ε_l from which the groups are told apart (Lemma discard_z)
+_SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma 11)
+_SMALLEST_GAP = 8.0  # Δ_≠ / ε_l from which the groups are told apart (Lemma 14)
 _PIECE = 250  # runs that a worker takes at a time
 
 
@@ -76,15 +76,15 @@ class Audit:
     settled, dropped
         Runs that found the group of the best option, and options dropped, without F.
     samples
-        Lemma time, first claim: evaluations of a G-phase.
+        Lemma 12, first claim: evaluations of a G-phase.
     price
-        Lemma time, second claim: regret of a bias phase by Δ̂, which is at least the true one.
+        Lemma 12, second claim: regret of a bias phase by Δ̂, which is at least the true one.
     kept
-        Lemma E: the best option, and its group, stay.
+        Lemma 20: the best option, and its group, stay.
     survivors
-        Lemma discard_subopt: gaps of the options that stay.
+        Lemma 11: gaps of the options that stay.
     decided
-        Lemma discard_z: the group of the best option is found while ε_l is large enough.
+        Lemma 14: the group of the best option is found while ε_l is large enough.
     """
 
     runs: int = 0
