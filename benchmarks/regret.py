@@ -8,16 +8,35 @@ from __future__ import annotations
 
 import os
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: processes share the cores
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: processes share the cores
 
-import sys
+import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.cli import app
 
-OUT = Path("out")
-FILES = ("--store", OUT / "regret", "--csv", OUT / "compare.csv", "--figure", OUT / "compare.png")
+TINY = ("--suite", "gaps", "--horizon", "300", "--replications", "2", "--workers", "1")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for all there is")
+    parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
+    arguments, more = parser.parse_known_args(argv)
+    out = arguments.out
+    out.mkdir(parents=True, exist_ok=True)
+    files = (
+        "--store",
+        out / "regret",
+        "--csv",
+        out / "compare.csv",
+        "--figure",
+        out / "compare.png",
+    )
+    size = TINY if arguments.tiny else ("--full",)
+    app(["compare", *size, "--details", *map(str, files), *more])
+
 
 if __name__ == "__main__":
-    OUT.mkdir(exist_ok=True)
-    app(["compare", "--full", "--details", *map(str, FILES), *sys.argv[1:]])
+    main()

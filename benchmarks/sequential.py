@@ -15,10 +15,10 @@ from __future__ import annotations
 import argparse
 import os
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -28,9 +28,9 @@ import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies._oful import bare_steps
-from evenhand.policies.registry import policy_class
 from evenhand.policies.ridge import feature_coordinates
 from evenhand.simulation._loop import Regret, advance
+from evenhand.simulation.experiment import policy_for
 
 NAMES = (
     "oful",
@@ -68,9 +68,7 @@ def bare(truth: BiasedLinearBandit, steps: int) -> float:
 
 def compiled(name: str, truth: BiasedLinearBandit, horizon: int, **options: float) -> float:
     """Return the seconds that an evaluation takes."""
-    cls = policy_class(name)
-    told = {attribute: getattr(truth, attribute) for attribute in cls.told}
-    policy = cls(truth.actions, horizon, seed=1, **told, **options)
+    policy = policy_for(truth, name, horizon, seed=1, **options)
     streams = SimulatedEvaluations(truth, 1).streams
     regret = Regret(truth.gaps, [horizon])
     stepper = policy.compiled
@@ -81,16 +79,19 @@ def compiled(name: str, truth: BiasedLinearBandit, horizon: int, **options: floa
     return (time.perf_counter() - start) / horizon
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=300_000)
     parser.add_argument("--horizon", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
+    parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
+    arguments = parser.parse_args(argv)
+    if arguments.tiny:
+        arguments.steps, arguments.horizon, arguments.repeats = 50, 1000, 1
     console = Console()
     for k, d in ((100, 10), (10_000, 10)):
         truth = problem(k, d)
-        steps = arguments.steps if k == 100 else arguments.steps // 50
+        steps = arguments.steps if k == 100 else max(1, arguments.steps // 50)
         yardstick = fastest(lambda t=truth, n=steps: bare(t, n), arguments.repeats)
         table = Table(title=f"{k} options, {d} features; bare loop: {1 / yardstick:,.0f} steps/s")
         for column in ("policy", "steps/s", "ratio", "target", "evaluations/s"):

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded: processes share the cores
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: processes share the cores
 
 import argparse
 import json
@@ -53,15 +53,14 @@ from evenhand.comparison.instances import (
 from evenhand.designs import g_optimal_design
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.files import write_atomically
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.simulation import Runs
-from evenhand.simulation._loop import Regret, advance
-from evenhand.simulation.experiment import play_out
+from evenhand.simulation.experiment import Contender, play_out
 
 Floats = NDArray[np.float64]
-Maker = Callable[..., Policy]
 Record = dict[str, Any]
 
 SEED = 4
@@ -83,6 +82,7 @@ class Effort:
     statements_others: int
     statements_always: int
     speed: int
+    shapes: int | None = None  # of every part that has a list of them; all if not given
 
 
 THOROUGH = Effort(
@@ -111,6 +111,22 @@ BRIEF = Effort(
     statements_always=3,
     speed=50,
 )
+
+TINY = Effort(
+    benchmark=QUICK.only(["gaps"]).over([1000]),
+    growth_horizons=(1000,),
+    envelope=2,
+    growth=2,
+    acts=1,
+    settings=2,
+    looks=2,
+    statements=2,
+    statements_others=1,
+    statements_always=3,
+    speed=2,
+    shapes=1,
+)
+"""To see that everything runs, in seconds."""
 
 GROWTH = (GapDependent(4, 2.0, 0.1, 0.1), GapDependent(4, 4.0, 0.05, 0.1))
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -177,15 +193,9 @@ class Ratio:
         return Ratio(mean, mean * relative)
 
 
-def maker(cls: Maker, problem: BiasedLinearBandit, shape: Shape, **options: Any) -> Maker:
-    """Return what makes a policy that is told the noise and the value bound."""
-    told = {"noise_scale": problem.noise_scale, "value_bound": shape.value_bound}
-    return partial(cls, **(told | options))
-
-
 def played(
     instance: Instance,
-    who: dict[str, tuple[Maker, dict[str, Any]]],
+    who: Sequence[Contender],
     replications: int,
     executor: Executor,
     *,
@@ -195,15 +205,11 @@ def played(
 
     The first checkpoint is the horizon of the instance all the same.
     """
-    runs: dict[str, list[Runs]] = {name: [] for name in who}
+    runs: dict[str, list[Runs]] = {contender.name: [] for contender in who}
     for problem in instance.shape.problems(instance.horizon):
-        policies = {
-            name: maker(cls, problem, instance.shape, **options)
-            for name, (cls, options) in who.items()
-        }
         results = eh.simulate(
             problem,
-            policies,
+            [c.with_options(value_bound=instance.shape.value_bound) for c in who],
             longer * instance.horizon,
             replications,
             SEED,
@@ -223,10 +229,7 @@ def regrets(runs: Sequence[Runs]) -> Floats:
 
 # What the envelope costs
 
-PAIR: dict[str, tuple[Maker, dict[str, Any]]] = {
-    "with": (PricedExploration, {}),
-    "without": (BoundaryExploration, {}),
-}
+PAIR = (Contender("with", PricedExploration), Contender("without", BoundaryExploration))
 
 
 def envelope(effort: Effort, executor: Executor) -> list[Record]:
@@ -296,7 +299,7 @@ def envelope_tables(records: Sequence[Record]) -> Iterable[str]:
 def growth(effort: Effort, executor: Executor) -> list[Record]:
     """Mean regret with and without the envelope as the horizon grows, and when it acts."""
     records = []
-    for shape in GROWTH:
+    for shape in GROWTH[: effort.shapes]:
         for horizon in effort.growth_horizons:
             instance = Instance("gaps", shape, horizon)
             runs = played(instance, PAIR, effort.growth, executor)
@@ -330,26 +333,23 @@ def interventions(job: tuple[Shape, int, int, int]) -> Record:
     """Play once; return when the envelope first acted, and what its own moves cost in regret."""
     shape, horizon, which, replication = job
     problem = shape.problems(horizon)[which]
-    policy = maker(PricedExploration, problem, shape)(problem.actions, horizon)
-    evaluations = SimulatedEvaluations(problem, np.random.SeedSequence([SEED, replication]))
-    regret = Regret(problem.gaps, [horizon])
+    player = Contender("with", PricedExploration).with_options(value_bound=shape.value_bound)
+    policy = player.policy(problem, horizon, seed=0)
+    assert isinstance(policy, PricedExploration)
     first: int | None = None
     cost: Counter[str] = Counter()
-    while regret.spent < horizon:
-        stepper = policy.compiled
-        if stepper is not None:
-            before = regret.spent
-            rounds = advance(stepper, evaluations.streams, regret, horizon)
-            if rounds > 0:
-                policy.caught_up(rounds, regret.spent - before)
-            if regret.spent == horizon:
-                break
-        allocation = policy.ask()
-        if policy._turn in ("frugal", "core"):
-            first = regret.spent if first is None else first
-            cost[policy._turn] += float(allocation.counts @ problem.gaps)
-        policy.tell(evaluations.evaluate(allocation))
-        regret.pay(allocation.counts)
+    policy.ask()
+    turn = policy._turn  # whose the next turn is: when it is over, this is that of the one after
+
+    def watch(_: Policy, allocation: eh.Allocation, __: eh.Feedback) -> None:
+        nonlocal first, turn
+        if turn in ("frugal", "core"):
+            first = policy.spent - allocation.total if first is None else first
+            cost[turn] += float(allocation.counts @ problem.gaps)
+        turn = policy._turn
+
+    evaluations = SimulatedEvaluations(problem, np.random.SeedSequence([SEED, replication]))
+    play_out(policy, evaluations, problem.gaps, watch=watch)
     return {"first": first, "frugal": cost["frugal"], "core": cost["core"]}
 
 
@@ -396,15 +396,16 @@ def settings(effort: Effort, executor: Executor) -> list[Record]:
     it were told T as the latest end, it would not look at anything new shortly before.
     """
     records = []
-    who: dict[str, tuple[Maker, dict[str, Any]]] = {"usual": (PricedExploration, {})}
-    who |= {name: (PricedExploration, options) for name, options in SETTINGS.items()}
+    changed = {
+        name: Contender(name, PricedExploration).with_options(**options)
+        for name, options in SETTINGS.items()
+    }
+    endless = [who for who in changed.values() if ("horizon_known", False) in who.options]
+    known = [who for who in changed.values() if who not in endless]
+    known.append(Contender("usual", PricedExploration))
     for suite, shapes in SETTING_SHAPES.items():
-        for shape in shapes:
+        for shape in shapes[: effort.shapes]:
             instance = Instance(suite, shape, 10**6)
-            endless = {
-                name: who[name] for name in who if not who[name][1].get("horizon_known", True)
-            }
-            known = {name: who[name] for name in who if name not in endless}
             runs = played(instance, known, effort.settings, executor)
             runs |= played(instance, endless, effort.settings, executor, longer=10)
             usual = regrets(runs["usual"]).mean(axis=0)
@@ -458,12 +459,12 @@ def settings_tables(records: Sequence[Record]) -> Iterable[str]:
 def looks(effort: Effort, executor: Executor) -> list[Record]:
     """What finding the best option costs: evaluations, and the loss in evaluations it is worth."""
     records = []
-    for shape in LOOK_SHAPES:
+    for shape in LOOK_SHAPES[: effort.shapes]:
         for worth in WORTHS:
             instance = Instance("looks", shape, 10**9)
-            options = {"cost": "evaluation", "worth": worth}
-            who: dict[str, tuple[Maker, dict[str, Any]]] = {"priced": (PricedExploration, options)}
-            runs = played(instance, who, effort.looks, executor)["priced"]
+            who = Contender("priced", PricedExploration)
+            who = who.with_options(cost="evaluation", worth=worth)
+            runs = played(instance, [who], effort.looks, executor)["priced"]
             problems = shape.problems(instance.horizon)
             spent = np.array([one.spent for one in runs], dtype=float)
             loss = np.array([p.gaps[one.option] for p, one in zip(problems, runs, strict=True)])
@@ -557,16 +558,11 @@ def looks_tables(records: Sequence[Record]) -> Iterable[str]:
 # Is what it says so?
 
 
-def directed(actions: eh.ActionSet, horizon: int, *, seed: int = 0, **told: Any) -> Policy:
-    """Return directed information-directed sampling in the envelope."""
-    return Certified(eh.policy("ids-directed", actions, horizon, seed=seed, **told))
-
-
-SPEAKERS: dict[str, tuple[Maker, dict[str, Any]]] = {
-    "priced-exploration": (PricedExploration, {}),
-    "noise unknown": (PricedExploration, {"noise_scale": None}),
-    "horizon unknown": (PricedExploration, {"horizon_known": False}),
-    "Certified(ids-directed)": (directed, {}),
+SPEAKERS = {
+    "priced-exploration": Contender("priced-exploration", PricedExploration),
+    "noise unknown": Contender("noise unknown", PricedExploration, (("noise_scale", None),)),
+    "horizon unknown": Contender("horizon unknown", PricedExploration, (("horizon_known", False),)),
+    "Certified(ids-directed)": Contender("ids-directed", "ids-directed"),
 }
 STATEMENTS = ("bias", "loss", "leads")
 
@@ -590,20 +586,23 @@ def heard(job: Hearing) -> Floats:
     loss of at most 2B.
     """
     problems = job.shape.problems(STATED_HORIZON)
-    cls, options = SPEAKERS[job.speaker]
+    speaker = SPEAKERS[job.speaker].with_options(value_bound=job.shape.value_bound)
     ratios = np.full((job.last - job.first, len(DELTAS), len(STATEMENTS)), np.nan)
     for row, replication in enumerate(range(job.first, job.last)):
         problem = problems[replication % len(problems)]
-        policy = maker(cls, problem, job.shape, **options)(problem.actions, STATED_HORIZON)
+        made = speaker.policy(problem, STATED_HORIZON, seed=0)
+        policy = made if isinstance(made, Certified) else Certified(made)
         evaluations = SimulatedEvaluations(problem, np.random.SeedSequence([SEED, replication]))
-        if job.always:
-            while not policy.finished:
-                policy.tell(evaluations.evaluate(policy.ask()))
-                ratios[row] = np.fmax(ratios[row], off(policy, problem))
-        else:
-            play_out(policy, evaluations, problem.gaps, [policy.horizon])
-            ratios[row] = off(policy, problem)
+        told: list[Floats] = []
+        listen = partial(hear, told, problem) if job.always else None
+        play_out(policy, evaluations, problem.gaps, watch=listen)
+        ratios[row] = np.fmax.reduce(told) if job.always else off(policy, problem)
     return ratios
+
+
+def hear(told: list[Floats], problem: BiasedLinearBandit, policy: Policy, *_: object) -> None:
+    """Keep how far off a policy is after a turn."""
+    told.append(off(policy, problem))
 
 
 def off(policy: Policy, problem: BiasedLinearBandit) -> Floats:
@@ -646,7 +645,7 @@ def statements(effort: Effort, executor: Executor) -> list[Record]:
             if always:
                 n = effort.statements_always // (1 if main else 3)
             piece = 2 if always else 250
-            for shape in STATED_SHAPES:
+            for shape in STATED_SHAPES[: effort.shapes]:
                 jobs = [
                     Hearing(speaker, shape, first, min(first + piece, n), always)
                     for first in range(0, n, piece)
@@ -779,18 +778,20 @@ PARTS: dict[str, tuple[str, Callable[..., list[Record]], Callable[..., Iterable[
 }
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few replications, few instances")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="few replications, few instances")
+    size.add_argument("--tiny", action="store_true", help="just to see that it runs")
     parser.add_argument("--only", default=",".join(PARTS), help="parts, separated by commas")
     parser.add_argument("--processes", type=int, default=None, help="all processors if not given")
     parser.add_argument("--json", type=Path, help="file for the numbers behind the tables")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     chosen = arguments.only.split(",")
     unknown = [name for name in chosen if name not in PARTS]
     if unknown:
         parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}.")
-    effort = BRIEF if arguments.quick else THOROUGH
+    effort = TINY if arguments.tiny else BRIEF if arguments.quick else THOROUGH
     kept: dict[str, list[Record]] = {}
     with ProcessPoolExecutor(arguments.processes) as executor:
         for name in chosen:
@@ -804,7 +805,8 @@ def main() -> None:
                 print(f"{text}\n", flush=True)
     if arguments.json is not None:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(kept, indent=1))
+        with write_atomically(arguments.json, "the numbers") as draft:
+            draft.write_text(json.dumps(kept, indent=1))
 
 
 if __name__ == "__main__":

@@ -79,19 +79,19 @@ def signs(groups: ArrayLike) -> tuple[int, ...]:
 
 
 def worst_case(d: int, kappa: float) -> Bias:
-    """Lemma kappa: e_1 (+), e_2..e_d (−) and −(1−α)e_1 (−) with α = 2/(√κ+1): κ_* = κ."""
+    """Lemma 15: e_1 (+), e_2..e_d (−) and −(1−α)e_1 (−) with α = 2/(√κ+1): κ_* = κ."""
     x = np.vstack([np.eye(d), np.zeros(d)])
     x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
     z = [1] + [-1] * d
-    return Bias(f"worst case d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma kappa", value=kappa)
+    return Bias(f"worst case d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma 15", value=kappa)
 
 
 def gap_family(d: int, kappa: float) -> Bias:
-    """Lemma kappa_2, with the sum from i = 1: e_1..e_⌊d/2⌋ (+), the others and −(1−α)e_1 (−)."""
+    """Lemma 16, with the sum from i = 1: e_1..e_⌊d/2⌋ (+), the others and −(1−α)e_1 (−)."""
     x = np.vstack([np.eye(d), np.zeros(d)])
     x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
     z = [1] * (d // 2) + [-1] * (d + 1 - d // 2)
-    return Bias(f"gap family d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma kappa_2", value=kappa)
+    return Bias(f"gap family d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma 16", value=kappa)
 
 
 def gap_parameter(d: int, delta_min: float, delta_neq: float, problem: int) -> Floats:
@@ -114,7 +114,7 @@ def gap_problem(
     """κ(Δ) of Problem i: the d+1 rows are a basis, so w is unique and κ(Δ) = (Σ√Δ|w|)².
 
     w = −1/α on x_{d+1} and −(1−α)/α on x_1, so κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α². In Problem 1
-    Δ_1 = 0 and this is Lemma borne_inf_kappa; in the other problems Δ_1 > 0 and the lemma as
+    Δ_1 = 0 and this is Lemma 17; in the other problems Δ_1 > 0 and the lemma as
     printed is too small.
     """
     family = gap_family(d, kappa)
@@ -126,7 +126,7 @@ def gap_problem(
         f"gap family d={d} κ={kappa:g} problem {problem}",
         family.features,
         family.groups,
-        "Lemma borne_inf_kappa" + ("" if problem == 1 else ", with the term that Δ_1 > 0 adds"),
+        "Lemma 17" + ("" if problem == 1 else ", with the term that Δ_1 > 0 adds"),
         gaps=frozen(gaps),
         value=value,
     )
@@ -478,7 +478,7 @@ def bias_instances() -> list[Bias]:
             "twins, one free",
             frozen([[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]]),
             (1, -1, 1, -1),
-            "w = ±½ on the twins, or dearer",
+            "w = ±½ on the twins, or costlier",
             gaps=frozen([0.0, 1.0, 400.0, 900.0]),
             value=0.25,
         ),

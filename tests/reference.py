@@ -427,7 +427,7 @@ def kappa_gaps(features: ArrayLike, groups: ArrayLike, gaps: ArrayLike) -> float
 
 
 def kappa_star_by_margin(features: ArrayLike, groups: ArrayLike) -> tuple[float, Floats]:
-    """κ_* by the other route, Lemma upsilon: 1/min_u max_x (x·u + z_x)², and the u found.
+    """κ_* by the other route, Lemma 5: 1/min_u max_x (x·u + z_x)², and the u found.
 
     HiGHS solves min{t : |r_x + x·v| ≤ t}; the residuals r are then recomputed exactly, blown up
     to size one and the program is solved again for the correction: digits are gained by rounds.

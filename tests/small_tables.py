@@ -214,7 +214,9 @@ def check_g(table: Table) -> list[str]:
     rank = exact_rank(bias_points(table.counts, table.groups)[0])
     if round(design.certificate.bound) != rank:
         return [f"the G-optimal design is for rank {design.certificate.bound}, not {rank}"]
-    return [f"the G-optimal design: {reason}" for reason in design.verify(table.actions.points).reasons]
+    return [
+        f"the G-optimal design: {reason}" for reason in design.verify(table.actions.points).reasons
+    ]
 
 
 def _close(found: float, exact: float) -> bool:

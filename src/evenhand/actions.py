@@ -350,6 +350,8 @@ class ActionSet:
             if option not in self.labels:
                 raise InputError(f"there is no option {option!r}; the options are {self.labels!r}")
             option = self.labels.index(option)
+        elif isinstance(option, bool) or not isinstance(option, int | np.integer):
+            raise InputError(f"an option is named or numbered, from 0; {option!r} does neither")
         elif not 0 <= option < self.n_actions:
             raise InputError(
                 f"there is no option {option}; they run from 0 to {self.n_actions - 1}"

@@ -44,7 +44,7 @@ class AccuracyError(EvenhandError):
 
 @dataclass(frozen=True)
 class Confounding:
-    """Why a bias cannot be told from the value, and what would help.
+    """Why a bias cannot be estimated, and what would help.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Confounding:
 
 
 class NotIdentifiableError(EvenhandError):
-    """No amount of evaluations tells the quantity asked for (κ = ∞).
+    """No number of evaluations estimates the quantity asked for (κ = ∞).
 
     The evaluations of all options stay the same when the parameters move along some direction
     that the asked quantity feels. For a bias, ``confounding`` says which combination of features

@@ -1,4 +1,4 @@
-"""The geometry of bias estimation: can the bias be told from the value, and at what price?
+"""The geometry of bias estimation: can the bias be estimated, and at what price?
 
 Notation
 --------
@@ -10,34 +10,35 @@ e                the direction of the parameter that is the bias
 α                worst-case alignment of Kirschner, Lattimore and Krause, equivalent to κ_*
 
 For two groups κ_* is large exactly when a hyperplane through the origin almost separates them
-(Lemma upsilon_margin): margin / radius = (√κ_* − 1) / (√κ_* + 1).
+(the paper's Lemma 1): margin / radius = (√κ_* − 1) / (√κ_* + 1).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats, as_vector
+from evenhand.confounding import not_identifiable
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
-from evenhand.errors import Confounding, InputError, NotIdentifiableError
-from evenhand.numerics.passes import products, sample_rows
-from evenhand.numerics.row_space import row_space
-from evenhand.tables import linear_rule
+from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
+from evenhand.numerics.passes import products
+from evenhand.numerics.row_space import DoubtfulRankError
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
 
 
 def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Design:
-    """Return the evaluations that tell the bias best: least variance for their number, κ_*.
+    """Return the evaluations that estimate the bias best: least variance for their number, κ_*.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Des
 def delta_optimal_design(
     actions: ActionSet, gaps: ArrayLike, attribute: str | None = None
 ) -> Design:
-    """Return the evaluations that tell the bias at the least regret, where x costs its gap Δ_x.
+    """Return the evaluations that estimate the bias at the least regret, where x costs its gap Δ_x.
 
     The value is κ(Δ). A gap of zero (the best option has one) is a free evaluation; where κ(Δ)
     is then attained only in the limit, the pulls cost ``design.excess`` more.
@@ -76,7 +77,7 @@ def delta_optimal_design(
 
 
 def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float = 1e-7) -> Design:
-    """Return the evaluations that tell the bias at the least regret against the worst parameter.
+    """Return what to evaluate to estimate the bias at the least regret against the worst parameter.
 
     The value is κ̃, for parameters with values in [-1, 1].
 
@@ -88,13 +89,11 @@ def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float 
     2.25
     """
     direction = _direction(actions, attribute)
-    try:
+    with _in_words(actions, direction):
         return minimax_design_of(actions.points, actions.n_features, direction, tol)
-    except NotIdentifiableError as error:
-        raise _explained(actions, attribute) from error
 
 
-def kappa(actions: ActionSet, gaps: ArrayLike) -> float:
+def kappa(actions: ActionSet, gaps: ArrayLike, attribute: str | None = None) -> float:
     """Return κ(Δ), the least regret of estimating the bias with unit variance.
 
     Examples
@@ -103,11 +102,11 @@ def kappa(actions: ActionSet, gaps: ArrayLike) -> float:
     >>> round(eh.kappa(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), gaps=[0.5, 0.5]), 9)
     0.5
     """
-    return delta_optimal_design(actions, gaps).value
+    return delta_optimal_design(actions, gaps, attribute).value
 
 
 def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeometry:
-    """Return how hard it is to tell the bias from the value, and why.
+    """Return how hard the bias is to estimate, and why.
 
     Raises `NotIdentifiableError` where it is impossible (κ_* = ∞); the error's ``confounding``
     says which combination of features equals the group, and what option would help.
@@ -129,7 +128,7 @@ def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeome
     kappa_star = max(kappa_star, 1.0)
     if kappa_star <= 1.0 + _SEPARATED:
         return BiasGeometry(actions, attribute, design, kappa_star, False, None, 0.0, None)
-    # Lemma upsilon_margin: the dual vector of the design is the normal of the hyperplane
+    # Lemma 1: the dual vector of the design is the normal of the hyperplane
     u = design.certificate.dual
     normal = -u[:-1]
     reach = np.abs(normal) * np.maximum(actions.features.max(axis=0), -actions.features.min(axis=0))
@@ -142,7 +141,7 @@ def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeome
 
 @dataclass(frozen=True, eq=False)
 class BiasGeometry:
-    """How hard it is to tell the bias from the value.
+    """How hard the bias is to estimate.
 
     Parameters
     ----------
@@ -194,6 +193,7 @@ class BiasGeometry:
         H = A.copy()
         H[:, self.actions.n_features :] = 0.0
         program = ElfvingProgram(A)
+        _refuse_incomparable(self.actions, program)
         # √κ is a norm: no pair is farther apart than the sum of the distances from a centre
         radii, best = _distances_from_centre(program, H)
         (far,) = np.nonzero(radii + radii.max() > best)
@@ -212,7 +212,7 @@ class BiasGeometry:
         apart = bounds > best
         pairs = H[far[i[apart]]] - H[far[j[apart]]]
         worst = program.largest(pairs, bounds[apart])[:1]
-        return max([best] + [program.solve(pairs[x]).root for x in worst]) ** 2
+        return max([best] + [program.solve_within(pairs[x]).root for x in worst]) ** 2
 
 
 def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, float]:
@@ -225,12 +225,30 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
         return radii, 0.0
     best, bounds = 0.0, np.full(len(H), np.inf)
     for _ in range(4):
-        solution = program.solve(H[int(np.argmax(radii))])
+        solution = program.solve_within(H[int(np.argmax(radii))])
         np.minimum(bounds, program.roots_on(solution.rows, H), out=bounds)
         radii = bounds
         along = H @ solution.dual
         best = max(best, float(along.max() - along.min()))
     return radii, best
+
+
+def _refuse_incomparable(actions: ActionSet, program: ElfvingProgram) -> None:
+    """Raise unless the value of every two options can be compared: then α = ∞.
+
+    The difference of two points is a combination of points, so what matters is the difference of
+    their attributes; for two groups that is the bias, which is known to be estimable.
+    """
+    if actions.group_names is not None or program.space.full:
+        return
+    cells = np.unique(actions.attributes, axis=0)
+    for cell in cells[1:]:
+        v = np.concatenate([np.zeros(actions.n_features), cell - cells[0]])
+        if not program.space.contains(v):
+            raise NotIdentifiableError(
+                f"α is infinite: options with the attributes {cells[0].tolist()} and "
+                f"{cell.tolist()} cannot be compared in value, however many evaluations are made."
+            )
 
 
 def _direction(actions: ActionSet, attribute: str | None) -> Floats:
@@ -250,71 +268,19 @@ def _direction(actions: ActionSet, attribute: str | None) -> Floats:
 
 def _bias_design(actions: ActionSet, gaps: Floats | None, attribute: str | None) -> Design:
     direction = _direction(actions, attribute)
-    try:
+    with _in_words(actions, direction):
         return c_optimal_design(actions.points, direction, gaps)
-    except NotIdentifiableError as error:
-        raise _explained(actions, attribute) from error
 
 
-def _explained(actions: ActionSet, attribute: str | None) -> NotIdentifiableError:
-    """Return the error that says why κ = ∞."""
-    confounding = _confounding(actions, attribute)
-    name = attribute or actions.attribute_names[0]
-    terms = linear_rule(confounding.combination, digits=6)
-    groups = actions.group_names
-    meaning = f" ({groups[1]} = +1, {groups[0]} = −1)" if groups else ""
-    like = f" from {confounding.twin_group}" if confounding.twin_group else f" and another {name}"
-    return NotIdentifiableError(
-        f"the bias cannot be estimated (κ = ∞): for every option, {name}{meaning} equals "
-        f"{terms}. A bias and a difference in value along these features look the same. "
-        f"Leave out one of these features, or add an option that breaks the rule: one with the "
-        f"features of {confounding.twin!r}{like} makes it as easy as it can be (κ = 1).",
-        confounding,
-    )
-
-
-def _confounding(actions: ActionSet, attribute: str | None) -> Confounding:
-    """Find the combination of features that equals the attribute, and an option to twin."""
-    A, d = actions.points, actions.n_features
-    column = int(np.argmax(_direction(actions, attribute)))
-    sample = sample_rows(len(A), 48 * A.shape[1])
-    space = row_space(A, sample)
-    scales = space.scales
-    others = np.delete(np.arange(A.shape[1]), column)
-    # the basis rows span all rows, so a combination that holds on them holds on all
-    X = space.rows[:, others] / scales[others]
-    qr, pivots, *_ = lapack.dgeqp3(X)
-    rank = int(np.count_nonzero(np.abs(np.diagonal(qr)) > 1e-12 * abs(qr[0, 0])))
-    chosen = pivots[:rank] - 1
-    beta = np.zeros(len(others))
-    beta[chosen] = np.linalg.lstsq(X[:, chosen], space.rows[:, column], rcond=None)[0]
-    beta[np.abs(beta) < 1e-9 * np.abs(beta).max(initial=0.0)] = 0.0
-    beta /= scales[others]
-    combination = actions.in_user_units(beta[:d])
-    attributes = np.delete(actions.attribute_names, column - d)
-    combination |= {
-        str(name): float(value) for name, value in zip(attributes, beta[d:], strict=True)
-    }
-    largest = max(map(abs, combination.values()), default=0.0)
-    combination = {
-        name: value for name, value in combination.items() if abs(value) > 1e-9 * largest
-    }
-    x, group = _twin(actions)
-    return Confounding(combination, actions.labels[x], group)
-
-
-def _twin(actions: ActionSet) -> tuple[int, str | None]:
-    """Return the option whose features are likeliest in the other group, and that group."""
-    if actions.group_names is None:
-        return 0, None
-    X, z = actions.features, actions.groups
-    spread = X.std(axis=0)
-    spread[spread == 0] = 1.0
-    centres = {sign: X[z == sign].mean(axis=0) for sign in (-1, 1)}
-    distance = np.where(
-        z == 1,
-        np.linalg.norm((X - centres[-1]) / spread, axis=1),
-        np.linalg.norm((X - centres[1]) / spread, axis=1),
-    )
-    x = int(np.argmin(distance))
-    return x, actions.group_names[0 if z[x] == 1 else 1]
+@contextmanager
+def _in_words(actions: ActionSet, direction: Floats) -> Iterator[None]:
+    """Let errors about points speak of the options: why κ = ∞, and the names of columns."""
+    try:
+        try:
+            yield
+        except NotIdentifiableError as error:
+            raise not_identifiable(actions, int(np.argmax(direction))) from error
+    except DoubtfulRankError as error:
+        names = (*actions.feature_names, *actions.attribute_names)
+        named = ", ".join(names[column] for column in error.columns)
+        raise AccuracyError(f"the columns {named} {error.problem}") from error

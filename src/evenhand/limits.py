@@ -15,11 +15,11 @@ constants here are derived again; the steps stand beside the code. They rest on 
 complement of F:
 
 (1) An option of X_l has a gap of at most 10ε_l in the group of x*, of at most 42ε_l in the other,
-    and one of X_{l+1} of at most 21ε_l (Lemma discard_subopt).
+    and one of X_{l+1} of at most 21ε_l (Lemma 11).
 (2) min(2, 8ε_l) ≤ Δ̂^l ≤ 2 and Δ ≤ Δ̂^l. So an interrupted bias phase, where survivors of gap at
     most 21ε_l are played instead, costs at most 21/8 of what it would have cost.
 (3) Δ̂^l_x ≤ 17(Δ_x ∨ ε_l): if x is in X_l, Δ̂^l_x ≤ Δ_x + 16ε_l; if it was dropped in phase e < l,
-    Δ̂^l_x = Δ̂^e_x ≤ Δ_x + 16ε_e and ε_e < Δ_x (Lemma kappa-l:tech). The paper has 513 for 17.
+    Δ̂^l_x = Δ̂^e_x ≤ Δ_x + 16ε_e and ε_e < Δ_x (Lemma 21). The paper has 513 for 17.
 (4) A phase l that is completed, l ≥ 2, takes at least 4^{l−1}s² rounds.
 """
 
@@ -88,7 +88,7 @@ def worst_case_upper(
     # and recovery play options of gap at most 42ε°, by (1).
     crossing = (2 * kappa_star * s2 * log_t / T) ** (1 / 3)
     late = 42 * crossing * T
-    # G-phases with ε_l > ε°: Σ_l n_l(10 + 42)ε_l, with Lemma time for n_l and Σ 1/ε_l ≤ 2/ε_L.
+    # G-phases with ε_l > ε°: Σ_l n_l(10 + 42)ε_l, with Lemma 12 for n_l and Σ 1/ε_l ≤ 2/ε_L.
     n_early = max(0, math.ceil(2 - math.log2(crossing)) - 1)
     early = 0.0
     if n_early:
@@ -118,7 +118,7 @@ def gap_dependent_upper(
     + κ(Δ ∨ Δ_≠)/Δ_≠² · [11628 log(n(n+1)T) + max(14144 log(n(n+1)T), 91392 log T)].
 
     The ε_T inside the paper's κ(Δ ∨ Δ_≠ ∨ ε_T) is not needed: recovery begins while
-    ε_l > Δ_≠/16, by Lemma discard_z.
+    ε_l > Δ_≠/16, by Lemma 14.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def gap_dependent_upper(
     delta_min, delta_neq = problem.delta_min / value_bound, problem.delta_neq / value_bound
     n = _n_phases(T, s2)
     # G-phases cost regret while 10ε_l > Δ_min in the group of x*, and while ε_l > Δ_≠/16 in the
-    # other (Lemma discard_z): Σ 1/ε_l < 20/Δ_min and 32/Δ_≠. The last may be interrupted.
+    # other (Lemma 14): Σ 1/ε_l < 20/Δ_min and 32/Δ_≠. The last may be interrupted.
     within = (400 / delta_min + 2688 / delta_neq) * m * s2 * math.log(k * (n + 1) * (n + 2) / delta)
     within += 104 * m * (m + 1)
     # Bias phases have ε_l > Δ_≠/16, and by (3) κ(Δ̂^l)/ε_l² is at most 17κ(Δ ∨ Δ_≠) times

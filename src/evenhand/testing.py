@@ -550,7 +550,7 @@ def never_fails_midway(make: PolicyFactory, case: Case) -> None:
             ) from error
         bias = policy.bias()
         assert bias.level == 0.0 or not np.isfinite([bias.low, bias.high]).any(), (
-            f"horizon {horizon}: the bias cannot be told, but the interval is {bias}"
+            f"horizon {horizon}: the bias cannot be estimated, but the interval is {bias}"
         )
         spent = policy.spent
         assert spent == horizon or not run.finished or not getattr(policy, "spends_all", True), (

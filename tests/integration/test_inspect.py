@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import subprocess
@@ -273,6 +274,122 @@ def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     assert bought <= names
     assert all(name in found.stdout for name in bought)
     assert "2 :smile:" in found.stdout
+
+
+ATTRIBUTES = """name;nation;age;size
+a;de;31;3,5
+b;fr;45;4,25
+c;it;50;1
+d;de;38;2,5
+e;fr;29;5
+f;it;61;3,5
+g;de;55;4
+"""
+
+
+def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text(ATTRIBUTES)
+    arguments = (table, "--attributes", "nation,age", "--label", "name")
+    found = answer(*arguments)
+    assert found["identifiable"] is True
+    assert [part["attribute"] for part in found["attributes"]] == ["nation=fr", "nation=it", "age"]
+    # the same by a linear program, on a matrix made without evenhand: √κ_* = min Σ|w|, Σ w a = e
+    rows = list(csv.DictReader(io.StringIO(ATTRIBUTES), delimiter=";"))
+    size = np.array([float(row["size"].replace(",", ".")) for row in rows])
+    age = np.array([float(row["age"]) for row in rows])
+    french, italian = ([float(row["nation"] == n) for row in rows] for n in ("fr", "it"))
+    A = np.c_[np.ones(7), size, french, italian, (age - age.mean()) / age.std()]
+    for position, part in enumerate(found["attributes"], start=2):
+        program = linprog(np.ones(14), A_eq=np.c_[A.T, -A.T], b_eq=np.eye(5)[position])
+        assert part["kappa_star"] == pytest.approx(program.fun**2, rel=1e-7)
+        assert part["decimal"] == ","
+        assert part["alpha"] is not None
+        assert part["kappa_minimax"] is not None
+    text = " ".join(run(*arguments).stdout.split())
+    assert "Decimals are read with a comma" in text
+    for name in ("nation=fr", "nation=it", "age"):
+        assert f"Yes: the bias of {name} can be estimated" in text
+    assert "where nation is it instead of de" in text
+    assert "no margin, no separating hyperplane and no picture" in text
+
+
+def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Path) -> None:
+    table = tmp_path / "options.csv"
+    table.write_text("x,z,w\n1,2,5\n2,4,1\n4,8,3\n5,10,4\n6,12,9\n")
+    asked = run(table, "--attributes", "z,w", "--json")
+    assert asked.exit_code == 3
+    found = json.loads(asked.stdout)
+    assert found["identifiable"] is False
+    assert [part["identifiable"] for part in found["attributes"]] == [False, True]
+    words = run(table, "--attributes", "z,w")
+    assert words.exit_code == 3
+    text = " ".join(words.stdout.split())
+    assert "the bias cannot be estimated (κ = ∞): for every option, z equals" in text
+    assert "Yes: the bias of w can be estimated" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "exactly one of group= and attributes="),
+        (["--group", "nation", "--attributes", "age"], "exactly one of group= and attributes="),
+        (["--attributes", "age", "--figure", "bias.png"], "attributes have no such picture"),
+        (["--attributes", "age,Nation"], "did you mean 'nation'?"),
+        (["--attributes", "age", "--positive", "1"], "positive"),
+        (["--attributes", "age", "--decimal", "x"], "neither '.' nor ','"),
+        (["--attributes", "age", "--decimal", "."], "'3,5' is not plainly a number"),
+    ],
+)
+def test_what_attributes_cannot_have_is_named(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("options.csv").write_text(ATTRIBUTES)
+    for more in ([], ["--json"]):
+        result = run("options.csv", "--label", "name", *arguments, *more)
+        assert result.exit_code == 2, result.output
+        assert said in result.stderr
+        assert result.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["options.csv"]
+
+
+@pytest.mark.parametrize("gaps", [[], ["--gaps", "max_base"]])
+def test_a_pipe_says_the_same_as_the_file(gaps: list[str]) -> None:
+    options = ["--group", "side", "--label", "skater", "--features", "base_value,ability", *gaps]
+    piped = CliRunner().invoke(
+        app, ["inspect", "-", *options, "--json"], input=SKATING.read_bytes()
+    )
+    assert piped.exit_code == 0, piped.output
+    assert json.loads(piped.stdout) == answer(SKATING, *options)
+
+
+def test_what_is_wrong_in_a_pipe_is_named() -> None:
+    result = CliRunner().invoke(app, ["inspect", "-", "--group", "side"], input=b"")
+    assert result.exit_code == 2
+    assert "the standard input is empty" in result.stderr
+    result = CliRunner().invoke(
+        app, ["inspect", "-", "--group", "side"], input=b"side,x\nhome,1\naway,\nhome,4\n"
+    )
+    assert "the standard input: line 3, column 'x' is empty" in result.stderr
+
+
+def test_a_picture_that_fails_keeps_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = tmp_path / "bias.png"
+    picture.write_bytes(b"old")
+
+    def run_out_of_disk(self: object, path: Path, **_: object) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", run_out_of_disk)
+    result = run(SKATING, *ARGUMENTS, "--figure", picture)
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["bias.png"]
+    assert picture.read_bytes() == b"old"
 
 
 def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:

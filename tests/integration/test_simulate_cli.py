@@ -50,7 +50,7 @@ def regret_of_uniform(problem: eh.BiasedLinearBandit, horizon: int) -> tuple[flo
 
 @pytest.mark.parametrize(("c", "measured"), [("1", 31544.0), ("3", 41544.0)])
 def test_worst_case_regret_is_what_was_measured_before(c: str, measured: float) -> None:
-    """SPEC §6; for d = 2 and κ = 1 all runs go the same way, so the mean is one number."""
+    """For d = 2 and κ = 1 all runs go the same way, so the mean is one number."""
     means = []
     for index in "12":
         found = answer(

@@ -1,7 +1,7 @@
 """Fair Phased Elimination against a second transcription of it, and its lemmas on every run.
 
-`detailed_algorithm` is the paper's pseudo-code written down line by line, with SPEC §3 where the
-paper is open. It shares nothing with the policy: sums over options, pseudo-inverses, HiGHS.
+`detailed_algorithm` is the paper's pseudo-code written down line by line, as the package reads it
+where it is open. It shares nothing with the policy: sums over options, pseudo-inverses, HiGHS.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import evenhand as eh
 from instances import gap_family, gap_parameter, separated, worst_case
 from reference import Floats
 
-GOOD_GROUP, OTHER_GROUP = 10.0, 42.0  # Lemma discard_subopt, in units of ε_{l+1}
+GOOD_GROUP, OTHER_GROUP = 10.0, 42.0  # Lemma 11, in units of ε_{l+1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class Explored:
 
 
 def delta_optimal(points: Floats, gaps: Floats) -> tuple[Floats, float]:
-    """Return μ and κ(Δ) by Lemma calcul:kappa: min Σ √Δ |w| with Σ w a = e, and μ = |w|√κ/√Δ."""
+    """Return μ and κ(Δ) by Lemma 9: min Σ √Δ |w| with Σ w a = e, and μ = |w|√κ/√Δ."""
     k, m = points.shape
     e = np.eye(m)[-1]
     costs = np.sqrt(np.concatenate([gaps, gaps]))
@@ -385,7 +385,7 @@ def examine(problem: Problem, run: Run, delta: float, study: Study) -> None:
             s = names[record.group or ""]
             assert s != -group, "the group that lost is evaluated no more"
             assert not counts[~active[s]].any()
-            # Lemma time, first claim: on every event
+            # Lemma 12, first claim: on every event
             size = 2 * (d + 1) / eps**2 * math.log(k * l * (l + 1) / delta)
             assert counts.sum() <= size + (d + 1) * (d + 2) / 2
             estimates[active[s]] = points[active[s]] @ fit(points, counts, sums)
@@ -396,7 +396,7 @@ def examine(problem: Problem, run: Run, delta: float, study: Study) -> None:
             active[s][list(record.eliminated)] = False
             if good:
                 study.removed += int(before - active[s].sum())
-                if s == z_best:  # Lemmas E and discard_subopt
+                if s == z_best:  # Lemmas 20 and 11
                     assert active[s][best], f"the best option is gone in phase {l}"
                     assert (gaps[active[s]] < GOOD_GROUP * eps / 2).all()
                 else:
@@ -418,9 +418,9 @@ def examine(problem: Problem, run: Run, delta: float, study: Study) -> None:
             said = [s for name, s in names.items() if record.verdict.endswith(f"group {name}")]
             assert said == ([group] if group else [])
             if good:
-                assert group != -z_best, "the best group is gone"  # Lemma E
+                assert group != -z_best, "the best group is gone"  # Lemma 20
                 if eps <= problem.delta_neq / 8:
-                    assert group == z_best  # Lemma discard_z
+                    assert group == z_best  # Lemma 14
                 study.settled += group == z_best
         else:
             candidates = active[names[record.group]] if record.group else active[-1] | active[1]
@@ -435,7 +435,7 @@ def examine(problem: Problem, run: Run, delta: float, study: Study) -> None:
 def examine_price(
     problem: Problem, l: int, eps: float, counts: Floats, upper: Floats, kappa: float, delta: float  # noqa: E741
 ) -> None:  # fmt: skip
-    """Assert Lemma time, second claim, and Lemma kappa-l, both on the good event."""
+    """Assert Lemma 12, second claim, and Lemma 13, both on the good event."""
     d = problem.features.shape[1]
     assert (problem.gaps <= upper + 1e-12).all()
     assert upper.min() >= eps
@@ -469,7 +469,7 @@ STUDIED = [
 def test_lemmas_hold_on_every_run_of_the_good_event(
     problem: Problem, horizon: int, end: str
 ) -> None:
-    """Lemmas time, E, discard_subopt, discard_z and kappa-l, 500 runs each, δ = 0.2.
+    """Lemmas 12, 20, 11, 14 and 13, 500 runs each, δ = 0.2.
 
     A large δ makes phases short and estimates wild, so that the lemmas are tried. The gaps decide
     how a good run ends: the best group is found, or the search given up.
@@ -482,7 +482,7 @@ def test_lemmas_hold_on_every_run_of_the_good_event(
 
 @pytest.mark.parametrize("delta", [0.1, 0.2])
 def test_failures_are_as_rare_as_promised(delta: float) -> None:
-    """Lemma proba_F, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
+    """Lemma 10, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
 
     Over 10⁴ runs, up to four standard errors; both failures do happen.
     """
@@ -502,7 +502,7 @@ def test_failures_are_as_rare_as_promised(delta: float) -> None:
 def test_worst_case_regret_as_measured(
     d: int, kappa: float, c: float, measured: float, runs: int
 ) -> None:
-    """SPEC §6, T = 10⁶, mean over both problems: within four standard errors and rounding.
+    """As an earlier program had it, T = 10⁶, mean of both: within four standard errors.
 
     For d = 2 all runs go the same way, so the regret is one number.
     """
@@ -556,7 +556,7 @@ def test_a_budget_below_the_first_phase_goes_to_the_first_option_of_group_minus_
 
 
 def test_a_budget_that_ends_in_the_second_group_goes_to_that_group() -> None:
-    """SPEC §3.6: the group whose phase does not fit plays its best, though nothing is resolved."""
+    """The group whose phase does not fit plays its best, though nothing is resolved."""
     actions = eh.ActionSet([[1.0, 0.0], [0.5, 0.25], [0.0, 1.0]], [1, 1, -1])
     policy = eh.FairPhasedElimination(actions, 10, delta=1.0)
     first = policy.ask()
@@ -580,7 +580,7 @@ def test_a_horizon_that_ends_with_a_phase_leaves_no_empty_step() -> None:
 
 
 def test_noise_and_bound_change_sample_sizes_as_their_square_ratio() -> None:
-    """SPEC §1: ε_l = B·2^{2−l}, so the sizes are the paper's times (σ/B)²."""
+    """ε_l = B·2^{2−l}, so the sizes are the paper's times (σ/B)²."""
     problem = worst_case_pair(2, 4.0, 10**6, 1.0)[0]
     sizes = {}
     for sigma, bound in ((64.0, 1.0), (128.0, 1.0), (128.0, 2.0), (256.0, 4.0)):

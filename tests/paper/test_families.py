@@ -25,7 +25,7 @@ def alpha(kappa: float) -> float:
 
 
 def check_admissible(problem: BiasedLinearBandit, kappa: float) -> None:
-    """γ ∈ C(X), the points span everything, and κ_* is as asked for (Lemmas kappa, kappa_2)."""
+    """γ ∈ C(X), the points span everything, and κ_* is as asked for (Lemmas 15, 16)."""
     points = problem.actions.points
     assert np.abs(problem.values).max() <= 1 + TINY
     assert exact_rank(points) == points.shape[1]
@@ -35,7 +35,7 @@ def check_admissible(problem: BiasedLinearBandit, kappa: float) -> None:
 
 
 def check_kappa_of_the_gaps(problem: BiasedLinearBandit, kappa: float) -> None:
-    """κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α²: Lemma borne_inf_kappa where Δ_1 = 0."""
+    """κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α²: Lemma 17 where Δ_1 = 0."""
     gaps, a = problem.gaps, alpha(kappa)
     formula = (math.sqrt(gaps[-1]) + (1 - a) * math.sqrt(gaps[0])) ** 2 / a**2
     exact = kappa_gaps(problem.actions.features, problem.actions.groups, gaps)
@@ -241,7 +241,7 @@ def test_random_problems_mislead(
 
 @pytest.mark.parametrize("separation", [0.1, 0.5, 2.0, 5.0])
 def test_random_groups_are_separated_as_asked(separation: float) -> None:
-    """Lemma upsilon_margin, with a margin that random() promises: κ_* grows with it."""
+    """Lemma 1, with a margin that random() promises: κ_* grows with it."""
     for seed in range(5):
         wide = families.random(40, 3, seed, separation=separation)
         geometry = eh.bias_geometry(wide.actions)

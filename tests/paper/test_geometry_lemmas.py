@@ -1,4 +1,4 @@
-"""The paper's lemmas on the geometry of bias estimation, with SPEC's corrections, on named sets."""
+"""The paper's lemmas on the geometry of bias estimation, with our corrections, on named sets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SMALL = small_sets()
 
 
 @pytest.mark.parametrize("bias", PLAIN, ids=lambda bias: bias.name)
-def test_lemma_upsilon(bias: Bias) -> None:
+def test_lemma_5(bias: Bias) -> None:
     """κ_* = max_u 1/max_x (x·u + z_x)²: no u beats it, and the certificate's u reaches it."""
     geometry = eh.bias_geometry(eh.ActionSet(bias.features, bias.groups))
     feasible, _ = kappa_star_by_margin(bias.features, bias.groups)
@@ -79,7 +79,7 @@ def test_lemma_upsilon(bias: Bias) -> None:
 
 
 @pytest.mark.parametrize("bias", PLAIN, ids=lambda bias: bias.name)
-def test_lemma_upsilon_margin(bias: Bias) -> None:
+def test_lemma_1(bias: Bias) -> None:
     """margin/radius = (√κ_*−1)/(√κ_*+1), both measured again from the points and the normal."""
     geometry = eh.bias_geometry(eh.ActionSet(bias.features, bias.groups))
     kappa = kappa_star(bias.features, bias.groups)
@@ -126,7 +126,7 @@ def test_no_hyperplane_separates_better(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_lemma_kappa_tilde(name: str) -> None:
+def test_lemma_2(name: str) -> None:
     features, groups = SMALL[name]
     geometry = eh.bias_geometry(eh.ActionSet(features, groups))
     minimax = geometry.kappa_minimax()
@@ -150,7 +150,7 @@ def test_alpha_between_four_and_sixteen_kappa_star(name: str) -> None:
 def test_alpha_and_kappa_tilde_may_vanish_on_a_line() -> None:
     """{1 (+), 1.01 (−)}: κ_* = 1, α = 9.9e-5 and κ̃ = 0.005: the lower bounds need d ≥ 2.
 
-    SPEC says so for α. The proof of κ_* ≤ 2κ̃ needs Δ_max ≥ 1, some γ that some action does not
+    Lemma 6 fails there. The proof of κ_* ≤ 2κ̃ needs Δ_max ≥ 1, some γ that some action does not
     feel; on a line with all actions on one side there is none, and the lemma fails as well.
     """
     geometry = eh.bias_geometry(eh.ActionSet([[1.0], [1.01]], [1, -1]))
@@ -171,7 +171,7 @@ def admissible(features: Floats, seed: int) -> tuple[Floats, Floats]:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_lemma_kappa2(name: str) -> None:
+def test_lemma_7(name: str) -> None:
     """κ(Δ) ≤ 2κ_* for every admissible γ (not κ_*, as one line of the paper has it)."""
     features, groups = SMALL[name]
     actions = eh.ActionSet(features, groups)
@@ -195,7 +195,7 @@ def test_the_factor_two_of_lemma_kappa2_is_needed() -> None:
 
 @pytest.mark.parametrize("d", [4, 5, 8])
 @pytest.mark.parametrize("kappa", [1.0, 9.0, 1e4, 1e9])
-def test_lemma_borne_inf_kappa(d: int, kappa: float) -> None:
+def test_lemma_17(d: int, kappa: float) -> None:
     """κ(Δ) = (1+√κ)²Δ_{d+1}/4 in Problem 1, where x_1 is free; more in the others."""
     for problem in range(1, d // 2 + 2):
         instance = gap_problem(d, kappa, problem)
@@ -212,7 +212,7 @@ def test_lemma_borne_inf_kappa(d: int, kappa: float) -> None:
 
 @pytest.mark.parametrize("d", [2, 3, 6, 12])
 @pytest.mark.parametrize("kappa", [1.0, 1.5, 16.0, 1e5, 1e9])
-def test_lemmas_kappa_and_kappa_2(d: int, kappa: float) -> None:
+def test_lemmas_15_and_16(d: int, kappa: float) -> None:
     for family in (worst_case(d, kappa), gap_family(d, kappa)):
         geometry = eh.bias_geometry(eh.ActionSet(family.features, family.groups))
         assert geometry.kappa_star == pytest.approx(kappa, rel=1e-7)
@@ -220,7 +220,7 @@ def test_lemmas_kappa_and_kappa_2(d: int, kappa: float) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_lemma_prop_kappa(name: str) -> None:
+def test_lemma_8(name: str) -> None:
     """Homogeneous, monotone, κ(Δ∨Δ') ≥ κ(Δ)∨κ(Δ'), continuous at gaps of zero."""
     features, groups = SMALL[name]
     actions = eh.ActionSet(features, groups)
@@ -251,7 +251,7 @@ def check_continuity(features: Floats, groups: list[int], gaps: Floats, found: f
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_lemma_calcul_kappa(name: str) -> None:
+def test_lemma_9(name: str) -> None:
     """μ^Δ = κ^Δ π^Δ/Δ, with π^Δ bias-optimal for the rows a_x/√Δ_x: same price, variance one."""
     features, groups = SMALL[name]
     A, e = bias_points(features, groups)

@@ -24,6 +24,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
+from scipy.special import logsumexp
 
 import evenhand as eh
 from evenhand.policies import core as the_core
@@ -118,7 +119,7 @@ def test_ellipsoid_covers_all_times_and_all_components(
 
 
 def test_least_width_over_directions_is_the_norm_of_the_noise() -> None:
-    """Cauchy–Schwarz in Theorem 1 is attained: nothing is lost over all directions."""
+    """Cauchy–Schwarz in Theorem 1 is attained: a component loses nothing over all directions."""
     rng = np.random.default_rng(5)
     for m in (1, 2, 5):
         X, Y = rng.standard_normal((2, m, m + 2))
@@ -130,6 +131,50 @@ def test_least_width_over_directions_is_the_norm_of_the_noise() -> None:
             ratios.append(abs(u @ S) / math.sqrt(u @ (V + R) @ u))
         assert max(ratios) == pytest.approx(norm, rel=1e-9)
         assert ratios[-1] == pytest.approx(norm, rel=1e-9)
+
+
+def test_singular_designs_confine_what_they_span() -> None:
+    """Theorem 1 with V⁺: on range(V), |v·(θ̂−θ)| ≤ ‖S‖ in the norm of (V+R)⁻¹ times ‖V⁺v‖ in V+R.
+
+    θ̂ is any least squares solution, which least squares in floats leaves open along the kernel.
+    """
+    rng = np.random.default_rng(15)
+    for m, rank in ((2, 1), (5, 1), (5, 3)):
+        rows, Y = rng.standard_normal((rank, m)), rng.standard_normal((m, m + 2))
+        theta, noise = rng.standard_normal(m), rng.standard_normal(rank)
+        V, R, S = rows.T @ rows, Y @ Y.T, rows.T @ noise
+        kernel = rng.standard_normal(m)
+        kernel -= np.linalg.pinv(rows) @ (rows @ kernel)
+        estimate = np.linalg.lstsq(rows, rows @ theta + noise, rcond=None)[0] + kernel
+        norm = math.sqrt(S @ np.linalg.solve(V + R, S))
+        for v in rng.standard_normal((50, rank)) @ rows:
+            u = np.linalg.pinv(V, hermitian=True) @ v
+            assert abs(v @ (estimate - theta)) <= norm * math.sqrt(u @ (V + R) @ u) + TINY
+
+
+@pytest.mark.parametrize("counts", [(10, 10, 10), (5000, 30, 200), (3, 40, 20_000)])
+def test_components_one_by_one_are_wider_than_their_sum(counts: tuple[int, ...]) -> None:
+    """Theorem 1: Σ w_i M_i < 1/δ confines v·(θ̂−θ) further, here by brute force over all S."""
+    R, w = mixture(sum(counts), 1 + int(math.log(sum(counts), 8)))
+    V = np.einsum("x,xi,xj->ij", np.array(counts, float), PLANE, PLANE)
+    log_ratio, inverse = np.log(det2(V + R) / det2(R)), inverse2(V + R)
+    log_odds = -math.log(0.1)
+
+    def excess(length: float, ray: Floats) -> float:
+        """Log of δ Σ w_i M_i at S = length · ray."""
+        quadratic = length**2 * np.einsum("i,nij,j->n", ray, inverse, ray)
+        return float(logsumexp(np.log(w) + (quadratic - log_ratio) / 2)) - log_odds
+
+    root = np.linalg.cholesky(V)
+    angles = np.linspace(0, math.pi, 721)
+    rays = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ root.T
+    boundary = np.array([ray * brentq(excess, 0.0, 100.0, args=(ray,)) for ray in rays])
+    b2 = 2 * log_odds - 2 * np.log(w) + log_ratio
+    for v in (np.array([1.0, 0.0]), np.array([0.0, 1.0]), *PLANE):
+        u = np.linalg.solve(V, v)
+        single = math.sqrt((b2 * np.einsum("i,nij,j->n", u, V + R, u)).min())
+        joint = float(np.abs(boundary @ u).max())
+        assert 1.07 <= single / joint <= 1.17  # as the page says for m = 2
 
 
 def test_mixture_is_a_supermartingale_step_by_step() -> None:
@@ -267,6 +312,74 @@ def test_noise_bound_is_of_use_from_four_logs_on(delta: float, size: int, more: 
     assert 1 / (nu / 2 * math.log(3) - math.log(size / delta)) <= 3.35 / nu
 
 
+@pytest.mark.parametrize("first", [12, 24, 60])
+def test_noise_bound_is_a_multiple_of_the_noise_in_the_mean(first: int) -> None:
+    """Theorem 10: E max SS/ν over all times with ν ≥ ν₀ is at most (4/3)(E Y⁴)^¼ ≤ 1.65 σ².
+
+    An enemy fixes the sizes: it lets a large scatter stand and drowns a small one.
+    """
+    runs, rng = 4000, np.random.default_rng(16)
+    SS, nu, most = np.zeros(runs), np.zeros(runs), np.zeros(runs)
+    for _ in range(200):
+        size = np.where(first > nu, 1 + first - nu, np.where(nu < SS, 2, 2 + nu // 2)).astype(int)
+        SS += rng.chisquare(size - 1)
+        nu += size - 1
+        most = np.maximum(most, SS / nu)
+    fourth = math.prod(1 + 2 * i / first for i in (1, 2, 3))  # E Y⁴, Y = χ²_ν/ν
+    by_gamma = math.exp(math.lgamma(first / 2 + 4) - math.lgamma(first / 2)) * (2 / first) ** 4
+    assert fourth == pytest.approx(by_gamma, rel=1e-9)
+    limit = 4 / 3 * fourth**0.25
+    assert limit <= 1.65
+    error = most.std() / math.sqrt(runs)
+    assert 1.0 + 3 * error < most.mean() < limit - 3 * error
+    # what Theorem 10 makes of it: E σ̄ and E σ̄^⅔ where σ̄² ≤ 3.35 SS/ν
+    assert np.sqrt(3.35 * most).mean() <= 2.36
+    assert np.cbrt(3.35 * most).mean() <= 1.77
+    assert 3.35 * 1.65 <= 5.53 <= min(2.36**2, 1.77**3)
+
+
+def test_contrasts_are_independent_whatever_decides_the_sizes() -> None:
+    """Theorem 10: SS at ν is a walk of ν fresh squares, though the next size looks at all of it.
+
+    Var(SS/ν − σ²) at a fixed ν is 2σ⁴/ν, and steps do not depend on what went before.
+    """
+    runs, rng, until = 20_000, np.random.default_rng(17), 40
+    walk, nu = np.zeros((runs, until + 60)), np.zeros(runs, int)
+    rows = np.arange(runs)
+    while (nu < until).any():
+        total = walk.cumsum(axis=1)[rows, np.maximum(nu - 1, 0)]
+        size = np.where(total > nu, 2, np.minimum(3 + nu, 50))
+        for n in np.unique(size[nu < until]):
+            (these,) = np.nonzero((size == n) & (nu < until))
+            y = rng.standard_normal((len(these), n))
+            i = np.arange(1, n)
+            helmert = (y.cumsum(axis=1)[:, :-1] / i - y[:, 1:]) * np.sqrt(i / (i + 1))
+            scatter = ((y - y.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+            np.testing.assert_allclose((helmert**2).sum(axis=1), scatter, rtol=1e-9)
+            walk[these[:, None], nu[these][:, None] + i - 1] = helmert**2
+            nu[these] += n - 1
+    squares = walk[:, :until]
+    se = math.sqrt(2 / runs)
+    assert np.abs(squares.mean(axis=0) - 1).max() <= 4.5 * se
+    correlations = np.corrcoef(squares.T) - np.eye(until)
+    assert np.abs(correlations).max() <= 5.5 / math.sqrt(runs)
+
+
+@pytest.mark.parametrize("first", [32, 128])
+def test_batches_of_all_epochs(first: int) -> None:
+    """Both unknown: one batch an epoch tops ν up to ν₀(j); in all ≤ ν₀(J) + 1 + log₂ t."""
+    nu = asked = 0
+    for j in range(40):
+        horizon = first * 2**j
+        grid = 2 + math.ceil(0.5 * math.log2(horizon))
+        needed = math.ceil(4 * math.log(grid / min(0.1, 0.2 * horizon ** (-2 / 3))))
+        assert needed >= 12
+        if needed > nu:
+            asked, nu = asked + needed - nu + 1, needed
+        t = 1 + horizon // 2 if j else first
+        assert asked <= needed + 1 + math.log2(t)
+
+
 # ------------------------------------------------------------------------ 3. prices
 
 
@@ -302,8 +415,8 @@ def test_prices_of_directions(seed: int) -> None:
     assert root["-2v"] == pytest.approx(2 * root["v"], rel=1e-9)
     assert price(A, A[0], c) <= c[0] * (1 + TINY)
     kappa = root["v"] ** 2
-    dearer = c * rng.uniform(1, 3, size=len(A))
-    assert price(A, v, dearer) >= kappa * (1 - TINY)
+    costlier = c * rng.uniform(1, 3, size=len(A))
+    assert price(A, v, costlier) >= kappa * (1 - TINY)
     mu = rng.exponential(size=len(A))
     assert float(mu @ c) * variance(A, mu, v) >= kappa * (1 - 1e-7)
     design = eh.c_optimal_design(A, v, c)

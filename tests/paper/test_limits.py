@@ -24,7 +24,7 @@ EPS = 2.0 ** (2 - np.arange(1, PHASES + 1))
 
 
 def g_phase(d: int, k: int, delta: float, s2: float) -> np.ndarray:
-    """Lemma time: at most this many rounds in the G-exploration of a group, phase by phase."""
+    """Lemma 12: at most this many rounds in the G-exploration of a group, phase by phase."""
     phase = np.arange(1, PHASES + 1)
     odds = k * phase * (phase + 1) / delta
     return 2 * (d + 1) * s2 / EPS**2 * np.log(odds) + (d + 1) * (d + 2) / 2
@@ -174,7 +174,7 @@ def play(
 
 @pytest.mark.parametrize("seed", range(6))
 def test_fair_phased_elimination_stays_below_its_limits(seed: int) -> None:
-    """Also Lemma kappa-l with 17 in place of 513: κ(Δ ∨ ε_l) ≤ κ(Δ̂^l) ≤ 17κ(Δ ∨ ε_l)."""
+    """Also Lemma 13 with 17 in place of 513: κ(Δ ∨ ε_l) ≤ κ(Δ̂^l) ≤ 17κ(Δ ∨ ε_l)."""
     problems = [
         families.worst_case(2, 4.0, 1e8, c=3.0)[seed % 2],
         families.gap_dependent(4, 4.0, 0.1, 0.1)[seed % 3],

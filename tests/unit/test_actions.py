@@ -319,6 +319,9 @@ def test_identity_units_for_arrays() -> None:
         actions.describe("z")
     with pytest.raises(InputError, match="from 0 to 2"):
         actions.describe(3)
+    for wrong in (True, 1.0, None):
+        with pytest.raises(InputError, match="named or numbered"):
+            actions.describe(wrong)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_representation_is_short() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,6 +121,12 @@ def test_single_masked_numbers_are_refused() -> None:
     )
 
 
+def test_masked_points_are_not_verified() -> None:
+    design = eh.g_optimal_design(GOOD)
+    points = np.ma.array(GOOD, mask=np.eye(4, 2))
+    assert "points[0, 0] is masked" in refusal(design.verify, points)
+
+
 def test_masked_feedback_is_refused() -> None:
     sums = np.ma.array([1.0, 2.0], mask=[False, True])
     assert "sums[1] is masked" in refusal(lambda s: eh.Feedback([1, 1], s, [1.0, 4.0]), sums)
@@ -176,3 +185,23 @@ def test_small_dull_matrices_come_through_unchanged(k: int) -> None:
     copied = as_vector(column, k, "v")
     assert copied.tolist() == column.tolist()
     assert not np.shares_memory(as_vector(copied, k, "v"), copied)
+
+
+def test_options_from_arrays_do_not_wait_for_pyarrow() -> None:
+    """`evenhand` itself is stood in for by an empty package, so that only this room is seen."""
+    code = """
+import sys, types
+package = types.ModuleType("evenhand")
+package.__path__ = sys.argv[1:]
+sys.modules["evenhand"] = package
+from evenhand.actions import ActionSet
+actions = ActionSet([[1.0], [2.0], [4.0]], ["a", "b", "a"], labels=["x", "y", "z"])
+assert actions.subset([0, 1]).labels == ("x", "y") and actions.describe("z") == {"x1": 4.0}
+slow = {"pyarrow", "narwhals", "pandas", "matplotlib", "rich", "clarabel"} & set(sys.modules)
+sys.exit(f"imported: {slow}" if slow else 0)
+"""
+    folder = str(Path(eh.__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code, folder], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

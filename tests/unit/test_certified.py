@@ -326,7 +326,7 @@ def test_an_envelope_around_an_envelope() -> None:
 def test_epochs_may_pass_at_once() -> None:
     """Where an envelope outside plays for long, the one inside goes on in the epoch of the time."""
     policy = Certified(Hostile(THREE.actions, 10**5), anytime=True)
-    policy._spent = 50_000  # the one outside says so
+    policy.elapse(50_000)  # the one outside says so
     policy.observe(eh.Feedback([0, 50_000, 0], [0.0, 7500.0, 0.0], [0.0, 60_000.0, 0.0]))
     assert 0 < policy.ask().total <= 2**16 - 50_000
     assert policy._epoch.horizon == 2**16
@@ -485,6 +485,36 @@ def test_before_there_is_an_estimate_the_policy_inside_recommends() -> None:
         assert decision.lead_over(0).low == -math.inf
         if policy.spent == 0:
             policy.tell(eh.Feedback([5, 5, 0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
+
+
+def test_leads_are_said_where_they_are_known() -> None:
+    """Two options of one group compare by their own evaluations; a third is not known at all."""
+    actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1, 1, -1, 1])
+    policy = Certified(Scripted(actions, 10**6, [[50_000, 50_000, 0, 0]]))
+    counts = policy.ask().counts
+    policy.tell(eh.Feedback(counts, counts * [0.75, 0.25, 0, 0], counts * [1.0, 1.0, 0, 0]))
+    decision = policy.recommend()
+    assert decision.option == 2  # what the policy inside says: not all can be compared
+    assert decision.loss == 2.0
+    assert np.isinf(decision.leads[[0, 1, 3], 1:]).all()
+    known = policy._reading()[0].leads(0.05, 1.0, option=0)
+    assert known.leads.tolist() == pytest.approx([0.0, 0.5, 0.0, 0.0])
+    assert np.isfinite(known.widths).tolist() == [True, True, False, False]
+    assert 0.0 < known.widths[1] < 0.05
+
+
+def test_looking_for_compiled_steps_changes_nothing() -> None:
+    """The envelope puts its ledger into the steps when it is made, and into no others."""
+    inside, other = (eh.policy("oful", THREE.actions, 1000) for _ in range(2))
+    policy = Certified(inside)
+    assert policy.compiled is inside.stepper
+    assert inside.stepper.ledger is policy.ledger
+    inside.stepper = other.stepper
+    assert policy.compiled is None  # steps that nobody stops are not run
+    assert other.stepper.ledger is None
+    outer = Certified(Certified(eh.policy("oful", THREE.actions, 1000)))
+    assert outer.compiled is None
+    assert outer.policy.compiled.ledger is outer.policy.ledger
 
 
 def test_what_a_decision_withstands() -> None:

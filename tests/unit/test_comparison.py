@@ -20,7 +20,6 @@ from evenhand.comparison import (
     QUICK,
     Benchmark,
     Comparison,
-    Entrant,
     Instance,
     Outcome,
     Suite,
@@ -309,8 +308,8 @@ def test_policies_are_told_what_they_may_know(monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.setitem(registry._BUILT_IN, "informed", Informed)
     (problem,) = shape.problems(100)
     for options in ((), (("delta", 0.25),)):
-        source = Entrant("me", "informed", options).source(problem, shape.value_bound)
-        policy = Contender("me", source).policy(problem, 100, seed=3)
+        entrant = Contender("me", "informed", options).with_options(value_bound=shape.value_bound)
+        policy = entrant.policy(problem, 100, seed=3)
         assert isinstance(policy, Informed)
         assert policy.value_bound == shape.value_bound
         assert policy.noise_scale == problem.noise_scale
@@ -325,7 +324,7 @@ def test_all_registered_policies_take_part_once() -> None:
     # Those with settings of their own can be made
     (problem,) = Skating().problems(100)
     for entrant in entrants():
-        Contender(entrant.name, entrant.source(problem, 15.0)).policy(problem, 100, seed=0)
+        entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
 
 
 def test_names_that_are_not_there_are_refused() -> None:

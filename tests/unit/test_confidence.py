@@ -40,7 +40,7 @@ def brute_force_width(
             weight /= k
         b2 = 2 * math.log(1 / (failure * weight))
         b2 += np.linalg.slogdet(V + R)[1] - np.linalg.slogdet(R)[1]
-        inverse = np.linalg.inv(V)
+        inverse = np.linalg.pinv(V, rcond=1e-10, hermitian=True)
         best = min(best, b2 * float(v @ inverse @ (V + R) @ inverse @ v))
     return math.sqrt(best)
 
@@ -115,6 +115,55 @@ def test_too_few_evaluations_leave_everything_open() -> None:
     bias = fit.bias(0.1)
     assert math.isnan(bias.value)
     assert (bias.low, bias.high) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("used", [0, 1, 2, 3])
+def test_what_was_evaluated_is_known_before_all_is(seed: int, used: int) -> None:
+    """In the range of a singular V the widths are those of V⁺, elsewhere infinite.
+
+    V⁺ is that of the coordinates in which R_j is a multiple of the unit matrix: of all w with
+    Vw = v it makes wᵀ(V + R_j)w least.
+    """
+    actions = scattered(k=8, d=3, seed=seed)
+    rng = np.random.default_rng(seed)
+    points = Frame.of(actions).points
+    counts = np.zeros(8, dtype=np.int64)
+    counts[:used] = rng.integers(1, 10**4, size=used)
+    truth = rng.standard_normal(4)
+    fit = Ellipsoid(actions, 10**5).fit(counts, counts * (points @ truth))
+    weights = rng.standard_normal((5, used))
+    inside = np.vstack([np.zeros(4), points[:used], weights @ points[:used]])
+    widths = fit.widths(np.vstack([inside, points[used:]]), 0.1)
+    expected = [brute_force_width(points, counts, v, 10**5, 0.1, min(used, 3)) for v in inside]
+    np.testing.assert_allclose(widths[: len(inside)], expected, rtol=1e-6, atol=1e-12)
+    assert np.isinf(widths[len(inside) :]).all()
+    assert not fit.identified
+
+
+def test_the_bias_is_known_before_all_is() -> None:
+    """Two options of equal features and other groups show the bias, whatever else is unknown."""
+    actions = eh.ActionSet([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, 1, -1])
+    counts = np.array([400, 100, 0, 0])
+    fit = Ellipsoid(actions, 10**4).fit(counts, counts * [0.75, 0.25, 0.0, 0.0])
+    assert not fit.identified
+    bias = fit.bias(0.1)
+    assert bias.value == pytest.approx(0.25)
+    deviation = math.sqrt(0.25 * (1 / 400 + 1 / 100))
+    assert 2.0 * deviation < bias.high - bias.value < 6.0 * deviation
+    leads = fit.leads(0.1)
+    assert np.isfinite(leads.widths).tolist() == [True, True, False, False]
+
+
+def test_nearly_dependent_rows_are_not_taken_for_dependent() -> None:
+    """A row that is off the others by 10⁻⁷ says something of all directions, if little."""
+    actions = eh.ActionSet([[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0], [1.0, 1.0]], [1, 1, -1, 1])
+    counts = np.array([100, 100, 100, 0])
+    fit = Ellipsoid(actions, 10**4).fit(counts, np.zeros(4))
+    widths = fit.widths(Frame.of(actions).points, 0.1)
+    assert fit.identified
+    assert np.isfinite(widths).all()
+    assert widths[3] > 1e5 * widths[0]
 
 
 def test_equal_options_are_tied_for_certain() -> None:

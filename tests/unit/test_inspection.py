@@ -20,6 +20,7 @@ from evenhand.report.inspection import (
     inspect_options,
 )
 from evenhand.tables import linear_rule
+from reference import elfving_value
 
 TABLE = """name,side,age,income,city
 Ann,home,31,20,Lyon
@@ -248,9 +249,76 @@ def test_impossible_wishes_are_refused(wishes: dict[str, float], said: str) -> N
     assert said in str(caught.value)
 
 
-def test_attributes_are_not_two_groups() -> None:
-    actions = eh.ActionSet([[1.0], [2.0], [0.5]], attributes=[[0.1], [0.7], [0.3]])
-    with pytest.raises(eh.InputError, match="two groups"):
+@pytest.mark.parametrize("attribute", ["side=home", "age"])
+def test_each_attribute_has_a_bias_of_its_own(attribute: str) -> None:
+    actions = eh.ActionSet.from_csv(
+        io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
+    )
+    costs = np.arange(1.0, 9.0)
+    inspection = inspect_options(actions, attribute, precision=0.25, gaps=costs)
+    assert inspection.attribute == attribute
+    assert inspection.hyperplane is None
+    assert inspection.group_sizes == {}
+    direction = np.eye(4)[2 + actions.attribute_names.index(attribute)]
+    exact = elfving_value(actions.points, direction)
+    assert inspection.geometry.kappa_star == pytest.approx(exact.kappa, rel=1e-9)
+    exact = elfving_value(actions.points, direction, costs)
+    assert inspection.kappa_gaps == pytest.approx(exact.kappa, rel=1e-9)
+    # what is bought is as precise as was asked for: ω̂ ± 1.96 √(cᵀ V⁻¹ c)
+    counts = np.zeros(len(actions))
+    for purchase in inspection.design:
+        assert purchase.group is None
+        counts[actions.labels.index(purchase.option)] = purchase.evaluations or 0
+    V = actions.points.T @ (counts[:, None] * actions.points)
+    variance = direction @ np.linalg.pinv(V, hermitian=True) @ direction
+    assert 1.959963984540054 * math.sqrt(variance) <= 0.25 * (1 + 1e-9)
+
+
+def test_the_certificate_of_an_attribute_can_be_checked() -> None:
+    actions = eh.ActionSet.from_csv(
+        io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
+    )
+    found = json.loads(json.dumps(inspect_options(actions, "age").to_dict(), allow_nan=False))
+    certificate = found["certificate"]
+    along = on_every_row(certificate["features"])
+    z = actions.attributes @ [certificate["attributes"][name] for name in actions.attribute_names]
+    assert np.abs(np.array(list(along.values())) + z).max() <= 1 + 1e-9
+    assert certificate["attributes"]["age"] ** 2 == pytest.approx(found["proven_bound"])
+    for nothing in ("grade", "separable", "margin", "radius", "margin_over_radius", "hyperplane"):
+        assert found[nothing] is None
+    assert found["groups"] == []
+
+
+def test_what_a_bias_of_one_means_is_in_the_users_units() -> None:
+    def meanings(**choices: object) -> list[str]:
+        actions = eh.ActionSet.from_csv(
+            io.StringIO(TABLE), attributes=["city", "age"], features=["income"], **choices
+        )  # type: ignore[arg-type]  # choices are checked by from_csv
+        return [
+            inspect_options(actions, name).to_dict()["bias_of_one"]
+            for name in actions.attribute_names
+        ]
+
+    spread = np.array([31.0, 45, 52, 28, 39, 35, 61, 47]).std()
+    assert meanings() == [
+        "evaluations are higher by 1 where city is Nice instead of Lyon",
+        "evaluations are higher by 1 where city is Paris instead of Lyon",
+        f"evaluations rise by 1 with every {spread:.4g} of age (a standard deviation)",
+    ]
+    assert meanings(standardize=False)[-1] == "evaluations rise by 1 with every 1 of age"
+
+
+def test_a_bias_is_told_where_that_of_another_attribute_cannot_be() -> None:
+    # z2 is a constant like the feature: its bias is no bias; α would have to tell it, too
+    actions = eh.ActionSet([[1.0], [1.0], [1.0]], attributes=[[0.0, 2.0], [1.0, 2.0], [3.0, 2.0]])
+    # known at 0 and 3: κ_* = (2/3)²
+    inspection = inspect_options(actions, "z1", full=True)
+    assert inspection.geometry.kappa_star == pytest.approx(4 / 9)
+    with pytest.raises(eh.NotIdentifiableError) as caught:
+        inspect_options(actions, "z2")
+    assert confounding_in_words(caught.value, actions) == [str(caught.value)]
+    assert confounding_to_dict(caught.value, actions)["identifiable"] is False
+    with pytest.raises(eh.InputError, match="attribute="):
         inspect_options(actions)
 
 

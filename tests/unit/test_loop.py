@@ -16,7 +16,7 @@ from evenhand.policies import OFUL
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.registry import policy_class
 from evenhand.simulation._loop import Regret, advance
-from evenhand.simulation.experiment import Contender, play_out
+from evenhand.simulation.experiment import Contender, play_out, policy_for
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +49,7 @@ def asked_and_told(cls: type[eh.Policy]) -> type[eh.Policy]:
 
 
 def made(cls: type[eh.Policy], problem: BiasedLinearBandit, horizon: int) -> eh.Policy:
-    told = {name: getattr(problem, name) for name in cls.told}
-    return cls(problem.actions, horizon, seed=3, **told)
+    return policy_for(problem, cls, horizon, seed=3)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())

@@ -320,7 +320,7 @@ def test_gap_problems_have_the_paper_s_best_action_and_gaps() -> None:
         assert np.abs(instance.features @ gap_parameter(6, 1 / 16, 1 / 8, problem)).max() <= 1
 
 
-def test_lemma_borne_inf_kappa_holds_in_problem_one_only() -> None:
+def test_lemma_17_holds_in_problem_one_only() -> None:
     for problem in range(1, 5):
         instance = gap_problem(6, 9.0, problem)
         assert instance.gaps is not None

@@ -278,6 +278,45 @@ def test_a_cell_that_is_not_a_number_is_named() -> None:
     assert "categorical=['age']" in message
 
 
+# Small dull tables
+
+
+def dull_tables(k: int) -> dict[str, list[list[str]]]:
+    """Integers, percentages that add up to 100, one-hot columns: k rows of texts each."""
+    return {
+        "integers": [[str(3 * i), str((7 * i) % 5 - 2)] for i in range(k)],
+        "percentages": [[str(100 * i // k), str(100 - 100 * i // k)] for i in range(k)],
+        "one-hot": [[str(int(i == j)) for j in range(k)] for i in range(k)],
+    }
+
+
+def as_csv(rows: list[list[str]]) -> str:
+    header = ["g", *(f"x{j}" for j in range(len(rows[0])))]
+    lines = [["uv"[i % 2], *row] for i, row in enumerate(rows)]
+    return "".join(",".join(line) + "\n" for line in [header, *lines])
+
+
+@pytest.mark.parametrize("k", range(1, 13))
+@pytest.mark.parametrize("kind", ["integers", "percentages", "one-hot"])
+def test_small_dull_tables_are_read_as_they_stand(kind: str, k: int) -> None:
+    rows = dull_tables(k)[kind]
+    rows += [[cell] * len(rows[0]) for cell in "5678"]  # so that no column tells the group
+    actions = from_text(as_csv(rows), group="g", intercept=False, standardize=False)
+    assert actions.features.tolist() == [[float(cell) for cell in row] for row in rows]
+    assert actions.groups.tolist() == [2 * (i % 2) - 1 for i in range(len(rows))]
+
+
+@pytest.mark.parametrize("k", range(1, 13))
+@pytest.mark.parametrize("hole", ["", " ", "nan", "inf", "-inf", "n/a", "?", "20%", "1 000"])
+def test_a_hole_is_named_in_every_position(hole: str, k: int) -> None:
+    for i, j in np.ndindex(k, 2):
+        rows = dull_tables(k)["integers"]
+        rows[i][j] = hole
+        rows += [["100", "100"], ["150", "130"], ["200", "125"]]  # k = 1 has one group only
+        message = refusal(as_csv(rows), group="g", intercept=False, standardize=False)
+        assert f"line {i + 2}, column 'x{j}'" in message
+
+
 # Numbers written in another way
 
 ELSEWHERE = [
@@ -640,6 +679,12 @@ def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"half\.csv\.gz cannot be read"):
         ActionSet.from_csv(tmp_path / "half.csv.gz", group="g")
     assert "the header cannot be read" in refusal("x" * 200_000, group="x")
+
+
+@pytest.mark.parametrize("file", [3, None, pd.DataFrame({"g": [0, 1]}), [["g"], [0]]])
+def test_what_is_not_a_file(file: Any) -> None:
+    with pytest.raises(InputError, match="a path or an open file is needed"):
+        ActionSet.from_csv(file, group="g")
 
 
 def test_a_lone_quotation_mark_inside_a_cell_is_just_a_character() -> None:

@@ -20,6 +20,8 @@ from evenhand.cli.reproduce import reproduce
 from evenhand.cli.simulate import simulate
 from evenhand.errors import EvenhandError
 
+_ARGUMENT = re.compile(r"\b(features|label|group|attributes|positive|categorical|decimal)=")
+
 
 class _Commands(TyperGroup):
     """Subcommands whose errors are a paragraph for the user, not a traceback."""
@@ -30,7 +32,7 @@ class _Commands(TyperGroup):
         except EvenhandError as error:
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
-            if named := re.search(r"\b(features|label|group|positive|categorical)=", str(error)):
+            if named := _ARGUMENT.search(str(error)):
                 hint = (
                     f"({named[0]} is --{named[1]} here; names in a list are separated by commas.)"
                 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,11 +15,12 @@ from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent, skate_canada
 from evenhand.errors import InputError
-from evenhand.policies import FairPhasedElimination, Policy, PricedExploration
+from evenhand.policies import FairPhasedElimination, PricedExploration
 from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.report.inspection import inspect_options
 from evenhand.report.story import certainty, standings_table
 from evenhand.simulation import simulate
+from evenhand.simulation.experiment import Contender, play_out
 
 _DRAWN_RUNS = 10  # per line of the picture of regret
 _FORTUNE = 1e15  # scores that one would pay for not losing a value bound: be sure, then stop
@@ -42,7 +42,9 @@ def demo(
     horizon: Annotated[
         str, typer.Option(metavar="T", help="Scores that may be asked for.")
     ] = "1e6",
-    seed: Annotated[int, typer.Option(metavar="N", help="Number all randomness comes from.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")
+    ] = 0,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Draw the geometry and the regret into this folder."),
@@ -81,36 +83,27 @@ def demo(
         typer.echo(f"\nThe pictures are in {figure / 'bias.png'} and {figure / 'regret.png'}.")
 
 
-def _makers(event: SkatingEvent) -> dict[str, Any]:
-    """Return what makes the policies, by their names; they know noise and range, not the truth."""
-    told: dict[str, Any] = {
-        "noise_scale": event.problem.noise_scale,
-        "value_bound": event.value_bound,
-    }
-    return {
-        PricedExploration.name: partial(PricedExploration, **told),
-        FairPhasedElimination.name: partial(FairPhasedElimination, **told),
-        PhasedElimination.name: partial(PhasedElimination, with_attributes=True, **told),
-    }
+def _players(event: SkatingEvent) -> list[Contender]:
+    """Return who plays; they know noise and range, not the truth."""
+    players = [
+        Contender(PricedExploration.name, PricedExploration),
+        Contender(FairPhasedElimination.name, FairPhasedElimination),
+        Contender(PhasedElimination.name, PhasedElimination, (("with_attributes", True),)),
+    ]
+    return [player.with_options(value_bound=event.value_bound) for player in players]
 
 
 def _play_all(event: SkatingEvent, horizon: int, seed: int) -> _Played:
-    makers, actions = _makers(event), event.problem.actions
-    priced, paper, blind = (make(actions, horizon, seed=seed) for make in makers.values())
-    few = makers[PricedExploration.name](actions, horizon, cost="evaluation", worth=_FORTUNE)
-    lost = {policy.name: _play(policy, event, seed) for policy in (priced, paper, blind)}
-    _play(few, event, seed)
-    return _Played(priced, paper, blind, few, lost)
-
-
-def _play(policy: Policy, event: SkatingEvent, seed: int) -> float:
-    """Let a policy ask the judge until the end; return the points that its choices lost."""
-    judge, lost = SimulatedEvaluations(event.problem, seed), 0.0
-    while not policy.finished:
-        allocation = policy.ask()
-        lost += float(allocation.counts @ event.problem.gaps)
-        policy.tell(judge.evaluate(allocation))
-    return lost
+    players, problem = _players(event), event.problem
+    frugal = players[0].with_options(cost="evaluation", worth=_FORTUNE)
+    policies: list[Any] = [one.policy(problem, horizon, seed) for one in (*players, frugal)]
+    lost = [
+        play_out(policy, SimulatedEvaluations(problem, seed), problem.gaps).lost
+        for policy in policies
+    ]
+    priced, paper, blind, few = policies
+    names = (player.name for player in players)
+    return _Played(priced, paper, blind, few, dict(zip(names, lost, strict=False)))
 
 
 def _tell_scores(terminal: Console, event: SkatingEvent) -> None:
@@ -169,7 +162,7 @@ def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
     terminal.print(found.verdict)
     to = ", ".join(f"{one.evaluations:,} of {one.option}" for one in found.design)
     terminal.print(
-        f"The best 1,000 scores to ask for are {to}: they tell the bias to "
+        f"The best 1,000 scores to ask for are {to}: they estimate the bias to "
         f"±{found.precision * event.problem.noise_scale:.2f} points (95%)."
     )
 
@@ -179,7 +172,7 @@ def _tell_choice(terminal: Console, event: SkatingEvent, played: _Played) -> Non
     _heading(terminal, "4. Who is really the best? Priced exploration asks, and tells")
     terminal.print(
         f"Every one of {priced.horizon:,} scores is a choice, and loses what the couple is behind "
-        "the best. PricedExploration has others scored only while what that may tell is worth the "
+        "the best. PricedExploration has others scored only while what may be learnt is worth the "
         "points it costs:\n"
     )
     terminal.print(standings_table(priced))
@@ -259,7 +252,7 @@ def _draw(event: SkatingEvent, folder: Path, horizon: int, seed: int) -> None:
         ) from None
     picture = bias_figure.bias_picture(bias_geometry(event.problem.actions))
     bias_figure.save_figure(bias_figure.draw_bias_picture(picture), folder / "bias.png")
-    results = simulate(event.problem, _makers(event), horizon, _DRAWN_RUNS, seed, progress=False)
+    results = simulate(event.problem, _players(event), horizon, _DRAWN_RUNS, seed, progress=False)
     results.plot(folder / "regret.png", limits=False)
 
 

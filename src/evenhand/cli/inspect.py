@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,6 +13,7 @@ from rich.table import Table
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
+from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.report.hyperplane import unit_of_distance
 from evenhand.report.inspection import (
@@ -32,12 +32,23 @@ _MOST_ROWS = 20  # of a table in the terminal; --json has all
 
 def inspect(
     options: Annotated[
-        Path, typer.Argument(metavar="OPTIONS.csv", help="One line per option, with a header.")
+        Path,
+        typer.Argument(
+            metavar="OPTIONS.csv", help="One line per option, with a header; - reads a pipe."
+        ),
     ],
     *,
     group: Annotated[
-        str, typer.Option(metavar="COL", help="Column with the two groups.", show_default=False)
-    ],
+        str | None, typer.Option(metavar="COL", help="Column with the two groups.")
+    ] = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Instead: columns that evaluations may react to and value does not, such as "
+            "several groups, an evaluator, an age. Each has a bias of its own.",
+        ),
+    ] = None,
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="Column with the names of the options.")
     ] = None,
@@ -52,6 +63,10 @@ def inspect(
     categorical: Annotated[
         str | None,
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar=". or ,", help="What stands before decimals; found out if not said."),
     ] = None,
     positive: Annotated[
         str | None,
@@ -100,42 +115,94 @@ def inspect(
 
     `evenhand inspect skaters.csv --group side --json | jq .kappa_star`
 
+    `cat skaters.csv | evenhand inspect - --attributes nation,age --label skater`
+
     **Exit codes**: 0 it can be estimated; 2 what was given cannot be used; 3 it cannot be estimated
-    by any number of evaluations.
+    by any number of evaluations (with attributes: one of the biases cannot).
     """
+    if figure is not None and attributes is not None:
+        raise InputError(
+            "--figure draws what separates two groups, and attributes have no such picture; leave "
+            "it out, or name two groups with --group."
+        )
     write_picture = None if figure is None else _picture_writer(figure)
+    table = CsvFile(*_opened(options))
+    reacting = names_in(attributes)
     actions = ActionSet.from_csv(
-        options,
+        table,
         group=group,
         label=label,
-        features=_feature_columns(options, features, group, label, gaps),
+        features=_feature_columns(table, features, gaps, [group, label, *(reacting or [])]),
         intercept=intercept,
         standardize=standardize,
         positive=positive,
-        categorical=_names(categorical) or (),
+        attributes=reacting,
+        categorical=names_in(categorical) or (),
+        decimal=decimal,
     )
+    assert actions.encoding is not None
+    costs = None if gaps is None else _costs(table, gaps, label, actions.encoding.decimal)
+    asked = [None] if actions.group_names is not None else list(actions.attribute_names)
+    answers = [
+        _inspected(actions, attribute, precision, evaluations, costs, full) for attribute in asked
+    ]
+    if write_picture is not None and isinstance(answers[0], Inspection):
+        write_picture(answers[0])
+    if as_json:
+        print_json(_to_dict(actions, answers))
+    else:
+        _print_answers(actions, answers)
+        if figure is not None and isinstance(answers[0], Inspection):
+            typer.echo(f"\nThe picture is in {figure}.")
+    if not all(isinstance(answer, Inspection) for answer in answers):
+        raise typer.Exit(_NOT_IDENTIFIABLE)
+
+
+def _opened(options: Path) -> tuple[Path | IO[bytes], str | None]:
+    """Return what to read and what messages call it; "-" is the standard input."""
+    if str(options) == "-":
+        return typer.get_binary_stream("stdin"), "the standard input"
+    return options, None
+
+
+def _inspected(
+    actions: ActionSet,
+    attribute: str | None,
+    precision: float | None,
+    evaluations: int | None,
+    costs: Floats | None,
+    full: bool,
+) -> Inspection | NotIdentifiableError:
+    """Return what is found about one bias, or why no evaluations tell it."""
     try:
-        found = inspect_options(
+        return inspect_options(
             actions,
+            attribute,
             precision=precision,
             evaluations=evaluations,
-            gaps=None if gaps is None else _costs(options, gaps, label),
+            gaps=costs,
             full=full,
         )
     except NotIdentifiableError as error:
-        if as_json:
-            _print_json(confounding_to_dict(error, actions))
-        else:
-            _print_paragraphs(confounding_in_words(error, actions))
-        raise typer.Exit(_NOT_IDENTIFIABLE) from None
-    if write_picture is not None:
-        write_picture(found)
-    if as_json:
-        _print_json(found.to_dict())
-        return
-    _print_inspection(found)
-    if figure is not None:
-        typer.echo(f"\nThe picture is in {figure}.")
+        return error
+
+
+def _to_dict(
+    actions: ActionSet, answers: Sequence[Inspection | NotIdentifiableError]
+) -> dict[str, Any]:
+    found = [
+        answer.to_dict() if isinstance(answer, Inspection) else confounding_to_dict(answer, actions)
+        for answer in answers
+    ]
+    if actions.group_names is not None:
+        return found[0]
+    return {
+        "identifiable": all(part["identifiable"] for part in found),
+        "attributes": [
+            {"attribute": name} | part
+            for name, part in zip(actions.attribute_names, found, strict=True)
+        ],
+    }
 
 
 def _picture_writer(path: Path) -> Callable[[Inspection], None]:
@@ -152,58 +219,59 @@ def _picture_writer(path: Path) -> Callable[[Inspection], None]:
     return write
 
 
-def _names(text: str | None) -> list[str] | None:
-    """Split a list of columns; None stays None."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _feature_columns(
-    path: Path, features: str | None, group: str, label: str | None, gaps: str | None
+    table: CsvFile, features: str | None, gaps: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
     if features is not None or gaps is None:
-        return _names(features)
-    return [name for name in CsvFile(path).columns if name and name not in (group, label, gaps)]
+        return names_in(features)
+    return [name for name in table.columns if name and name not in (gaps, *others)]
 
 
-def _costs(path: Path, column: str, label: str | None) -> Floats:
+def _costs(table: CsvFile, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
-    table = CsvFile(path)
     if column not in table.columns:
         raise InputError(
-            f"{path} has no column {column!r}, named by --gaps; its columns are "
+            f"{table.name} has no column {column!r}, named by --gaps; its columns are "
             f"{listed(table.columns, 30)}"
         )
-    costs = np.concatenate([read_numbers(block[0]) for block in table.blocks([column])])
+    costs = np.concatenate([read_numbers(block[0], decimal) for block in table.blocks([column])])
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if wrong.size:
         place = table.places([int(wrong[0])], label)[0]
         raise InputError(
-            f"{path}: {place}, column {column!r} is not a finite number of at least 0 "
+            f"{table.name}: {place}, column {column!r} is not a finite number of at least 0 "
             f"({wrong.size} of {len(costs)} rows are not); what an evaluation costs must be one: "
             "correct the cell or remove the row"
         )
     return costs
 
 
-def _print_json(values: dict[str, Any]) -> None:
-    typer.echo(json.dumps(values, indent=2, allow_nan=False))
+def _print_answers(
+    actions: ActionSet, answers: Sequence[Inspection | NotIdentifiableError]
+) -> None:
+    out = console()
+    if actions.encoding is not None and actions.encoding.decimal == ",":
+        out.print("Decimals are read with a comma (--decimal . reads points).\n", style="dim")
+    for number, answer in enumerate(answers):
+        if number:
+            out.print()
+        if isinstance(answer, Inspection):
+            _print_inspection(out, answer)
+        else:
+            first, *others = confounding_in_words(answer, actions)
+            out.print(first, style="bold")
+            for paragraph in others:
+                out.print(f"\n{paragraph}")
+    if actions.group_names is None:
+        out.print(
+            "\nAttributes have no margin, no separating hyperplane and no picture: these compare "
+            "two groups (--group).",
+            style="dim",
+        )
 
 
-def _console() -> Console:
-    # The user's names are printed as they are, whatever brackets and colons they hold.
-    return Console(markup=False, emoji=False, highlight=False)
-
-
-def _print_paragraphs(paragraphs: list[str]) -> None:
-    console = _console()
-    console.print(paragraphs[0], style="bold")
-    for paragraph in paragraphs[1:]:
-        console.print(f"\n{paragraph}")
-
-
-def _print_inspection(found: Inspection) -> None:
-    console = _console()
+def _print_inspection(console: Console, found: Inspection) -> None:
     console.print(found.verdict, style="bold")
     console.print(f"\n{found.price}\n")
     _print_numbers(console, found)
@@ -217,7 +285,11 @@ def _print_numbers(console: Console, found: Inspection) -> None:
     plane = found.hyperplane
     sizes = " and ".join(f"{size:,} {name}" for name, size in found.group_sizes.items())
     rows = [
-        ("κ*", f"{geometry.kappa_star:.6g}", "variance of the bias per evaluation; 1 is the least"),
+        (
+            "κ*",
+            f"{geometry.kappa_star:.6g}",
+            "variance of the bias per evaluation" + ("" if found.attribute else "; 1 is the least"),
+        ),
         ("proven", f"≥ {certificate.bound:.6g}", f"by certificate; gap {certificate.gap:.1g}"),
     ]
     if plane is not None:
@@ -237,7 +309,11 @@ def _print_numbers(console: Console, found: Inspection) -> None:
     rows += [
         ("options", f"{len(geometry.actions):,}", sizes),
         ("features", str(len(names)), ", ".join(names[:8]) + (", …" if len(names) > 8 else "")),
-        ("rank", f"{found.rank} of {found.dimension}", "of features and group"),
+        (
+            "rank",
+            f"{found.rank} of {found.dimension}",
+            f"of features and {'attributes' if found.attribute else 'group'}",
+        ),
     ]
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
@@ -281,12 +357,14 @@ def _print_design(console: Console, found: Inspection) -> None:
     )
     table = Table(box=None, pad_edge=False)
     table.add_column("option")
-    table.add_column("group")
+    if found.attribute is None:
+        table.add_column("group")
     table.add_column("share", justify="right")
     table.add_column("evaluations", justify="right")
     for purchase in found.design[:_MOST_ROWS]:
         count = "" if purchase.evaluations is None else f"{purchase.evaluations:,}"
-        table.add_row(purchase.option, purchase.group, f"{purchase.share:.1%}", count)
+        group = [] if purchase.group is None else [purchase.group]
+        table.add_row(purchase.option, *group, f"{purchase.share:.1%}", count)
     if len(found.design) > _MOST_ROWS:
         table.add_row(f"… and {len(found.design) - _MOST_ROWS} more: --json has all")
     console.print(table)

@@ -17,13 +17,13 @@ from evenhand.actions import ActionSet
 from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
 from evenhand.comparison import entrants
 from evenhand.environments import families
+from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.problem_files import (
     load_parameters,
     load_problem,
     problem_with_parameters,
     save_problem,
 )
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.simulation import Results
 from evenhand.simulation import simulate as run_simulation
@@ -243,7 +243,7 @@ def simulate(
     with worker_pool(workers) as executor:
         results = run_simulation(
             truth,
-            {player.name: player.source(truth, bound) for player in players},
+            [player.with_options(value_bound=bound) for player in players],
             horizons,
             replications,
             seed,
@@ -389,7 +389,7 @@ def _print_results(results: Results, bound: float) -> None:
 
 
 def _price(problem: BiasedLinearBandit) -> float:
-    """Return κ_*; infinite where the bias cannot be told, which some policies do not mind."""
+    """Return κ_*; infinite where it cannot be estimated, which some policies do not mind."""
     try:
         return problem.kappa_star
     except NotIdentifiableError:

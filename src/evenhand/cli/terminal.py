@@ -31,8 +31,19 @@ def console() -> Console:
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one JSON object; what is not a number becomes null."""
-    typer.echo(json.dumps(_plain(values), indent=2, allow_nan=False, ensure_ascii=False))
+    """Print one JSON object in ASCII, which no terminal garbles; what is no number becomes null."""
+    typer.echo(json.dumps(_plain(values), indent=2, allow_nan=False))
+
+
+def names_in(text: str | None) -> list[str] | None:
+    """Return the names in a list separated by commas; None stays None.
+
+    Examples
+    --------
+    >>> names_in("age, town"), names_in(None)
+    (['age', 'town'], None)
+    """
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def whole_number(text: str, option: str) -> int:

@@ -9,7 +9,7 @@
 """
 
 from evenhand.comparison.instances import FULL, QUICK, Benchmark, Instance, Suite
-from evenhand.comparison.measure import Entrant, Outcome, entrants, measure, steps
+from evenhand.comparison.measure import Outcome, entrants, measure, steps
 from evenhand.comparison.table import Comparison
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "QUICK",
     "Benchmark",
     "Comparison",
-    "Entrant",
     "Instance",
     "Outcome",
     "Suite",

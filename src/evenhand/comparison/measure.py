@@ -10,9 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +21,7 @@ from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.registry import policy_class, registered_policies
 from evenhand.simulation import Runs, simulate
-from evenhand.simulation.experiment import Contender, Factory
+from evenhand.simulation.experiment import Contender
 from evenhand.simulation.storage import problem_digest
 
 FLAGSHIP = "priced-exploration"
@@ -34,37 +32,10 @@ PAPER = "fair-phased-elimination"
 Done = Callable[[], None]
 
 
-@dataclass(frozen=True)
-class Entrant:
-    """A policy that takes part, under a name of its own if its settings are not the usual ones.
-
-    Parameters
-    ----------
-    name
-        What the tables call it.
-    policy
-        The registered name.
-    options
-        What it is told besides what every registered policy is told.
-    """
-
-    name: str
-    policy: str
-    options: tuple[tuple[str, Any], ...] = ()
-
-    def source(self, problem: BiasedLinearBandit, value_bound: float) -> str | Factory:
-        """Return what `simulate` makes the policy of."""
-        if not self.options and value_bound == 1.0:
-            return self.policy
-        cls = policy_class(self.policy)
-        told: dict[str, Any] = {name: getattr(problem, name) for name in cls.told}
-        return partial(cls, **told, **dict(self.options), value_bound=value_bound)
-
-
 VARIANTS = (
-    Entrant("ids-log", "ids", (("beta", "log"),)),
-    Entrant("ids-directed-half", "ids-directed", (("factor", 0.5),)),
-    Entrant("ids-directed-log-half", "ids-directed", (("beta", "log"), ("factor", 0.5))),
+    Contender("ids-log", "ids", (("beta", "log"),)),
+    Contender("ids-directed-half", "ids-directed", (("factor", 0.5),)),
+    Contender("ids-directed-log-half", "ids-directed", (("beta", "log"), ("factor", 0.5))),
 )
 """Further entrants: information-directed sampling loses less with a β that no theorem covers.
 
@@ -73,17 +44,17 @@ rival should be compared with these.
 """
 
 
-def entrants(names: Sequence[str] | None = None) -> tuple[Entrant, ...]:
+def entrants(names: Sequence[str] | None = None) -> tuple[Contender, ...]:
     """Return who takes part: all registered policies and variants, or those named.
 
     Examples
     --------
-    >>> [entrant.policy for entrant in entrants(["uniform"])]
+    >>> [entrant.source for entrant in entrants(["uniform"])]
     ['uniform']
     """
     registered = registered_policies()
-    known = {name: Entrant(name, name) for name in registered}
-    known |= {entrant.name: entrant for entrant in VARIANTS if entrant.policy in registered}
+    known = {name: Contender(name, name) for name in registered}
+    known |= {entrant.name: entrant for entrant in VARIANTS if entrant.source in registered}
     if names is None:
         return tuple(known.values())
     for name in names:
@@ -140,7 +111,7 @@ def steps(benchmark: Benchmark) -> int:
 
 def measure(
     benchmark: Benchmark,
-    contenders: Sequence[Entrant],
+    contenders: Sequence[Contender],
     seed: int = 0,
     executor: Executor | None = None,
     *,
@@ -177,14 +148,15 @@ def measure(
     outcomes: list[Outcome] = []
     for instance in benchmark.instances:
         problems = instance.shape.problems(instance.horizon)
-        refusals = {entrant.name: _refusal(entrant, instance, problems) for entrant in contenders}
-        willing = [entrant for entrant in contenders if refusals[entrant.name] is None]
+        players = [c.with_options(value_bound=instance.shape.value_bound) for c in contenders]
+        refusals = {player.name: _refusal(player, instance, problems) for player in players}
+        willing = [player for player in players if refusals[player.name] is None]
         runs: dict[str, list[Runs]] = {entrant.name: [] for entrant in contenders}
         for problem in problems:
             if willing:
                 results = simulate(
                     problem,
-                    {e.name: e.source(problem, instance.shape.value_bound) for e in willing},
+                    willing,
                     instance.horizon,
                     benchmark.replications,
                     seed,
@@ -210,13 +182,12 @@ def _outcome(instance: Instance, name: str, runs: Sequence[Runs], refusal: str |
 
 
 def _refusal(
-    entrant: Entrant, instance: Instance, problems: Sequence[BiasedLinearBandit]
+    player: Contender, instance: Instance, problems: Sequence[BiasedLinearBandit]
 ) -> str | None:
     """Return why a policy will not play an instance, in its own words; None if it will."""
     for problem in problems:
-        source = entrant.source(problem, instance.shape.value_bound)
         try:
-            Contender(entrant.name, source).policy(problem, instance.horizon, seed=0)
+            player.policy(problem, instance.horizon, seed=0)
         except EvenhandError as error:
             return str(error)
     return None

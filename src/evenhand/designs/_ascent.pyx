@@ -3,14 +3,13 @@
 Notation: rows b_i of B (n × r), weights w ≥ 0, V = Σ w_i b_i b_iᵀ = L Lᵀ, y_i = L⁻¹ b_i,
 leverage d_i = ‖y_i‖². At the optimum of  f(w) = log det V(w) − r Σ w_i  over w ≥ 0 the weights
 sum to one and max d = r (Kiefer and Wolfowitz). The gradient of f is d − r and its Hessian −H,
-H_ij = (y_i·y_j)², for which H w = d.
+H_ij = (y_i·y_j)² = m_i·m_j, where m_i = svec(y_i y_iᵀ) are the p = r(r+1)/2 moments of row i.
 """
 
 import numpy as np
 
 from libc.math cimport INFINITY, log, sqrt
-from libc.stdlib cimport qsort
-from scipy.linalg.cython_blas cimport dsyrk
+from scipy.linalg.cython_blas cimport dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
 
 cdef extern from "numerics/_passes.h" nogil:
@@ -19,11 +18,6 @@ cdef extern from "numerics/_passes.h" nogil:
 
 cdef enum:
     ROWS = 32  # as in numerics/_passes.h
-
-
-cdef int descending(const void *a, const void *b) noexcept nogil:
-    cdef double x = (<const double *>a)[0], y = (<const double *>b)[0]
-    return -1 if x > y else (1 if x < y else 0)
 
 
 cdef class Workspace:
@@ -81,15 +75,15 @@ cdef class Workspace:
             largest = max(largest, self.d[i])
         return largest
 
-    cdef void whiten(self, Py_ssize_t[::1] rows, Py_ssize_t count, double[:, ::1] Y) noexcept nogil:
-        """Y <- y_i = W b_i for the given rows."""
+    cdef void whiten(self, double[:, ::1] Y) noexcept nogil:
+        """Y <- y_i = W b_i for all rows."""
         cdef Py_ssize_t t, i, j
         cdef double value
-        for t in range(count):
+        for t in range(self.n):
             for i in range(self.r):
                 value = 0.0
                 for j in range(i + 1):
-                    value += self.W[i, j] * self.B[rows[t], j]
+                    value += self.W[i, j] * self.B[t, j]
                 Y[t, i] = value
 
 
@@ -114,118 +108,151 @@ def multiplicative(const double[:, ::1] B, double[::1] w, double[::1] d, int ste
     return multiply(space, w, steps)
 
 
-def newton(const double[:, ::1] B, double[::1] w, double[::1] d, double tol, Py_ssize_t cap,
-           int max_steps):
-    """Active-set Newton steps on ``w`` in place until max d ≤ r (1 + tol); return the gap.
+cdef class NewtonSystem:
+    """Solves (H + S/W) x = g for slacks s: never singular, whatever the rows.
 
-    One step maximises the quadratic model of f on the candidates C, the support and the rows
-    with d > r, at most ``cap`` of them: H_CC x = 2d − r, dropping rows that come out negative.
-    Stops early, with the gap it has, when no step improves f any more.
+    With q = w/s and N the rows √q_i m_i it is  x = √q (I + N Nᵀ)⁻¹ √q g. Twins, intercepts, dummies
+    and more than p rows make H singular and the optimal weights many; they leave I + N Nᵀ alone.
+    Woodbury's identity, (I + N Nᵀ)⁻¹ = I − N (I + Nᵀ N)⁻¹ Nᵀ, takes whichever side is shorter.
+    """
+
+    cdef double[:, ::1] Y, N
+    cdef double[::1] F, root, z
+    cdef Py_ssize_t n, r, p
+    cdef int size
+    cdef bint few
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t r):
+        self.n, self.r, self.p = n, r, r * (r + 1) // 2
+        self.few = n <= self.p
+        self.size = <int>min(n, self.p)
+        self.Y = np.empty((n, r))
+        self.N = np.empty((0 if self.few else n, self.p))
+        self.F = np.empty(self.size * self.size)
+        self.root, self.z = np.empty(n), np.empty(self.size)
+
+    cdef int factor(self, Workspace space, double[::1] w, double[::1] s) noexcept nogil:
+        """F <- the Cholesky factor of the shorter side; 0 if there is one."""
+        cdef Py_ssize_t t, i, j, c
+        cdef int n = <int>self.n, r = <int>self.r, p = <int>self.p, info = 0
+        cdef double one = 1.0, zero = 0.0, scale, root2 = sqrt(2.0)
+        space.whiten(self.Y)
+        for t in range(self.n):
+            self.root[t] = sqrt(w[t] / s[t])
+        if self.few:
+            dsyrk("L", "T", &n, &r, &one, &self.Y[0, 0], &r, &zero, &self.F[0], &n)
+            for t in range(self.n):
+                for j in range(t, self.n):
+                    self.F[t * n + j] *= self.F[t * n + j] * self.root[t] * self.root[j]
+        else:
+            for t in range(self.n):
+                c = 0
+                for i in range(self.r):
+                    scale = root2 * self.root[t] * self.Y[t, i]
+                    for j in range(i):
+                        self.N[t, c + j] = scale * self.Y[t, j]
+                    c += i
+                    self.N[t, c] = self.root[t] * self.Y[t, i] * self.Y[t, i]
+                    c += 1
+            dsyrk("L", "N", &p, &n, &one, &self.N[0, 0], &p, &zero, &self.F[0], &p)
+        for t in range(self.size):
+            self.F[t * self.size + t] += 1.0
+        dpotrf("L", &self.size, &self.F[0], &self.size, &info)
+        return info
+
+    cdef void solve(self, double[::1] x) noexcept nogil:
+        """x <- the solution for the right-hand side x."""
+        cdef Py_ssize_t t
+        cdef int n = <int>self.n, p = <int>self.p, one_int = 1, info = 0
+        cdef double one = 1.0, minus = -1.0, zero = 0.0
+        for t in range(self.n):
+            x[t] *= self.root[t]
+        if self.few:
+            dpotrs("L", &n, &one_int, &self.F[0], &n, &x[0], &n, &info)
+        else:
+            dgemv("N", &p, &n, &one, &self.N[0, 0], &p, &x[0], &one_int, &zero, &self.z[0], &one_int)
+            dpotrs("L", &p, &one_int, &self.F[0], &p, &self.z[0], &p, &info)
+            dgemv("T", &p, &n, &minus, &self.N[0, 0], &p, &self.z[0], &one_int, &one, &x[0], &one_int)
+        for t in range(self.n):
+            x[t] *= self.root[t]
+
+
+cdef double longest(double[::1] x, double[::1] dx) noexcept nogil:
+    """The largest t with x + t dx ≥ 0."""
+    cdef Py_ssize_t i
+    cdef double steepest = 0.0
+    for i in range(x.shape[0]):
+        if -dx[i] > steepest * x[i]:
+            steepest = -dx[i] / x[i]
+    return 1.0 / steepest if steepest > 0.0 else INFINITY
+
+
+cdef double follow(Workspace space, NewtonSystem system, double[::1] w, double[::1] v, double[::1] s,
+                   double[::1] dw, double[::1] ds, double tol, int max_steps) noexcept nogil:
+    """The steps of `interior_point`, on v and s; w is the best design so far."""
+    cdef double[::1] d = space.d
+    cdef Py_ssize_t n = space.n, i
+    cdef int step
+    cdef double r = <double>space.r, gap, best = INFINITY, total, mu, ahead, centre, most, a, b, start
+    if space.factor(v) == -INFINITY:
+        return INFINITY
+    # Scaled so that no leverage exceeds r, the weights leave slacks r − d, with w·s = r gap.
+    gap = space.leverage() / r - 1.0
+    if gap <= tol:
+        return gap
+    start = 0.1 * gap * r / n
+    for i in range(n):
+        v[i] = max(v[i] * (1.0 + gap), start / r)
+        s[i] = max(r - d[i] / (1.0 + gap), start / v[i])
+        v[i] = max(v[i], start / s[i])
+    for step in range(max_steps):
+        if space.factor(v) == -INFINITY:
+            break
+        total = 0.0
+        mu = 0.0
+        for i in range(n):
+            total += v[i]
+            mu += v[i] * s[i] / n
+        gap = space.leverage() * total / r - 1.0
+        if gap < best:
+            best = gap
+            for i in range(n):
+                w[i] = v[i] / total
+        if gap <= tol or system.factor(space, v, s) != 0:
+            break
+        for i in range(n):
+            dw[i] = d[i] - r
+        system.solve(dw)
+        for i in range(n):
+            ds[i] = -s[i] - s[i] / v[i] * dw[i]
+        a, b = min(1.0, longest(v, dw)), min(1.0, longest(s, ds))
+        ahead = 0.0
+        for i in range(n):
+            ahead += (v[i] + a * dw[i]) * (s[i] + b * ds[i]) / n
+        centre = mu * max(ahead / mu, 0.0) ** 3
+        for i in range(n):
+            ds[i] = (centre - dw[i] * ds[i]) / v[i]  # what s gains at Δw = 0, beside −s
+            dw[i] = d[i] - r + ds[i]
+        system.solve(dw)
+        for i in range(n):
+            ds[i] -= s[i] + s[i] / v[i] * dw[i]
+        most = 1.0 - min(0.1, mu * n / r)  # short of the boundary, less so near the end
+        a, b = min(1.0, most * longest(v, dw)), min(1.0, most * longest(s, ds))
+        for i in range(n):
+            v[i] += a * dw[i]
+            s[i] += b * ds[i]
+    return best
+
+
+def interior_point(const double[:, ::1] B, double[::1] w, double[::1] d, double tol, int max_steps):
+    """Follow the central path on ``w`` in place until max d ≤ r (1 + tol); return the gap.
+
+    The path is  d + s = r,  w_i s_i = μ → 0  with slacks s > 0; on it the gap is n μ / r. Steps are
+    Mehrotra's: a first direction, for μ = 0, tells how far μ can fall and how much the products w_i s_i
+    bend; a second one, with the same factor, allows for both. ``w`` sums to one, at the start and
+    at the end; on return it is the best design on the way, and ``d`` its leverages.
     """
     cdef Workspace space = Workspace(B, d)
-    cdef Py_ssize_t n = space.n, i, j, t, kept, nc
-    cdef double r = <double>space.r, gap = INFINITY, f, trial, step, total, threshold, one = 1.0, zero = 0.0
-    cdef int r_int = <int>space.r, nc_int, one_int = 1, info = 0, step_count, round_, fallbacks = 0
-    cdef bint negative
-    cdef double best_gap = INFINITY, damping
-    cdef Py_ssize_t[::1] C = np.empty(n, dtype=np.intp)
-    cdef double[::1] sorted_d = np.empty(n), x = np.empty(n), aim = np.empty(n), w_new = np.empty(n)
-    cdef double[:, ::1] Yc = np.empty((min(n, cap), space.r))
-    cdef double[::1] H = np.empty(min(n, cap) ** 2)
-
-    with nogil:
-        for step_count in range(max_steps):
-            f = space.factor(w)
-            if f == -INFINITY:
-                gap = INFINITY
-                break
-            gap = space.leverage() / r - 1.0
-            if gap <= tol:
-                break
-            for i in range(n):
-                f -= r * w[i]
-            # candidates: the support and all violators; when too many, those of largest leverage
-            nc = 0
-            for i in range(n):
-                if w[i] > 0.0 or d[i] > r * (1.0 + 0.5 * tol):
-                    C[nc] = i
-                    sorted_d[nc] = d[i]
-                    nc += 1
-            if nc > cap:
-                qsort(&sorted_d[0], nc, sizeof(double), descending)
-                threshold = sorted_d[cap - 1]
-                kept = 0
-                for t in range(nc):
-                    if d[C[t]] >= threshold and kept < cap:
-                        C[kept] = C[t]
-                        kept += 1
-                nc = kept
-            # Twins, and more rows than r(r+1)/2, make H singular. Damping keeps weights near w
-            # where the model says nothing; it vanishes with the gap, so the last steps are Newton's.
-            damping = 0.1 * min(gap, 1.0) * r * r * r + 1e-11 * r * r
-            for round_ in range(12):
-                space.whiten(C, nc, Yc)
-                for t in range(nc):
-                    x[t] = 2.0 * d[C[t]] - r + damping * w[C[t]]
-                nc_int = <int>nc
-                dsyrk("L", "T", &nc_int, &r_int, &one, &Yc[0, 0], &r_int, &zero, &H[0], &nc_int)
-                for t in range(nc):
-                    for j in range(t, nc):
-                        H[t * nc + j] *= H[t * nc + j]
-                    H[t * nc + t] += damping
-                dpotrf("L", &nc_int, &H[0], &nc_int, &info)
-                if info != 0:
-                    break
-                dpotrs("L", &nc_int, &one_int, &H[0], &nc_int, &x[0], &nc_int, &info)
-                kept = 0
-                for t in range(nc):
-                    if x[t] > 0.0:
-                        x[kept] = x[t]
-                        C[kept] = C[t]
-                        kept += 1
-                negative = kept < nc
-                nc = kept
-                if not negative or nc < space.r:
-                    break
-            for i in range(n):
-                aim[i] = 0.0
-            if info == 0:
-                for t in range(nc):
-                    aim[C[t]] = x[t]
-            step = 1.0 if info == 0 else 0.0
-            while step > 1e-3:
-                total = 0.0
-                for i in range(n):
-                    w_new[i] = w[i] + step * (aim[i] - w[i])
-                    total += w_new[i]
-                trial = space.factor(w_new) - r * total
-                if trial >= f - 1e-13 * r:
-                    break
-                step *= 0.5
-            if step > 1e-3 and (trial > f + 1e-14 * r or gap < best_gap):
-                best_gap = min(gap, best_gap)
-                for i in range(n):
-                    w[i] = w_new[i] / total
-                continue
-            # the model misleads here: blend in every row near the surface and climb slowly
-            fallbacks += 1
-            if fallbacks > 3:
-                break
-            total = 0.0
-            kept = 0
-            for i in range(n):
-                if w[i] > 0.0 or d[i] > r * (1.0 - gap):
-                    kept += 1
-            for i in range(n):
-                if w[i] > 0.0 or d[i] > r * (1.0 - gap):
-                    w[i] = 0.9 * w[i] + 0.1 / kept
-                else:
-                    w[i] *= 0.9
-                total += w[i]
-            for i in range(n):
-                w[i] /= total
-            multiply(space, w, 30)
-            best_gap = INFINITY
-        else:
-            gap = multiply(space, w, 0)
-    return gap
+    cdef NewtonSystem system = NewtonSystem(B.shape[0], B.shape[1])
+    n = B.shape[0]
+    return follow(space, system, w, np.array(w), np.empty(n), np.empty(n), np.empty(n), tol, max_steps)

@@ -16,6 +16,8 @@ FREE_EXCESS = 0.01
 
 _GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
 
+_LEAST = 1e-290  # of the square of a weight: room for sums and quotients of it
+
 
 def c_optimal_design(
     points: ArrayLike, direction: ArrayLike, costs: ArrayLike | None = None
@@ -59,13 +61,20 @@ def c_optimal_design(
 def _design(
     lp: ElfvingSolution, k: int, c: Floats, cost: Floats | None, s: Floats | None
 ) -> Design:
-    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (Lemma calcul:kappa).
+    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (the paper's Lemma 9).
 
     Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
     so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
     """
     rows, w = lp.support()
     w = np.abs(w)
+    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
+    if not (_LEAST <= float(w.max()) ** 2 <= 1.0 / _LEAST and (value == 0.0) == (lp.root == 0.0)):
+        raise InputError(
+            f"this direction takes a weight of {w.max():.3g} on row {int(rows[np.argmax(w)])}, "
+            "whose square leaves the range of floats: direction and points differ too much in "
+            "size. Choose a unit for the direction, or for the columns, nearer to the other."
+        )
     root_cost = np.ones(len(w)) if s is None else s[rows]
     free = root_cost == 0.0
     free_weight = float(w[free].sum())
@@ -75,6 +84,5 @@ def _design(
     mass = float(mu.sum())
     weights = np.zeros(k)
     weights[rows] = mu / mass
-    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
     excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
     return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

@@ -156,7 +156,7 @@ class Design(ArrayValue):
     def counts(
         self, pulls: float | None = None, *, precision: float | None = None
     ) -> NDArray[np.int64]:
-        """Return whole numbers of evaluations, rounded up as in Lemmas c-opt and G-opt.
+        """Return whole numbers of evaluations, rounded up as in the paper's Lemmas 3 and 4.
 
         Parameters
         ----------

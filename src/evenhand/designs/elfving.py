@@ -47,7 +47,7 @@ class ElfvingSolution:
     rows, weights
         Indices x and signed weights w_x with Σ w_x a_x = c; at most m of them.
     lengths
-        Lengths of those rows, columns equilibrated: |w_x| times them is what row x contributes.
+        Largest entries of those rows, columns equilibrated: |w_x| times them is what x contributes.
     root
         Σ s_x |w_x| = √κ.
     dual
@@ -95,9 +95,7 @@ class ElfvingProgram:
         self.space = row_space(A, sample, free) if space is None else space
         self._n_free = self.space.n_leading
         paid = self.space.basis[self._n_free :]
-        self._pool = _Pool(
-            A, s, np.concatenate([paid, sample]), self.space, np.arange(len(paid))
-        )
+        self._pool = _Pool(A, s, np.concatenate([paid, sample]), self.space, np.arange(len(paid)))
         if not np.isfinite(self._pool.P).all():
             refuse_non_finite(A)
 
@@ -169,7 +167,7 @@ class ElfvingProgram:
         (open_,) = np.nonzero(np.abs(directions).max(axis=1, initial=0.0) > 0.0)
         bounds = np.full(len(open_), np.inf) if bounds is None else bounds[open_]
         solved: dict[int, float] = {}
-        G = self._pool.coordinates(directions[open_])
+        G = self.coordinates(directions[open_])
         best, batch = 0.0, 1
         while len(open_):
             batch = min(batch, len(open_))
@@ -185,13 +183,17 @@ class ElfvingProgram:
             open_, bounds, G = open_[still], bounds[still], G[still]
         return np.array(sorted(solved, key=lambda x: -solved[x]), dtype=np.intp)
 
+    def coordinates(self, vectors: Floats) -> Floats:
+        """Return combinations of the rows in coordinates in which no row is long, (…, r)."""
+        return self._pool.coordinates(vectors)
+
     def roots_on(self, rows: Indices, directions: Floats) -> Floats:
         """Return Σ s|w| for every direction written as a combination of basis rows."""
-        return self._roots_on(rows, self._pool.coordinates(directions))
+        return self._roots_on(rows, self.coordinates(directions))
 
     def _roots_on(self, rows: Indices, G: Floats) -> Floats:
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
-        w = np.linalg.solve(self._pool.coordinates(self.A[rows]).T, G.T)
+        w = np.linalg.solve(self.coordinates(self.A[rows]).T, G.T)
         return np.asarray(s @ np.abs(w))
 
     def _optimal_rows(self, c: Floats) -> tuple[Indices, float]:
@@ -201,7 +203,7 @@ class ElfvingProgram:
             return solution.rows, solution.root
         basis = self._pool.start.copy()
         v = self._pool.improve(c, basis)
-        return self._pool.rows[basis], float(self._pool.coordinates(c) @ v)
+        return self._pool.rows[basis], float(self.coordinates(c) @ v)
 
     def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
         """Return the rows where |a·u| exceeds its limit, and by how much relatively."""
@@ -245,7 +247,7 @@ class ElfvingProgram:
             # almost nothing, where shrinking u for the sake of one long row would cost much.
             v = solver.solve(np.sign(target) * np.maximum(s - noise, 0.0))
         u = self.space.lifted(v)
-        lengths = np.sqrt(np.einsum("ij,ij->i", M, M))
+        lengths = np.abs(M).max(axis=1)
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
 
     def _refuse_sensitive(self, solution: ElfvingSolution) -> None:

@@ -36,7 +36,7 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
     opponent = ElfvingProgram(X)
     program = ElfvingProgram(A)
     first = program.solve(c)
-    H, g = program.space.weights_of(A), program.space.weights_of(c)
+    H, g = program.coordinates(A), program.coordinates(c)
     mu = np.zeros(len(A))
     mu[first.rows] = np.abs(first.weights) * first.root
     rows = np.union1d(sample_rows(len(A), _FIRST_ROWS), first.rows)
@@ -75,7 +75,9 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
 def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[float, Floats]:
     """Return the worst regret of pulls μ, max over x' and γ, and parameters γ that come near it."""
     directions = mu.sum() * X - mu @ X
-    answers = [opponent.solve_within(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]]
+    answers = [
+        opponent.solve_within(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]
+    ]
     if not answers:  # all options have the same features, so no choice is worse than another
         return 0.0, np.zeros((1, X.shape[1]))
     return answers[0].root, np.array([answer.dual for answer in answers])

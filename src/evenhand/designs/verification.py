@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, unmasked
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Finding:
     """
     if tol is not None and not 0.0 <= tol < np.inf:
         raise InputError(f"tol must be a finite number ≥ 0; got {tol!r}.")
-    A = np.asarray(points, dtype=np.float64)
+    A = np.asarray(unmasked(points, "points"), dtype=np.float64)
     certificate = design.certificate
     width = A.shape[1] if A.ndim == 2 else -1
     if len(A) != len(design.weights) or certificate.dual.shape[-1] != width:

@@ -14,7 +14,7 @@ Where the paper's text contradicts its own facts, the facts decide:
 
 - Theorem 4: e_i is in group +1 for i from 1, not from 2 (x_1 would be missing, and the span with
   it).
-- Lemma borne_inf_kappa holds where Δ_1 = 0, as in Problem 1. In general
+- Lemma 17 holds where Δ_1 = 0, as in Problem 1. In general
   κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α², which the free choice of x_1 in Problem 1 turns into it.
 - d = 2, 3, case 1: the options are e_i, not all e_1; γ^(i) adds 2Δ_min e_i, not Δ_min e_i, which
   would tie x_i with x_1 and contradict the means of Fact 2.
@@ -202,7 +202,7 @@ def random(
     Parameters
     ----------
     k
-        Number of options, at least d + 1: with fewer, the bias could not be told.
+        Number of options, at least d + 1: with fewer, the bias could not be estimated.
     d
         Number of features.
     seed
@@ -227,8 +227,8 @@ def random(
     """
     if d < 1 or k < max(d + 1, 2):
         raise InputError(
-            f"d must be at least 1 and k at least d + 1, so that the bias can be told from the "
-            f"value; got k = {k}, d = {d}."
+            f"d must be at least 1 and k at least d + 1, so that the bias can be "
+            f"estimated; got k = {k}, d = {d}."
         )
     _check_trap("separation", separation, lead)
     _check_room(k, d)
@@ -268,7 +268,7 @@ def random_groups(
     Parameters
     ----------
     k
-        Number of options, at least d + ``n_groups``: with fewer, not all biases could be told.
+        Number of options, at least d + ``n_groups``: with fewer, not all biases could be estimated.
     d
         Number of features.
     seed
@@ -296,8 +296,8 @@ def random_groups(
         raise InputError(f"n_groups must be a whole number ≥ 2; got {n_groups}.")
     if d < 1 or k < d + n_groups:
         raise InputError(
-            f"d must be at least 1 and k at least d + n_groups, so that the biases can be told "
-            f"from the value; got k = {k}, d = {d}, n_groups = {n_groups}."
+            f"d must be at least 1 and k at least d + n_groups, so that the biases can be "
+            f"estimated; got k = {k}, d = {d}, n_groups = {n_groups}."
         )
     _check_trap("separation", separation, lead)
     _check_room(k, d)
@@ -337,7 +337,7 @@ def random_attribute(
     Parameters
     ----------
     k
-        Number of options, at least d + 1: with fewer, the bias could not be told.
+        Number of options, at least d + 1: with fewer, the bias could not be estimated.
     d
         Number of features.
     seed
@@ -345,7 +345,7 @@ def random_attribute(
     noise_scale
         Standard deviation of an evaluation.
     independence
-        How much of the attribute the features do not tell; the less, the dearer the bias.
+        How much of the attribute the features do not give away; the less, the more costly the bias.
     lead
         By how much the evaluations put the wrong option first.
 
@@ -361,8 +361,8 @@ def random_attribute(
     """
     if d < 1 or k < max(d + 1, 2):
         raise InputError(
-            f"d must be at least 1 and k at least d + 1, so that the bias can be told from the "
-            f"value; got k = {k}, d = {d}."
+            f"d must be at least 1 and k at least d + 1, so that the bias can be "
+            f"estimated; got k = {k}, d = {d}."
         )
     _check_trap("independence", independence, lead)
     if independence == 0:
@@ -395,7 +395,7 @@ def _unit_vector(d: int, rng: np.random.Generator) -> Floats:
 
 
 def _basis(d: int, kappa: float, n_positive: int) -> ActionSet:
-    """Return e_1, …, e_d, the first of them in group +1, and x_{d+1}: κ_* = κ (Lemma kappa_2)."""
+    """Return e_1, …, e_d, the first of them in group +1, and x_{d+1}: κ_* = κ (Lemma 16)."""
     features = np.vstack([np.eye(d), np.zeros(d)])
     features[d, 0] = 2.0 / (math.sqrt(kappa) + 1.0) - 1.0
     groups = [1] * n_positive + [-1] * (d + 1 - n_positive)

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from evenhand.actions import ActionSet
-from evenhand.environments.problem_files import problem_with_parameters
 from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.environments.problem_files import problem_with_parameters
 
 FEATURES = ("base_value", "max_base", "ability")
 

@@ -157,7 +157,7 @@ class RowSpace:
         return np.ascontiguousarray(self._solver.solve_transposed(self.reduced(vectors).T).T)
 
     def remainders(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """Return |S| / E and |S|, (n, m − r): what is left over, and its share of what cancelled."""
+        """Return |S| / E and |S|, (n, m − r): the share of what cancelled that is left, and that."""
         R, sizes, noise = self._relation_sizes
         independent, rest = self.reduced(vectors), self._rest(vectors)
         left = np.abs(rest - independent @ R)
@@ -194,11 +194,21 @@ class RowSpace:
         """
         R, square = self.relations, self.reduced(self.rows)
         sizes = np.abs(self._rest(self.rows)) + np.abs(square) @ np.abs(R)
-        inverse = np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
         lengths = np.abs(square).max(axis=1, initial=0.0)
-        condition = float((inverse @ lengths).max(initial=0.0)) * max(self.rank, 1)
+        condition = float((self._inverse_sizes @ lengths).max(initial=0.0)) * max(self.rank, 1)
         off = 4.0 * float(np.finfo(np.longdouble).eps) * condition
         return R, sizes, off / _ROUNDING * np.abs(R).max(axis=0, initial=0.0)
+
+    @property
+    def relation_rounding(self) -> Floats:
+        """(r, m − r) bounds of what the rounding of A's entries changes in R."""
+        _, sizes, noise = self._relation_sizes
+        return _ROUNDING * (self._inverse_sizes @ sizes + noise)
+
+    @property
+    def _inverse_sizes(self) -> Floats:
+        """|B[:, Q]⁻¹|, columns scaled."""
+        return np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
 
     @cached_property
     def _factors(self) -> tuple[Floats, NDArray[np.intc], Floats]:
@@ -265,7 +275,7 @@ def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
         raise AssertionError("an entry is not finite, or all are")
     m = points.shape[1]
     scales = np.ldexp(1.0, exponents)
-    if not (1.0 / _LARGEST <= scales.min() and scales.max() <= _LARGEST):
+    if not (scales.min() > 0.5 / _LARGEST and scales.max() <= _LARGEST):
         _refuse_extreme(points)
     at, columns = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)
     doubt: tuple[int, ...] = ()

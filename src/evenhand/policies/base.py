@@ -364,12 +364,12 @@ class Policy(ABC):
         """Take note that a simulation ran `compiled` for so many rounds and evaluations."""
         self._round += rounds
         self.elapse(evaluations)
+        self._outstanding[:] = 0
 
     def elapse(self, evaluations: int) -> None:
-        """Take note that so many evaluations of the horizon were used by somebody else."""
+        """Take note that so many evaluations of the horizon went to what was not asked for."""
         self._spent += evaluations
         self._answers.clear()
-        self._outstanding[:] = 0
 
     def state(self) -> dict[str, Any]:
         """Return everything as a plain value of texts, numbers and lists, fit for JSON.

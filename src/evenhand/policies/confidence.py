@@ -17,7 +17,8 @@ times and all directions v,
     |v·(θ̂ − θ)| ≤ σ b_i √(vᵀV⁻¹(V + R_i)V⁻¹v),   b_i² = 2 log(1/(δ w_i)) + log det(V + R_i)/det R_i,
 
 and the least of these may be used. Nothing is asked of how the evaluations were chosen. R_jx is for
-an option that is played most of the time: it pays for that direction in advance.
+an option that is played most of the time: it pays for that direction in advance. Where V is
+singular the same holds, with V⁺ for V⁻¹, for v in its range; of others nothing is known.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from evenhand.actions import ActionSet
@@ -35,11 +37,12 @@ from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.row_space import RowSpace
+from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
 from evenhand.policies.base import Estimate
 from evenhand.policies.kept import per_action_set
 
-_FULL_RANK = 1e-10  # least eigenvalue of the Gram matrix of the rows used, relative to the largest
+_IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
+_FULL_RANK = 1e-10  # eigenvalues of a Gram matrix above this, relatively, are no rounding error
 _FAVOURITES = 3  # most evaluated options whose R_jx are tried
 _CHUNK = 8192  # directions worked on at once
 
@@ -57,7 +60,7 @@ class Frame:
     points, values
         (k, r) coordinates P and H.
     bias
-        (r,) coordinates of the direction of the (first) bias; None where no evaluations tell it.
+        (r,) coordinates of the direction of the (first) bias; None where it cannot be estimated.
     cells, cell
         (g, p) distinct attributes, and (k,) which of them an option has.
     centre
@@ -69,7 +72,7 @@ class Frame:
     def __init__(self, actions: ActionSet) -> None:
         A, d = actions.points, actions.n_features
         if actions.group_names is not None:
-            bias_optimal_design(actions)  # raises, and says why, where the bias cannot be told
+            bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
         self.space = ElfvingProgram(A).space
         self.cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
@@ -124,7 +127,7 @@ def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cel
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """How far the option that looks best leads the others, with certainty as asked for.
+    """How far an option leads the others, with certainty as asked for.
 
     With the stated probability, at all times at once, the lead of ``option`` over x is within
     ``widths[x]`` of ``leads[x]``.
@@ -132,9 +135,9 @@ class Leads:
     Parameters
     ----------
     option
-        The option x̂ of largest estimated value.
+        The option x̂.
     leads
-        (k,) estimated leads d_x = (x̂ − x)·γ̂ ≥ 0.
+        (k,) estimated leads d_x = (x̂ − x)·γ̂.
     widths
         (k,) half-widths w_x; infinite while too little is known.
     """
@@ -188,39 +191,40 @@ class Ellipsoid:
 class Fit:
     """Least squares on all evaluations so far, and intervals around it; see `Ellipsoid.fit`.
 
-    With V = W diag(s²) Wᵀ, the directions v are worked on as y = (Wᵀv)/s: vᵀV⁻¹v = ‖y‖².
+    With V = W diag(s²) Wᵀ on its range, directions v in it are worked on as y = (Wᵀv)/s, so that
+    vᵀV⁺v = ‖y‖².
+
+    Attributes
+    ----------
+    identified
+        Whether the range is everything, so that all options can be compared.
     """
 
     def __init__(self, ellipsoid: Ellipsoid, counts: Counts, sums: Floats) -> None:
         self.ellipsoid, frame = ellipsoid, ellipsoid.frame
         (used,) = np.nonzero(counts)
-        rows, n = frame.points[used], counts[used].astype(np.float64)
-        # V is singular iff the rows are dependent; how often each counts is another matter
-        spectrum = np.linalg.eigvalsh(rows.T @ rows)
-        self.identified = bool(spectrum[0] > _FULL_RANK * max(float(spectrum[-1]), 1.0))
-        if not self.identified:
-            return
         # QR of √n·P, heavy rows first: counts may differ by 10¹²
-        order = np.argsort(-n, kind="stable")
-        root = np.sqrt(n[order])
-        system = np.column_stack([rows[order] * root[:, None], sums[used][order] / root])
+        order = used[np.argsort(-counts[used], kind="stable")]
+        rows, root = frame.points[order], np.sqrt(counts[order].astype(np.float64))
+        self._range = _range(rows)
+        q = self._range.shape[1]
+        self.identified = q == frame.rank
+        system = np.column_stack([rows @ self._range * root[:, None], sums[order] / root])
         R: Floats = np.asarray(np.linalg.qr(system, mode="r"))
-        r = frame.rank
-        U, self._s, Wt = np.linalg.svd(R[:r, :r])
-        self._to_unit: Floats = Wt.T / self._s
-        self._estimate: Floats = U.T @ R[:r, r]  # θ̂ in the same coordinates: v·θ̂ = y · estimate
-        self._favourites = rows[order[:_FAVOURITES]] @ self._to_unit
+        U, self._s, Wt = np.linalg.svd(R[:q, :q])
+        self._to_unit: Floats = self._range @ (Wt.T / self._s)
+        self._estimate: Floats = U.T @ R[:q, q]  # θ̂ in the same coordinates: v·θ̂ = y · estimate
+        self._favourites = rows[:_FAVOURITES] @ self._to_unit
         self._mixtures: dict[float, Floats] = {}  # components by failure
 
     def widths(self, directions: Floats, failure: float) -> Floats:
         """Return half-widths for σ = 1 of v·θ, for directions (rows) in the frame's coordinates.
 
         They hold for all times and directions at once, with probability at least 1 − ``failure``.
+        Infinite for directions that the evaluations so far say nothing of.
         """
         if not 0.0 < failure < 1.0:
             raise InputError(f"the probability of failure must lie in (0, 1); got {failure!r}.")
-        if not self.identified:
-            return np.full(len(directions), np.inf)
         if failure not in self._mixtures:
             self._mixtures[failure] = self._components(failure)
         C = self._mixtures[failure]
@@ -229,31 +233,41 @@ class Fit:
             y = directions[start : start + _CHUNK] @ self._to_unit
             along = np.hstack([y, y @ self._favourites.T])
             squares[start : start + _CHUNK] = (np.square(along, out=along) @ C).min(axis=1)
+        if not self.identified:
+            squares[self._outside(directions)] = np.inf
         return np.sqrt(squares)
 
-    def leads(self, failure: float, noise_scale: float = 1.0) -> Leads:
-        """Return the option that looks best and its leads; without an estimate, infinite widths."""
+    def leads(self, failure: float, noise_scale: float = 1.0, option: int | None = None) -> Leads:
+        """Return the leads of an option, or of the one that looks best.
+
+        A lead that the evaluations so far say nothing of is 0, of infinite width.
+        """
         H = self.ellipsoid.frame.values
-        if not self.identified:
-            return Leads(0, np.zeros(len(H)), np.full(len(H), np.inf))
         parameter = self._to_unit @ self._estimate
-        best = int(np.argmax(H @ parameter))
+        best = int(np.argmax(H @ parameter)) if option is None else option
         apart = H[best] - H  # differences first: equal options are then exactly equal
         widths = self.widths(apart, failure)
+        leads = np.where(np.isfinite(widths), apart @ parameter, 0.0)
         if np.isfinite(noise_scale):
             widths *= noise_scale
         else:
             widths[widths > 0.0] = np.inf  # options that equal x̂ do so whatever the noise
-        return Leads(best, apart @ parameter, widths)
+        return Leads(best, leads, widths)
 
     def bias(self, failure: float, noise_scale: float = 1.0) -> Estimate:
         """Return the (first) bias with its interval of level 1 − ``failure``."""
         e = self.ellipsoid.frame.bias
-        if e is None or not self.identified or not np.isfinite(noise_scale):
+        width = np.inf if e is None else noise_scale * float(self.widths(e[None, :], failure)[0])
+        if e is None or not np.isfinite(width):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - failure)
         value = float(e @ self._to_unit @ self._estimate)
-        width = noise_scale * float(self.widths(e[None, :], failure)[0])
         return Estimate(value, value - width, value + width, 1.0 - failure)
+
+    def _outside(self, directions: Floats) -> NDArray[np.bool_]:
+        """Tell which directions do not lie in the range of V."""
+        beside = directions - directions @ self._range @ self._range.T
+        lengths = np.linalg.norm(directions, axis=1)
+        return np.asarray(np.linalg.norm(beside, axis=1) > _IN_SPAN * lengths)
 
     def _components(self, failure: float) -> Floats:
         """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
@@ -283,6 +297,17 @@ class Fit:
             no_better = np.asarray((C[None, :, :] <= C[:, None, :]).all(axis=2))
             C = C[~(no_better & ~no_better.T).any(axis=1)]
         return np.ascontiguousarray(C.T)
+
+
+def _range(rows: Floats) -> Floats:
+    """Return (r, q) orthonormal columns that span the rows: the range of V, whatever the counts."""
+    r = rows.shape[1]
+    spectrum = np.linalg.eigvalsh(rows.T @ rows)
+    if spectrum[0] > _FULL_RANK * max(float(spectrum[-1]), 1.0):
+        return np.eye(r)
+    # the Gram matrix has lost half of the digits: look at the rows themselves
+    _, s, Wt = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(Wt[s > RANK_TOLERANCE * s.max(initial=0.0)].T)
 
 
 def noise_bound(scatter: float, degrees: int, failure: float, horizon: int) -> float:

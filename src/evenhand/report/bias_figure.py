@@ -2,7 +2,7 @@
 
 For any number of features: the horizontal axis is the distance from the separating hyperplane,
 the vertical one the direction in which the options differ most besides. Margin and radius are
-those of Lemma upsilon_margin; `bias_picture` works out what to draw, `draw_bias_picture` draws it.
+those of the paper's Lemma 1; `bias_picture` works out what to draw, `draw_bias_picture` draws it.
 """
 
 from __future__ import annotations

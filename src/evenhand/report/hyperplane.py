@@ -2,7 +2,7 @@
 
 Notation
 --------
-n    (d,)   normal of a hyperplane through 0 in the space of all features (Lemma upsilon_margin)
+n    (d,)   normal of a hyperplane through 0 in the space of all features (paper, Lemma 1)
 c           the features that are the same for all options, such as an intercept
 s           the other ones; x·n = x_s·n_s + const, so n/‖n_s‖ measures distances among options
 

@@ -2,6 +2,9 @@
 
 Notation: N evaluations, divided as the bias-optimal design says, know the bias ω with variance
 κ_* σ² / N, where σ is the noise of one evaluation. Its 95% interval is ω̂ ± 1.96 σ √(κ_*/N).
+
+A set with attributes has one bias per attribute, and each is inspected by itself. Grades, margin,
+radius and hyperplane compare two groups of options; attributes have none of them.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.actions import ActionSet, checked_actions
+from evenhand.actions import ActionSet
+from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
-from evenhand.geometry import BiasGeometry, bias_geometry, kappa
+from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import row_space
 from evenhand.report.hyperplane import (
@@ -25,7 +29,6 @@ from evenhand.report.hyperplane import (
     unit_of_distance,
     varying_features,
 )
-from evenhand.tables import linear_rule
 
 CONFIDENCE = 0.95
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDENCE
@@ -41,7 +44,6 @@ _GRADES = {
     "hard": 1000.0,
     "hopeless": math.inf,
 }
-_MOST_TERMS = 12  # of a sum in a sentence
 _COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
 
 
@@ -52,7 +54,7 @@ class Purchase:
     Parameters
     ----------
     option, group
-        The user's names.
+        The user's names; no group where the options have attributes instead.
     share
         Share of all evaluations.
     evaluations
@@ -62,7 +64,7 @@ class Purchase:
     """
 
     option: str
-    group: str
+    group: str | None
     share: float
     evaluations: int | None
     features: dict[str, float | str]
@@ -70,7 +72,7 @@ class Purchase:
 
 @dataclass(frozen=True, eq=False)
 class Inspection:
-    """How hard it is to estimate the bias of a set with two groups, and what to do.
+    """How hard it is to estimate the bias of two groups or of one attribute, and what to do.
 
     Parameters
     ----------
@@ -79,7 +81,7 @@ class Inspection:
     rank
         Dimension that the options span, of ``dimension`` (features and group).
     hyperplane
-        What keeps the groups apart; None where nothing does.
+        What keeps the groups apart; None where nothing does, or where there are no groups.
     precision, evaluations
         So many evaluations know the bias to ± precision (95%), in units of the noise.
     design
@@ -99,14 +101,22 @@ class Inspection:
     kappa_gaps: float | None = None
 
     @property
+    def attribute(self) -> str | None:
+        """The attribute whose bias this is about; None for two groups."""
+        grouped = self.geometry.actions.group_names is not None
+        return None if grouped else _attribute(self.geometry)
+
+    @property
     def dimension(self) -> int:
         """Features and group: how many numbers describe an option."""
         return int(self.geometry.actions.points.shape[1])
 
     @property
     def group_sizes(self) -> dict[str, int]:
-        """How many options each group has; −1 first."""
-        negative, positive = _group_names(self.geometry.actions)
+        """How many options each group has; −1 first. Empty where there are attributes instead."""
+        if self.geometry.actions.group_names is None:
+            return {}
+        negative, positive = self.geometry.actions.group_names
         n_positive = int(np.count_nonzero(self.geometry.actions.groups > 0))
         return {negative: len(self.geometry.actions) - n_positive, positive: n_positive}
 
@@ -129,17 +139,17 @@ class Inspection:
     @property
     def price(self) -> str:
         """What knowing the bias takes, in one sentence."""
-        negative, positive = _group_names(self.geometry.actions)
         return (
             f"To know the bias to ±{self.precision:.3g} (95%, in standard deviations of the noise "
             f"of one evaluation) takes about {plain_number(self.evaluations)} evaluations. A bias "
-            f"of 1 means that {positive} gets 1 too much and {negative} 1 too little."
+            f"of 1 means that {meaning_of_bias(self.geometry)}."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as numbers, texts, lists and dictionaries, for JSON."""
         geometry, actions = self.geometry, self.geometry.actions
         certificate = geometry.design.certificate
+        d = actions.n_features
         hyperplane = None
         if self.hyperplane is not None:
             hyperplane = {
@@ -152,21 +162,25 @@ class Inspection:
         return {
             "identifiable": True,
             "verdict": self.verdict,
-            "grade": grade(geometry.kappa_star),
+            "attribute": self.attribute,
+            "bias_of_one": meaning_of_bias(geometry),
+            "grade": None if self.attribute else grade(geometry.kappa_star),
             "kappa_star": geometry.kappa_star,
             "proven_bound": certificate.bound,
             "relative_gap": certificate.gap if math.isfinite(certificate.gap) else None,
-            "separable": geometry.separable,
-            "margin": geometry.margin,
+            "separable": None if self.attribute else geometry.separable,
+            "margin": None if self.attribute else geometry.margin,
             "radius": geometry.radius,
-            "margin_over_radius": geometry.margin / geometry.radius if geometry.radius else 0.0,
+            "margin_over_radius": None
+            if self.attribute
+            else geometry.margin / (geometry.radius or math.inf),
             "alpha": self.alpha,
             "kappa_minimax": self.kappa_minimax,
             "kappa_gaps": self.kappa_gaps,
             "n_options": len(actions),
             "groups": [
-                {"name": name, "sign": sign, "n_options": size}
-                for sign, (name, size) in zip((-1, 1), self.group_sizes.items(), strict=True)
+                {"name": name, "sign": 2 * number - 1, "n_options": size}
+                for number, (name, size) in enumerate(self.group_sizes.items())
             ],
             "features": list(actions.feature_names),
             "rank": self.rank,
@@ -175,10 +189,17 @@ class Inspection:
             "precision": self.precision,
             "confidence": CONFIDENCE,
             "hyperplane": hyperplane,
-            # |features + sign·group| ≤ 1 for every option proves κ_* ≥ group²
+            "decimal": "." if actions.encoding is None else actions.encoding.decimal,
+            # |features + sign·group| ≤ 1 for every option proves κ_* ≥ group²; with attributes, as
+            # they are encoded, |features + Σ z·attributes| ≤ 1 proves κ_* ≥ attributes[asked]²
             "certificate": {
-                "features": actions.in_user_units(certificate.dual[:-1]),
-                "group": float(certificate.dual[-1]),
+                "features": actions.in_user_units(certificate.dual[:d]),
+                "group": None if self.attribute else float(certificate.dual[-1]),
+                "attributes": dict(
+                    zip(actions.attribute_names, certificate.dual[d:].tolist(), strict=True)
+                )
+                if self.attribute
+                else None,
             },
             "design": [
                 {
@@ -195,6 +216,7 @@ class Inspection:
 
 def inspect_options(
     actions: ActionSet,
+    attribute: str | None = None,
     *,
     precision: float | None = None,
     evaluations: int | None = None,
@@ -206,7 +228,9 @@ def inspect_options(
     Parameters
     ----------
     actions
-        The options, in two groups.
+        The options.
+    attribute
+        Which attribute's bias, where there is more than one.
     precision
         Half-width of the 95% interval of the bias that is wanted, in standard deviations of the
         noise; 0.5 if neither this nor ``evaluations`` is given.
@@ -220,7 +244,7 @@ def inspect_options(
     Raises
     ------
     NotIdentifiableError
-        Where no number of evaluations tells the bias; it says why.
+        Where no number of evaluations estimates the bias; it says why.
 
     Examples
     --------
@@ -232,13 +256,13 @@ def inspect_options(
     >>> round(inspection.precision, 3)                      # 1.96·√(9/90)
     0.62
     """
-    _group_names(checked_actions(actions))
     precision, evaluations = _checked_wishes(precision, evaluations)
-    geometry = bias_geometry(actions)
+    geometry = bias_geometry(actions, attribute)
     kappa_star = geometry.kappa_star
     if evaluations is None:
         # the last digits of κ_* are rounding, and should not buy an evaluation
-        evaluations = math.ceil(kappa_star * (QUANTILE / precision) ** 2 * (1 - 1e-12))
+        needed = kappa_star * (QUANTILE / precision) ** 2 * (1 - 1e-12)
+        evaluations = max(1, math.ceil(needed))
     else:
         precision = QUANTILE * math.sqrt(kappa_star / evaluations)
     points = actions.points
@@ -254,14 +278,20 @@ def inspect_options(
         _purchases(geometry, evaluations),
         _extra(geometry.alpha, full) if worked_out else None,
         _extra(geometry.kappa_minimax, full) if worked_out else None,
-        None if gaps is None else kappa(actions, gaps),
+        None if gaps is None else delta_optimal_design(actions, gaps, attribute).value,
     )
 
 
 def _extra(work_out: Callable[[], float], asked: bool) -> float | None:
-    """Return a number beyond the question; if nobody asked, its failure spoils no answer."""
+    """Return a number beyond the question; if nobody asked, its failure spoils no answer.
+
+    None, too, where it is infinite: α compares options by their values, which cannot be done if
+    the bias of another attribute cannot be told.
+    """
     try:
         return work_out()
+    except NotIdentifiableError:
+        return None
     except AccuracyError:
         if asked:
             raise
@@ -281,6 +311,8 @@ def grade(kappa_star: float) -> str:
 
 def headline(geometry: BiasGeometry) -> str:
     """Return the answer in a few words, without a full stop."""
+    if geometry.actions.group_names is None:
+        return f"Yes: the bias of {_attribute(geometry)} can be estimated"
     return {
         "easiest": "Yes: the bias can be estimated, as easily as can be",
         "easy": "Yes: the bias can be estimated, at a low price",
@@ -292,7 +324,13 @@ def headline(geometry: BiasGeometry) -> str:
 
 def explanation(geometry: BiasGeometry) -> str:
     """Return what κ_* means here and where it comes from, in one sentence."""
-    negative, positive = _group_names(geometry.actions)
+    price = plain_number(geometry.kappa_star)
+    if geometry.actions.group_names is None:
+        return (
+            f"It takes about {price} evaluations to know it as well as one evaluation knows its "
+            f"own option (κ* = {price})."
+        )
+    negative, positive = geometry.actions.group_names
     hyperplane = separating_hyperplane(geometry)
     if hyperplane is None:
         through = " through 0" if varying_features(geometry.actions).all() else ""
@@ -300,7 +338,6 @@ def explanation(geometry: BiasGeometry) -> str:
             f"No hyperplane{through} separates {positive} from {negative}, so that every "
             "evaluation counts in full (κ* = 1)."
         )
-    price = plain_number(geometry.kappa_star)
     return (
         f"It takes about {price} evaluations to know it as well as one evaluation knows its own "
         f"option (κ* = {price}; 1 is the least), because "
@@ -310,27 +347,47 @@ def explanation(geometry: BiasGeometry) -> str:
     )
 
 
+def meaning_of_bias(geometry: BiasGeometry) -> str:
+    """Return what evaluations do where the bias is 1, to follow on "a bias of 1 means that".
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> meaning_of_bias(eh.bias_geometry(eh.ActionSet([[2.0], [-1.0]], ["home", "away"])))
+    'home gets 1 too much and away 1 too little'
+    >>> meaning_of_bias(eh.bias_geometry(eh.ActionSet([[2.0], [1.0]], attributes=[[3.0], [0.5]])))
+    'evaluations rise by 1 with every 1 of z1'
+    """
+    actions = geometry.actions
+    if actions.group_names is not None:
+        negative, positive = actions.group_names
+        return f"{positive} gets 1 too much and {negative} 1 too little"
+    name = _attribute(geometry)
+    if actions.encoding is None:
+        return f"evaluations rise by 1 with every 1 of {name}"
+    column = actions.encoding.attributes[actions.attribute_names.index(name)]
+    if column.category is None:
+        spread = " (a standard deviation)" if (column.mean, column.scale) != (0.0, 1.0) else ""
+        return f"evaluations rise by 1 with every {column.scale:.4g} of {column.source}{spread}"
+    reference = dict(actions.encoding.references).get(column.source)
+    instead = "" if reference is None else f" instead of {reference}"
+    return f"evaluations are higher by 1 where {column.source} is {column.category}{instead}"
+
+
+def _attribute(geometry: BiasGeometry) -> str:
+    return geometry.attribute or geometry.actions.attribute_names[0]
+
+
 def confounding_in_words(error: NotIdentifiableError, actions: ActionSet) -> list[str]:
     """Return why no evaluations tell the bias, and what would help: one sentence per entry."""
-    found = error.confounding
-    if found is None:
-        return [str(error)]
-    negative, positive = _group_names(actions)
-    features = [name for name, value in found.combination.items() if value and name != "(constant)"]
-    along = ", ".join(features[:_MOST_TERMS]) + (", …" if len(features) > _MOST_TERMS else "")
-    return [
-        "No: the bias cannot be estimated from these options, by any number of evaluations "
-        "(κ* = ∞).",
-        f"For every option, the group ({positive} = 1, {negative} = −1) equals "
-        f"{linear_rule(found.combination, digits=6, most=_MOST_TERMS)}.",
-        f"So a bias and a difference in value along {along} look the same.",
-        f"What helps: leave out one of these features; or add an option like {found.twin!r} in all "
-        f"features, but from {found.twin_group}. That makes it as easy as can be (κ* = 1).",
-    ]
+    if error.confounding is None or actions.group_names is None:
+        return [str(error)]  # of several attributes the message names the one it is about
+    first, *others = sentences(error.confounding, actions, actions.attribute_names[0])
+    return [f"No: {first}", *others]
 
 
 def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict[str, Any]:
-    """Return why no evaluations tell the bias, for JSON."""
+    """Return why no evaluations estimate the bias, for JSON."""
     found = error.confounding
     return {
         "identifiable": False,
@@ -343,16 +400,6 @@ def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict
             "twin_group": found.twin_group,
         },
     }
-
-
-def _group_names(actions: ActionSet) -> tuple[str, str]:
-    if actions.group_names is None:
-        raise InputError(
-            "an inspection compares two groups, but these options have the attributes "
-            f"{', '.join(actions.attribute_names[:5])}; make the set with group=, or use "
-            "evenhand.bias_geometry."
-        )
-    return actions.group_names
 
 
 def _checked_wishes(precision: float | None, evaluations: int | None) -> tuple[float, int | None]:
@@ -372,13 +419,13 @@ def _checked_wishes(precision: float | None, evaluations: int | None) -> tuple[f
 
 def _purchases(geometry: BiasGeometry, evaluations: int) -> tuple[Purchase, ...]:
     actions, design = geometry.actions, geometry.design
-    names = _group_names(actions)
+    names = actions.group_names
     counts = design.counts(pulls=evaluations) if evaluations <= _COUNTABLE else None
     order = design.support[np.argsort(-design.weights[design.support], kind="stable")]
     return tuple(
         Purchase(
             actions.labels[x],
-            names[int(actions.groups[x] > 0)],
+            None if names is None else names[int(actions.groups[x] > 0)],
             float(design.weights[x]),
             None if counts is None else int(counts[x]),
             actions.describe(x),

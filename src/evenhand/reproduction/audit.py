@@ -3,7 +3,7 @@
 Notation
 --------
 F        the event that an estimate of some phase is off by ε_l or more; the lemmas are about runs
-         without it (Lemma proba_F: P(F) ≤ 2δ)
+         without it (Lemma 10: P(F) ≤ 2δ)
 X_z      options of group z still in play        Δ̂      upper estimates of the gaps
 
 Nothing is taken from the policy but what it evaluated, what it dropped and what it said: estimates
@@ -25,9 +25,10 @@ from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
+from evenhand.simulation.experiment import Contender, Experiment, play_out
 
-_SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma discard_subopt)
-_SMALLEST_GAP = 8.0  # Δ_≠ / ε_l from which the groups are told apart (Lemma discard_z)
+_SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma 11)
+_SMALLEST_GAP = 8.0  # Δ_≠ / ε_l from which the groups are told apart (Lemma 14)
 _PIECE = 250  # runs that a worker takes at a time
 
 
@@ -75,15 +76,15 @@ class Audit:
     settled, dropped
         Runs that found the group of the best option, and options dropped, without F.
     samples
-        Lemma time, first claim: evaluations of a G-phase.
+        Lemma 12, first claim: evaluations of a G-phase.
     price
-        Lemma time, second claim: regret of a bias phase by Δ̂, which is at least the true one.
+        Lemma 12, second claim: regret of a bias phase by Δ̂, which is at least the true one.
     kept
-        Lemma E: the best option, and its group, stay.
+        Lemma 20: the best option, and its group, stay.
     survivors
-        Lemma discard_subopt: gaps of the options that stay.
+        Lemma 11: gaps of the options that stay.
     decided
-        Lemma discard_z: the group of the best option is found while ε_l is large enough.
+        Lemma 14: the group of the best option is found while ε_l is large enough.
     """
 
     runs: int = 0
@@ -128,13 +129,13 @@ def audit_runs(
 def _audit_piece(
     problem: BiasedLinearBandit, horizon: int, delta: float, seed: int, piece: tuple[int, int]
 ) -> Audit:
+    audited = Contender("audited", FairPhasedElimination.name, (("delta", delta),))
+    experiment = Experiment(problem, (audited,), seed)
     total = Audit()
     for replication in range(*piece):
-        policy = FairPhasedElimination(
-            problem.actions, horizon, delta=delta, noise_scale=problem.noise_scale
-        )
-        noise = np.random.SeedSequence(seed, spawn_key=(replication, 0))
-        total += audit_run(problem, policy, SimulatedEvaluations(problem, noise))
+        policy = experiment.policy(0, horizon, replication)
+        assert isinstance(policy, FairPhasedElimination)
+        total += audit_run(problem, policy, experiment.evaluations(replication))
     return total
 
 
@@ -144,9 +145,7 @@ def audit_run(
     """Play one run to its end and check every step of it."""
     watcher = _Watcher(problem, policy)
     told: list[Feedback] = []
-    while not policy.finished:
-        told.append(judge.evaluate(policy.ask()))
-        policy.tell(told[-1])
+    play_out(policy, judge, problem.gaps, watch=lambda _, __, feedback: told.append(feedback))
     steps = (step for step in policy.history if step.counts.any())
     for step, feedback in zip(steps, told, strict=True):
         watcher.see(step, feedback)

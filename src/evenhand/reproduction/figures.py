@@ -191,8 +191,8 @@ def draw_failures(found: Measurements) -> Figure:
             capsize=3,
             label=_symbols(name),
         )
-    _limit(axes, deltas, 2 * deltas, "2δ, Lemma proba_F", _DASHED)
-    _limit(axes, deltas, deltas, "δ, Lemma control_omega", _DOTTED)
+    _limit(axes, deltas, 2 * deltas, "2δ, Lemma 10", _DASHED)
+    _limit(axes, deltas, deltas, "δ, Lemma 19", _DOTTED)
     axes.set_xlabel("δ, the failure probability asked for", color=_INK)
     axes.set_ylabel("share of runs", color=_INK)
     axes.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
@@ -228,10 +228,10 @@ def draw_lemmas(found: Measurements) -> Figure:
     figure = _figure(9.6, 5.0)
     axes = figure.subplots()
     rows: tuple[tuple[str, Callable[[Audit], Check]], ...] = (
-        ("time: evaluations\nof a G-phase", lambda audit: audit.samples),
-        ("time: regret\nof a bias phase", lambda audit: audit.price),
-        ("discard_subopt: gaps\nof what stays", lambda audit: audit.survivors),
-        ("discard_z: phase that\nfinds the group", lambda audit: audit.decided),
+        ("Lemma 12: evaluations\nof a G-phase", lambda audit: audit.samples),
+        ("Lemma 12: regret\nof a bias phase", lambda audit: audit.price),
+        ("Lemma 11: gaps\nof what stays", lambda audit: audit.survivors),
+        ("Lemma 14: phase that\nfinds the group", lambda audit: audit.decided),
     )
     for i, (case, audit) in enumerate(found.lemmas):
         checks = [check(audit) for _, check in rows]
@@ -293,7 +293,7 @@ PICTURES = (
     Picture(
         "failures",
         "How often the algorithm fails",
-        ("Lemma proba_F", "Lemma control_omega"),
+        ("Lemma 10", "Lemma 19"),
         "Short runs with a large δ, so that failures happen. Bars are two standard errors.",
         draw_failures,
     ),
@@ -301,11 +301,11 @@ PICTURES = (
         "lemmas",
         "The lemmas, on every run",
         (
-            "Lemma time, evaluations",
-            "Lemma time, regret",
-            "Lemma E",
-            "Lemma discard_subopt",
-            "Lemma discard_z",
+            "Lemma 12, evaluations",
+            "Lemma 12, regret",
+            "Lemma 20",
+            "Lemma 11",
+            "Lemma 14",
         ),
         "A lemma that is about all runs must hold on each: the worst of all runs is drawn.",
         draw_lemmas,

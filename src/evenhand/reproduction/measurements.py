@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -28,13 +27,13 @@ from evenhand.reproduction.experiments import (
     Transition,
 )
 from evenhand.simulation import Runs, simulate
-from evenhand.simulation.experiment import Factory
+from evenhand.simulation.experiment import Contender
 
 FAIR, BLIND = FairPhasedElimination.name, "blind-elimination"
-_POLICIES: dict[str, str | Factory] = {
-    FAIR: FAIR,
+_POLICIES = {
+    FAIR: Contender(FAIR, FAIR),
     # knows how evaluations come about, and takes them at their word: the paper's example
-    BLIND: partial(PhasedElimination, with_attributes=True),
+    BLIND: Contender(BLIND, PhasedElimination.name, (("with_attributes", True),)),
 }
 _STEP = 3  # points of a grid to one step of the staircase, a factor of 8
 
@@ -414,7 +413,7 @@ def _runs(
     seed: int,
     executor: Executor | None,
 ) -> tuple[Runs, ...]:
-    policies = [(name, _POLICIES[name]) for name in names]
+    policies = [_POLICIES[name] for name in names]
     results = simulate(
         problem, policies, horizon, replications, seed, executor, checkpoints=(), progress=False
     )

@@ -167,7 +167,7 @@ def _failure(found: Measurements) -> Statement:
     shares = [(delta, audit.failures / audit.runs, audit.runs) for delta, audit in found.failures]
     said = ", ".join(f"{share:.2%} (2δ = {2 * delta:.0%})" for delta, share, _ in shares)
     return Statement(
-        "Lemma proba_F",
+        "Lemma 10",
         "Some estimate of a run is off by ε_l or more with probability at most 2δ.",
         f"Over {shares[0][2]:,} runs each: {said}.",
         all(_at_most(share, 2 * delta, n) for delta, share, n in shares),
@@ -177,7 +177,7 @@ def _failure(found: Measurements) -> Statement:
 def _samples(found: Measurements, total: Audit) -> Statement:
     check = sum((audit.samples for _, audit in found.failures), total.samples)
     return Statement(
-        "Lemma time, evaluations",
+        "Lemma 12, evaluations",
         "A G-phase takes at most 2(d+1)ε_l⁻² log(kl(l+1)/δ) + (d+1)(d+2)/2 evaluations.",
         f"{_checked(check, 'G-phases')}. The largest took {check.closest:.2%} of that.",
         check.violations == 0 and check.n > 0,
@@ -186,7 +186,7 @@ def _samples(found: Measurements, total: Audit) -> Statement:
 
 def _price(total: Audit) -> Statement:
     return Statement(
-        "Lemma time, regret",
+        "Lemma 12, regret",
         "Without F, a bias phase loses at most Σ μ_l Δ̂_l ≤ 2κ(Δ̂_l)ε_l⁻² log(l(l+1)/δ) + 2(d+1).",
         f"{_checked(total.price, 'inequalities')}, two to a phase.",
         total.price.violations == 0 and total.price.n > 0,
@@ -195,7 +195,7 @@ def _price(total: Audit) -> Statement:
 
 def _best_stays(total: Audit) -> Statement:
     return Statement(
-        "Lemma E",
+        "Lemma 20",
         "Without F, neither the best option nor its group is ever dropped.",
         f"{_checked(total.kept, 'steps')}, while {total.dropped:,} other options were dropped.",
         total.kept.violations == 0 and total.dropped > 0,
@@ -204,7 +204,7 @@ def _best_stays(total: Audit) -> Statement:
 
 def _survivors(total: Audit) -> Statement:
     return Statement(
-        "Lemma discard_subopt",
+        "Lemma 11",
         "Without F, options that stay after phase l have gaps below 10ε_(l+1) in the group of the "
         "best option, below 42ε_(l+1) in the other.",
         f"{_checked(total.survivors, 'steps')}. The largest gap was {total.survivors.closest:.0%} "
@@ -215,7 +215,7 @@ def _survivors(total: Audit) -> Statement:
 
 def _group_in_time(total: Audit) -> Statement:
     return Statement(
-        "Lemma discard_z",
+        "Lemma 14",
         "Without F, the group of the best option is known after a bias phase with ε_l ≤ Δ_≠/8.",
         f"{_checked(total.decided, 'runs')}: it was found in that phase or before.",
         total.decided.violations == 0 and total.decided.n > 0,
@@ -229,7 +229,7 @@ def _coverage(found: Measurements) -> Statement:
     ]
     said = ", ".join(f"{last:.2%} and {ever:.2%} (of {1 - d:.0%})" for d, last, ever, _ in rows)
     return Statement(
-        "Lemma control_omega",
+        "Lemma 19",
         "The bias is estimated to within ε_l in all phases with probability at least 1 − δ; so do "
         "the intervals of bias() hold it.",
         f"Last interval and all intervals of a run hold the bias: {said}.",

@@ -7,20 +7,24 @@ else, so no result depends on who runs what, in which order or how many at a tim
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
-from evenhand.policies.base import Estimate, Policy
+from evenhand.policies.base import Allocation, Estimate, Feedback, Policy
 from evenhand.policies.registry import policy_class
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.results import Runs
 
 Factory = Callable[..., Policy]
+Watch = Callable[[Policy, Allocation, Feedback], None]
 
 _PER_DECADE = 10  # checkpoints
 
@@ -34,24 +38,68 @@ class Contender:
     name
         What the results call it.
     source
-        Name of a registered policy, or a function of (actions, horizon, seed=…).
+        Name of a registered policy, a policy's class, or a function of (actions, horizon, seed=…).
+    options
+        What it is told besides, by name.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.random(k=20, d=3, seed=1, noise_scale=0.5)
+    >>> bold = Contender("bold", "fair-phased-elimination").with_options(delta=0.5)
+    >>> policy = bold.policy(problem, horizon=1000, seed=0)
+    >>> policy.delta, policy.noise_scale
+    (0.5, 0.5)
     """
 
     name: str
     source: str | Factory
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def with_options(self, **options: Any) -> Contender:
+        """Return the same contender, told more."""
+        return replace(self, options=(*self.options, *options.items()))
 
     def policy(self, problem: BiasedLinearBandit, horizon: int, seed: int) -> Policy:
-        """Make the policy; a registered one is told of the problem what its class names."""
-        if isinstance(self.source, str):
-            cls = policy_class(self.source)
-            told = {name: getattr(problem, name) for name in cls.told}
-            return cls(problem.actions, horizon, seed=seed, **told)
-        made = self.source(problem.actions, horizon, seed=seed)
-        if not isinstance(made, Policy):
-            raise InputError(
-                f"the function for policy {self.name!r} must return a Policy; it returned {made!r}."
-            )
-        return made
+        """Make the policy."""
+        return policy_for(problem, self.source, horizon, seed=seed, **dict(self.options))
+
+
+def policy_for(
+    problem: BiasedLinearBandit, source: str | Factory, horizon: int, **options: Any
+) -> Policy:
+    """Make a policy for a problem, told of it what its class names (`Policy.told`).
+
+    Parameters
+    ----------
+    problem
+        What is to be played.
+    source
+        Name of a registered policy, a policy's class, or a `functools.partial` of one; or a
+        function of (actions, horizon, …), which is told the options only.
+    horizon
+        Number of evaluations.
+    options
+        What to tell it besides; this goes before what the problem says.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.random(k=20, d=3, seed=1, noise_scale=0.5)
+    >>> policy_for(problem, "uniform", 1000).noise_scale
+    0.5
+    """
+    make: Factory = policy_class(source) if isinstance(source, str) else source
+    given: dict[str, Any] = {}
+    cls: Any = make
+    while isinstance(cls, partial):
+        given, cls = cls.keywords | given, cls.func
+    told = cls.told if isinstance(cls, type) and issubclass(cls, Policy) else ()
+    known = {name: getattr(problem, name) for name in told if name not in given}
+    made = make(problem.actions, horizon, **(known | options))
+    if not isinstance(made, Policy):
+        raise InputError(f"what makes a policy must return a Policy; {source!r} returned {made!r}.")
+    return made
 
 
 @dataclass(frozen=True)
@@ -98,6 +146,10 @@ class Experiment:
         seed = int(self._randomness(replication, 1).generate_state(1, np.uint64)[0] >> 1)
         return self.contenders[contender].policy(self.problem, horizon, seed)
 
+    def evaluations(self, replication: int) -> SimulatedEvaluations:
+        """Return where the evaluations of one run come from, whoever asks for them."""
+        return SimulatedEvaluations(self.problem, self._randomness(replication, 0))
+
     def run(self, piece: Piece) -> Runs:
         """Run the replications of a piece."""
         checkpoint = self.checkpoints_until(piece.horizon)
@@ -110,8 +162,7 @@ class Experiment:
         for row, replication in enumerate(range(piece.first, piece.last)):
             try:
                 policy = self.policy(piece.contender, piece.horizon, replication)
-                noise = SimulatedEvaluations(self.problem, self._randomness(replication, 0))
-                paid = play_out(policy, noise, self.problem.gaps, stops)
+                paid = play_out(policy, self.evaluations(replication), self.problem.gaps, stops)
                 regret[row], spent[row] = paid.curve(), paid.spent
                 option[row] = policy.recommend().option
                 estimates.append(policy.bias())
@@ -162,16 +213,30 @@ def log_spaced(horizon: int) -> list[int]:
 def play_out(
     policy: Policy,
     evaluations: SimulatedEvaluations,
-    gaps: NDArray[np.float64],
-    stops: Sequence[int],
+    gaps: Floats,
+    stops: Sequence[int] = (),
+    *,
+    watch: Watch | None = None,
 ) -> Regret:
     """Let a policy play to the end; return its regret, counted at the given times.
 
-    Steps that are compiled run in a compiled loop; what it leaves is asked and told.
+    Steps that are compiled run in a compiled loop; what it leaves is asked and told. For a watcher
+    every turn is asked and told, which gives the same to the bit.
+
+    Parameters
+    ----------
+    policy, evaluations
+        Who asks, and who answers.
+    gaps
+        (k,) what an evaluation of each option loses.
+    stops
+        When the regret is wanted, in increasing order.
+    watch
+        Called after every turn with the policy, what it had asked for and what it was told.
     """
     regret = Regret(gaps, stops)
     while regret.spent < policy.horizon:
-        stepper = policy.compiled
+        stepper = policy.compiled if watch is None else None
         if stepper is not None:
             before = regret.spent
             rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
@@ -187,6 +252,9 @@ def play_out(
                 f"policy {policy.name!r} stopped after {regret.spent} of {policy.horizon} "
                 "evaluations; a policy that may do so must say spends_all = False."
             )
-        policy.tell(evaluations.evaluate(allocation))
+        feedback = evaluations.evaluate(allocation)
+        policy.tell(feedback)
         regret.pay(allocation.counts)
+        if watch is not None:
+            watch(policy, allocation, feedback)
     return regret

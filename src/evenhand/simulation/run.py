@@ -20,7 +20,8 @@ from evenhand.simulation.experiment import Contender, Experiment, Factory, Piece
 from evenhand.simulation.results import Results, Runs
 from evenhand.simulation.storage import RunStore
 
-Policies = str | Iterable[str | tuple[str, str | Factory]] | Mapping[str, str | Factory]
+Entry = str | tuple[str, str | Factory] | Contender
+Policies = str | Iterable[Entry] | Mapping[str, str | Factory]
 
 _LONGEST_HORIZON = 2**62  # counts are 64-bit
 
@@ -49,11 +50,11 @@ def simulate(
         The truth.
     policies
         Registered names; or your own names with what makes the policy: a registered name, a
-        class, or a function of ``(actions, horizon, seed=…)`` such as
-        ``functools.partial(eh.FairPhasedElimination, delta=0.01)``. Pairs or a dict. Registered
-        policies are told of the problem what their class says (``told``: the noise scale, and
-        more for an oracle); your own functions choose. A policy that may stop before the horizon
-        says ``spends_all = False``; it loses nothing after it has stopped.
+        class, one with settings such as ``functools.partial(eh.FairPhasedElimination,
+        delta=0.01)``, or a function of ``(actions, horizon, seed=…)``. Pairs or a dict. Policies
+        are told of the problem what their class says (``told``: the noise scale, and more for an
+        oracle), unless the partial says otherwise; your own functions choose. A policy that may
+        stop before the horizon says ``spends_all = False``; it loses nothing after it has stopped.
     horizon
         Number of evaluations of a run, or several such numbers.
     replications
@@ -140,7 +141,7 @@ def _missing(piece: Piece, done: Iterable[Runs]) -> Iterator[Piece]:
 
 
 def _contenders(policies: Policies) -> tuple[Contender, ...]:
-    entries: Iterable[str | tuple[str, str | Factory]]
+    entries: Iterable[Entry]
     if isinstance(policies, str):
         entries = [policies]
     elif isinstance(policies, Mapping):
@@ -149,12 +150,8 @@ def _contenders(policies: Policies) -> tuple[Contender, ...]:
         entries = policies
     contenders: list[Contender] = []
     for entry in entries:
-        pair = (entry, entry) if isinstance(entry, str) else entry
-        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise InputError(
-                f"a policy is a registered name or a pair (name, function); got {entry!r}."
-            )
-        name, source = pair
+        contender = _contender(entry)
+        name, source = contender.name, contender.source
         if isinstance(source, str):
             policy_class(source)
         elif not callable(source):
@@ -167,10 +164,21 @@ def _contenders(policies: Policies) -> tuple[Contender, ...]:
                 f"two policies are called {name!r}; give pairs (name, function) with names of "
                 "their own."
             )
-        contenders.append(Contender(name, source))
+        contenders.append(contender)
     if not contenders:
         raise InputError("no policies to simulate; name at least one.")
     return tuple(contenders)
+
+
+def _contender(entry: Entry) -> Contender:
+    if isinstance(entry, Contender):
+        return entry
+    pair = (entry, entry) if isinstance(entry, str) else entry
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+        raise InputError(
+            f"a policy is a registered name or a pair (name, function); got {entry!r}."
+        )
+    return Contender(*pair)
 
 
 def _horizons(horizon: int | Sequence[int]) -> list[int]:

@@ -22,7 +22,7 @@ import os
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -201,10 +201,10 @@ def described(contender: Contender) -> str:
     >>> described(Contender("bold", partial(eh.FairPhasedElimination, delta=0.5)))
     'evenhand.policies.fair_phased_elimination.FairPhasedElimination(delta=0.5)'
     """
-    if isinstance(contender.source, str):
-        return contender.source
+    source, options = contender.source, dict(contender.options)
     try:
-        return _words(contender.source)
+        words = source if isinstance(source, str) else _words(source)
+        return f"{words}({_options(options)})" if options else words
     except TypeError as error:
         raise InputError(
             f"policy {contender.name!r} cannot be recognised again, so its runs cannot be stored "
@@ -213,11 +213,14 @@ def described(contender: Contender) -> str:
         ) from None
 
 
+def _options(options: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={_words(part)}" for name, part in sorted(options.items()))
+
+
 def _words(value: object) -> str:
     if isinstance(value, functools.partial):
-        options = [_words(part) for part in value.args]
-        options += [f"{name}={_words(part)}" for name, part in sorted(value.keywords.items())]
-        return f"{_words(value.func)}({', '.join(options)})"
+        options = [*map(_words, value.args), _options(value.keywords)]
+        return f"{_words(value.func)}({', '.join(filter(None, options))})"
     if callable(value) and not isinstance(value, MethodType):
         name = getattr(value, "__qualname__", "")
         if not name or "<" in name:

@@ -165,7 +165,7 @@ def _problem_of_category(recipe: Recipe, found: Scan, column: ColumnScan, role: 
     if role == "features" and in_one_group and len(levels) > 1:
         return (
             f"column {name!r} tells the group ({recipe.group!r}): each of its {len(levels)} "
-            "categories occurs in one group only, so the bias cannot be told from it; "
+            "categories occurs in one group only, so the bias cannot be separated from it; "
             "leave it out of features"
         )
     return None
@@ -188,7 +188,7 @@ def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: s
         )
         return (
             f"column {name!r} tells the group ({recipe.group!r}): it is {told}, so the bias cannot "
-            "be told from it; leave it out of features"
+            "be separated from it; leave it out of features"
         )
     if recipe.standardize and not 0 < moments.deviation < math.inf:
         return (

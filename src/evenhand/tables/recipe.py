@@ -47,6 +47,10 @@ def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]
             "groups, attributes= lists columns that evaluations react to and value does not; "
             f"the columns of {source.name} are {listed([c for c in source.columns if c], 30)}"
         )
+    if recipe.group is None and recipe.positive is not None:
+        raise InputError(
+            f"positive={recipe.positive!r} names a group, but attributes= was given; leave it out"
+        )
     for argument, value in (
         ("features", recipe.features),
         ("attributes", recipe.attributes),

@@ -79,9 +79,14 @@ class CsvFile:
             if self._path.is_fifo() or self._path.is_char_device():
                 with self._path.open("rb") as pipe:
                     self._spool(pipe)
-        else:
+        elif hasattr(file, "read"):
             self.name = name or "the file given"
             self._spool(file)
+        else:
+            raise InputError(
+                f"a path or an open file is needed, not {type(file).__name__}; data frames go to "
+                "ActionSet.from_frame, arrays to ActionSet(features, groups)"
+            )
         with self._text() as text:
             first = next((line for line in text if line.strip()), None)
         if first is None:

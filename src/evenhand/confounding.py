@@ -1,0 +1,98 @@
+"""Why a bias cannot be estimated: the combination of features that equals the attribute, in words.
+
+Notation: z the attribute in question, y_j the other columns of the options' points. The bias along
+z cannot be estimated exactly if z = Σ β_j y_j for every option.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
+from evenhand.errors import Confounding, NotIdentifiableError
+from evenhand.numerics.passes import products, sample_rows
+from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space
+from evenhand.tables import linear_rule
+from evenhand.tables.encoding import CONSTANT
+
+_EQUAL = 1e-6  # of the largest |z|: a combination that is off by more on some row is not printed
+_MOST_TERMS = 12  # of a sum in a sentence
+
+
+def not_identifiable(actions: ActionSet, column: int) -> NotIdentifiableError:
+    """Return the error that says why the bias of the attribute in this column has κ = ∞.
+
+    Raises `DoubtfulRankError` if the combination found does not hold for every option.
+    """
+    confounding = Confounding(_combination(actions, column), *_twin(actions))
+    name = actions.attribute_names[column - actions.n_features]
+    return NotIdentifiableError(" ".join(sentences(confounding, actions, name)), confounding)
+
+
+def sentences(confounding: Confounding, actions: ActionSet, attribute: str) -> list[str]:
+    """Return why no evaluations tell the bias, and what would help: one sentence per entry."""
+    terms, groups = confounding.combination, actions.group_names
+    meaning = f" ({groups[1]} = 1, {groups[0]} = −1)" if groups else ""
+    features = [name for name in terms if name != CONSTANT]
+    along = ", ".join(features[:_MOST_TERMS]) + (", …" if len(features) > _MOST_TERMS else "")
+    other = f"from {confounding.twin_group}" if groups else f"with another {attribute}"
+    return [
+        "the bias cannot be estimated from these options, by any number of evaluations (κ* = ∞).",
+        f"For every option, {attribute}{meaning} equals "
+        f"{linear_rule(terms, digits=6, most=_MOST_TERMS)}.",
+        f"So a bias and a difference in value along {along or 'nothing'} look the same.",
+        f"What helps: leave out one of these features; or add an option like {confounding.twin!r} "
+        f"in all features, but {other}. That makes it as easy as can be (κ* = 1).",
+    ]
+
+
+def _combination(actions: ActionSet, column: int) -> dict[str, float]:
+    """Return the terms of the combination, in the user's units, checked on every option."""
+    A, d = actions.points, actions.n_features
+    space = row_space(A, sample_rows(len(A), 48 * A.shape[1]))
+    beta, columns = _coefficients(space, column)
+    z = A[:, column]
+    off = np.abs(products(A, beta) - z)
+    if not off.max() <= _EQUAL * np.abs(z).max():
+        raise DoubtfulRankError(columns, DOUBT)
+    terms = actions.in_user_units(beta[:d])
+    if actions.encoding is not None:
+        shifts = [column.mean / column.scale for column in actions.encoding.features]
+        spent = np.abs(beta[:d]) @ np.abs(shifts) + abs(beta[0])
+        if abs(terms.get(CONSTANT, 0.0)) <= 1e-12 * spent:  # what cancelled has left rounding
+            terms.pop(CONSTANT, None)
+    terms |= dict(zip(actions.attribute_names, beta[d:].tolist(), strict=True))
+    return {name: value for name, value in terms.items() if value != 0.0}
+
+
+def _coefficients(space: RowSpace, column: int) -> tuple[Floats, tuple[int, ...]]:
+    """Solve the relations between columns for one column: β, (m,), and the columns in it."""
+    e = np.zeros(len(space.scales))
+    e[column] = 1.0
+    # the relation that e violates most is one in which the column has a part
+    j = int(np.argmax(space.remainders(e[None])[0][0]))
+    relation = np.zeros(len(e))  # Σ relation · y = 0, columns scaled
+    relation[space.columns] = space.relations[:, j]
+    relation[space.columns[np.abs(space.relations[:, j]) <= space.relation_rounding[:, j]]] = 0.0
+    relation[space.others[j]] = -1.0
+    beta = -relation / relation[column] * space.scales[column] / space.scales
+    beta[column] = 0.0
+    return beta, space.related(j)
+
+
+def _twin(actions: ActionSet) -> tuple[str, str | None]:
+    """Return the option whose features are likeliest in the other group, and that group."""
+    if actions.group_names is None:
+        return actions.labels[0], None
+    X, z = actions.features, actions.groups
+    spread = X.std(axis=0)
+    spread[spread == 0] = 1.0
+    centres = {sign: X[z == sign].mean(axis=0) for sign in (-1, 1)}
+    distance = np.where(
+        z == 1,
+        np.linalg.norm((X - centres[-1]) / spread, axis=1),
+        np.linalg.norm((X - centres[1]) / spread, axis=1),
+    )
+    x = int(np.argmin(distance))
+    return actions.labels[x], actions.group_names[0 if z[x] == 1 else 1]

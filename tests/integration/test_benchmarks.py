@@ -1,0 +1,68 @@
+"""The benchmarks run: each of them, on a size that is only there for this."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def benchmark_(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+    name = f"benchmark_{request.param}"
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{request.param}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[name]
+
+
+@pytest.mark.parametrize("benchmark_", ["regret"], indirect=True)
+def test_regret_compares_every_policy(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        benchmark_.main(["--tiny", "--out", str(tmp_path), "--policies", "uniform,oful"])
+    assert ended.value.code == 0
+    assert "Gap-dependent families" in capsys.readouterr().out
+    frame = pd.read_csv(tmp_path / "compare.csv")
+    assert set(frame["policy"]) == {"uniform", "oful"}
+    assert (frame["n"] == 2).all()
+    assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
+    assert list((tmp_path / "regret").glob("gaps-*.parquet"))
+
+
+@pytest.mark.parametrize("benchmark_", ["sequential"], indirect=True)
+def test_sequential_measures_every_stepper(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for name in benchmark_.NAMES:
+        assert shown.count(f" {name} ") == 2, "a row for 100 options and one for 10,000"
+
+
+@pytest.mark.parametrize("benchmark_", ["variants"], indirect=True)
+def test_variants_runs_every_part(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = tmp_path / "numbers.json"
+    benchmark_.main(["--tiny", "--processes", "1", "--json", str(numbers)])
+    found = json.loads(numbers.read_text())
+    assert list(found) == list(benchmark_.PARTS)
+    titles = re.findall("^## (.*)$", capsys.readouterr().out, flags=re.MULTILINE)
+    assert titles == [title for title, *_ in benchmark_.PARTS.values()]
+    # what it says holds with probability 1 − δ ≥ 0.9: of a few runs, nearly all are right
+    said = found["statements"]
+    assert sum(one["failed"] for one in said) <= 0.2 * sum(one["n"] for one in said)
