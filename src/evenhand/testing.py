@@ -24,7 +24,8 @@ from scipy.stats import binom
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
-from evenhand.policies.base import Allocation, Feedback, Policy
+from evenhand.policies.base import Policy
+from evenhand.policies.messages import Allocation, Feedback
 
 PolicyFactory = Callable[..., Policy]
 

@@ -28,7 +28,7 @@ import numpy as np
 from evenhand.environments._streams import Streams
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
-from evenhand.policies.base import Allocation, Feedback
+from evenhand.policies.messages import Allocation, Feedback
 
 
 class SimulatedEvaluations:

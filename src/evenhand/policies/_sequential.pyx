@@ -251,6 +251,14 @@ cdef class Ledger:
             if counts[x] > 0:
                 self.record_item(x, counts[x], sums[x], squares[x], charged)
 
+    def observe(self, const long long[::1] counts, const double[::1] sums,
+                const double[::1] squares):
+        """Take evaluations that nobody asked for: no time passes, and nobody is charged."""
+        cdef Py_ssize_t x
+        cdef long long spent = self.spent
+        self.record(counts, sums, squares, False)
+        self.spent = spent
+
     def tighten(self, const double[::1] bounds):
         """Lower the bounds where the given ones are lower, and the charge with them."""
         cdef Py_ssize_t x

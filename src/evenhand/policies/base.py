@@ -41,7 +41,10 @@ from evenhand.policies.messages import (
     Decision,
     Estimate,
     Feedback,
+    dense,
+    nothing,
     refuse_impossible,
+    sparse,
 )
 
 Play = Generator[Counts, Feedback, None]
@@ -147,7 +150,7 @@ class Policy(ABC):
         # of policies that work in rounds:
         self._game: Play | None = None
         self._wanted: Counts | None = None  # the present round; None before the first
-        self._gathered = _nothing(k)
+        self._gathered = nothing(k)
         self._log: list[Feedback] = []  # the rounds before
 
     # ------------------------------------------------------------------ what an author writes
@@ -180,9 +183,17 @@ class Policy(ABC):
             self._start()
         self._gathered = self._gathered + feedback
         if np.array_equal(self._gathered.counts, self._wanted):
-            whole, self._gathered = self._gathered, _nothing(len(self.actions))
+            whole, self._gathered = self._gathered, nothing(len(self.actions))
             self._log.append(whole)
             self._continue(whole)
+
+    def expects(self, feedback: Feedback) -> bool:
+        """Tell whether these evaluations are among those that `propose` asked for."""
+        if not self.in_rounds:
+            return True
+        return self._wanted is not None and bool(
+            (self._gathered.counts + feedback.counts <= self._wanted).all()
+        )
 
     def take_in(self, feedback: Feedback) -> bool:
         """Learn from evaluations that the policy did not ask for; return whether it did.
@@ -205,17 +216,17 @@ class Policy(ABC):
         Policies that work in rounds remember the rounds, and replay them.
         """
         return {
-            "rounds": [_sparse(feedback) for feedback in self._log],
+            "rounds": [sparse(feedback) for feedback in self._log],
             "wanted": None if self._wanted is None else self._wanted,
-            "gathered": _sparse(self._gathered),
+            "gathered": sparse(self._gathered),
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
         k, spent, round_ = len(self.actions), self._spent, self._round
         self._game, self._wanted, self._log, self._spent, self._round = None, None, [], 0, 0
-        self._gathered = _nothing(k)
-        rounds = [_dense(sparse, k) for sparse in memory["rounds"]]
+        self._gathered = nothing(k)
+        rounds = [dense(kept, k) for kept in memory["rounds"]]
         if memory["wanted"] is not None:
             self._start()
         for feedback in rounds:
@@ -225,7 +236,7 @@ class Policy(ABC):
             self._continue(feedback)
         if memory["wanted"] is not None:
             self._wanted = np.asarray(memory["wanted"], dtype=np.int64)
-        self._gathered = _dense(memory["gathered"], k)
+        self._gathered = dense(memory["gathered"], k)
         self._spent, self._round = spent, round_
 
     def rng(self) -> np.random.Generator:
@@ -490,24 +501,3 @@ def _checked_number(n: object) -> int | None:
     if not is_number(n) or n < 1 or n != int(n):
         raise InputError(f"n must be a whole number ≥ 1; got {n!r}.")
     return int(n)
-
-
-def _nothing(k: int) -> Feedback:
-    return Feedback(np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k))
-
-
-def _sparse(feedback: Feedback) -> dict[str, Any]:
-    """Return a feedback by the options it has evaluations of."""
-    (options,) = np.nonzero(feedback.counts)
-    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
-    names = ("counts", "sums", "squares")
-    return {"options": options} | {n: p[options] for n, p in zip(names, parts, strict=True)}
-
-
-def _dense(sparse: Mapping[str, Any], k: int) -> Feedback:
-    feedback = _nothing(k)
-    options = np.asarray(sparse["options"], dtype=np.intp)
-    feedback.counts[options] = np.asarray(sparse["counts"], dtype=np.int64)
-    feedback.sums[options] = sparse["sums"]
-    feedback.sums_of_squares[options] = sparse["squares"]
-    return feedback

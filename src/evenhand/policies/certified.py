@@ -18,34 +18,34 @@ whatever the policy does; ¼ G_T = 2BT Σδ is for the event that some interval 
 With an unknown horizon the same is done in epochs that double: at the start of each, the bounds
 and the core start anew, with the failure probability for its end, and the budget is χ G_t.
 
-An unknown noise is bounded by the scatter of evaluations of one option that were asked for at
-once. G is then that of the bound, and at least g_t = 2B(m + t^{1/3}), of smaller order: so much
-the policy may lose before it has shown enough scatter. If it never does, the envelope asks for it.
+An unknown noise is bounded by the errors of predictions from the past (`noise_bound`). G is then
+that of the bound, and at least g_t = 2B(m + t^{1/3}), of smaller order: so much the policy may lose
+before enough was predicted. If it never is, the envelope asks for it.
+
+What is on its way counts as evaluated for the charge. A block of the core begins when nothing else
+is on its way, is handed out in parts and learnt when it is whole. What comes back belongs to it
+first; that depends on what was evaluated, not on how it came out.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.base import (
-    Decision,
-    Estimate,
-    Feedback,
-    Play,
-    Policy,
-    checked_failure,
-    is_number,
-)
-from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_degrees
+from evenhand.policies.base import Policy, checked_failure, first_of, is_number
+from evenhand.policies.confidence import Ellipsoid, Fit, Frame, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
+from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
 
 _REFRESH = 128  # refused again, bounds are looked at again if there are 1/128 more evaluations
 _LARGEST_FAILURE = 0.1
@@ -96,9 +96,7 @@ class Certified(Policy):
     delta
         Probability that anything `recommend` or `bias` ever says does not hold.
     anytime
-        Whether to guarantee a regret of order G_t at every time t, not only at the horizon. What
-        the policy asks for is then cut where an epoch ends, and shown to it as what it did not
-        ask for; so this is for policies that learn from that (`Policy.observe`).
+        Whether to guarantee a regret of order G_t at every time t, not only at the horizon.
 
     Examples
     --------
@@ -141,51 +139,141 @@ class Certified(Policy):
         self.delta = checked_failure(delta)
         self.anytime = bool(anytime)
         self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
-        self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound)
+        rows = None if self.noise_known else Frame.of(self.actions).points
+        self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound, rows=rows)
         stepper = policy.compiled
         if stepper is not None and stepper.ledger is None:
             stepper.ledger = self.ledger  # stops a compiled loop where `play` would
         self._fitted: tuple[int, Fit] | None = None  # for `recommend` and `bias`, and for when
-        self._turn: Literal["policy", "cut", "frugal", "core"] = "policy"
+        self._block: Counts | None = None  # of the core, or to hear the noise; gathered in parts
+        self._block_is_core = False
+        self._frugal = False  # whether something cheaper was asked for since the last look
         first = self.horizon
         if self.anytime:
             first = 2 ** (16 * self.actions.points.shape[1]).bit_length()
         self._first_horizon = first
         self._epoch = self._begin(first)
 
-    def play(self) -> Play:
+    def propose(self, n: int | None, pending: Counts) -> Counts:
         """Let the policy play while its charge is within the budget; else the core."""
-        while self.remaining > 0:
-            while self.spent >= self._epoch.horizon:
-                self._epoch = self._begin(2 * self._epoch.horizon)
-            room = min(self.remaining, self._epoch.horizon - self.spent)
-            counts = self._proposal(room)
-            if counts is None and not self.spends_all:
-                return
-            if counts is not None and self._admits(counts):
-                whole = self._turn == "policy"
-                feedback = yield counts
-                self._record(feedback, charged=True)
-                if whole:
-                    self.policy.tell(feedback)
-                else:
-                    self._show(feedback)
-            elif (cheaper := self._cheaper(room)) is not None:
-                self._turn = "frugal"
-                feedback = yield cheaper
-                self._record(feedback, charged=True)
-                self._epoch.looked = -1
-                self._show(feedback)
+        if self._block is not None:
+            left = np.maximum(self._block - self._gathered.counts - pending, 0)
+            return left if n is None else first_of(left, n)
+        room = min(self.room(pending), self._epoch.horizon - self.spent - int(pending.sum()))
+        if room <= 0:
+            return self._nothing  # an epoch ends with what is on its way
+        most = room if n is None else min(n, room)
+        counts = first_of(self.policy.propose(n, pending), most)
+        if counts.any():
+            if self._admits(counts + pending):
+                return counts
+            cheaper = self._cheaper(pending, most)
+            if cheaper is not None:
+                self._frugal = True
+                return cheaper
+        elif not self.spends_all:
+            return counts
+        if pending.any():
+            return self._nothing  # a block begins when nothing else is on its way
+        core = self._core()
+        self._block = self._scatter(room) if core is None else core.next_block(room)
+        self._block_is_core = core is not None
+        return self._block if n is None else first_of(self._block, n)
+
+    def learn(self, feedback: Feedback) -> None:
+        """Take what came back: for the core's block first, then for the policy."""
+        self._round += 1
+        of_block = self._nothing > 0
+        if self._block is not None:
+            left = self._block - self._gathered.counts
+            of_block = (feedback.counts > 0) & (feedback.counts <= left)
+        if of_block.any():
+            self._learn_block(_only(feedback, of_block))
+        if (feedback.counts[~of_block] > 0).any():
+            rest = _only(feedback, ~of_block)
+            self._record(rest, charged=True)
+            self.policy.elapse(int(rest.counts.sum()))
+            if self.policy.expects(rest):
+                self.policy.learn(rest)
             else:
-                self._turn = "core"
-                core = self._core()
-                feedback = yield self._scatter(room) if core is None else core.next_block(room)
-                self._record(feedback, charged=False)
-                if core is not None:
-                    core.learn(feedback)
-                    self.ledger.tighten(core.bounds)
-                self._epoch.looked = -1
-                self._show(feedback)
+                self.policy.take_in(rest)
+        if self._frugal:
+            self._epoch.looked, self._frugal = -1, False
+        self._begin_epochs()
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Take evaluations that nobody asked for: no time passes, nothing is charged."""
+        self.ledger.observe(feedback.counts, feedback.sums, feedback.sums_of_squares)
+        self.policy.take_in(feedback)
+        self._epoch.looked = -1
+        return True
+
+    def _learn_block(self, part: Feedback) -> None:
+        """Gather the block; when it is whole, the core learns."""
+        self._record(part, charged=False)
+        self.policy.elapse(int(part.counts.sum()))
+        self.policy.take_in(part)
+        self._gathered = self._gathered + part
+        if not np.array_equal(self._gathered.counts, self._block):
+            return
+        if self._block_is_core:
+            core = self._epoch.core
+            assert core is not None
+            core.learn(self._gathered)
+            self.ledger.tighten(core.bounds)
+        self._epoch.looked = -1
+        self._forget_block()
+
+    def _forget_block(self) -> None:
+        self._block, self._gathered = None, nothing(len(self.actions))
+
+    def _begin_epochs(self) -> None:
+        """Begin the next epoch where one is over, and with it a new core."""
+        while self._epoch.horizon <= self.spent < self.horizon:
+            self._epoch = self._begin(2 * self._epoch.horizon)
+            self._forget_block()
+
+    def memory(self) -> dict[str, Any]:
+        """Return what the ledger, the policy inside, the epoch and its core remember."""
+        epoch = self._epoch
+        leads = epoch.leads
+        return {
+            "ledger": self.ledger.memory(),
+            "policy": {"spent": self.policy.spent, "memory": self.policy.memory()},
+            "epoch": {
+                "horizon": epoch.horizon,
+                "noise": epoch.noise,
+                "looked": epoch.looked,
+                "leads": None if leads is None else dataclasses.asdict(leads),
+                "core": None if epoch.core is None else epoch.core.memory(),
+            },
+            "block": self._block,
+            "block_is_core": self._block_is_core,
+            "gathered": sparse(self._gathered),
+            "frugal": self._frugal,
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        self.policy.elapse(memory["policy"]["spent"] - self.policy.spent)
+        self.policy.recall(memory["policy"]["memory"])
+        said = memory["epoch"]
+        self._epoch = self._begin(said["horizon"])
+        self._epoch.noise, self._epoch.looked = said["noise"], said["looked"]
+        if said["leads"] is not None:
+            self._epoch.leads = Leads(
+                said["leads"]["option"],
+                np.asarray(said["leads"]["leads"], dtype=np.float64),
+                np.asarray(said["leads"]["widths"], dtype=np.float64),
+            )
+        if said["core"] is not None:
+            self._epoch.core = self._new_core()
+            self._epoch.core.recall(said["core"])
+        self.ledger.recall(memory["ledger"])
+        block = memory["block"]
+        self._block = None if block is None else np.asarray(block, dtype=np.int64)
+        self._block_is_core, self._frugal = memory["block_is_core"], memory["frugal"]
+        self._gathered = dense(memory["gathered"], len(self.actions))
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value, and how sure that is.
@@ -219,7 +307,7 @@ class Certified(Policy):
         None while something else is asked for, and where the steps are not under this ledger:
         those of another envelope, or steps that the policy has changed since.
         """
-        if self._pending is not None and self._turn != "policy":
+        if self._block is not None or self._outstanding.any():
             return None
         stepper = self.policy.compiled
         return stepper if stepper is not None and stepper.ledger is self.ledger else None
@@ -228,13 +316,7 @@ class Certified(Policy):
         """Take note, and let the policy inside do so."""
         super().caught_up(rounds, evaluations)
         self.policy.caught_up(rounds, evaluations)
-
-    def observe(self, feedback: Feedback) -> None:
-        """Take evaluations that another envelope asked for: not charged, but learnt from."""
-        super().observe(feedback)
-        self._record(feedback, charged=False)
-        self._show(feedback)
-        self._forget_pending()
+        self._begin_epochs()
 
     def guarantee(self, time: int, noise_scale: float) -> float:
         """Return G_t, the unit of the budget."""
@@ -271,26 +353,8 @@ class Certified(Policy):
         )
         return ellipsoid, bias, evaluations, noise
 
-    def _proposal(self, room: int) -> Counts | None:
-        """Return what the policy asks for, cut to the room there is; None if it asks for nothing.
-
-        It is cut where it was asked before the core took its share, and where an epoch ends.
-        """
-        allocation = self.policy.ask()
-        self._turn = "policy"
-        if allocation.total == 0:
-            return None
-        if allocation.total <= room:
-            return allocation.counts
-        self._turn = "cut"
-        counts = allocation.counts.copy()
-        counts[np.cumsum(counts) > room] = 0
-        (rest,) = np.nonzero(allocation.counts > counts)
-        counts[rest[0]] = room - int(counts.sum())
-        return counts
-
     def _admits(self, counts: Counts) -> bool:
-        """Tell whether the policy may have these counts; looks at the bounds where it must."""
+        """Tell whether the policy may have so many in all; looks at the bounds where it must."""
         if self.ledger.admits(counts):
             return True
         if not self.noise_known:
@@ -309,8 +373,8 @@ class Certified(Policy):
     def _hear(self, evaluations: int = 0, charge: float = 0.0) -> None:
         """Bound the noise by what was evaluated so far, and set the budget for so much more."""
         epoch, ledger = self._epoch, self.ledger
-        if ledger.degrees >= noise_degrees(epoch.failures[3], epoch.horizon):
-            bound = noise_bound(ledger.scatter, ledger.degrees, epoch.failures[3], epoch.horizon)
+        if ledger.room[0] >= noise_room(epoch.failures[3], epoch.horizon):
+            bound = noise_bound(ledger.scatter, ledger.room, epoch.failures[3], epoch.horizon)
             epoch.noise = min(epoch.noise, bound)
         self._set_budget(epoch, ledger.spent + evaluations, ledger.charge + charge)
 
@@ -333,15 +397,16 @@ class Certified(Policy):
             most = max(least, self.budget * self.guarantee(t, epoch.noise))
         self.ledger.limit = min(most, max(least, 2.0 * charge))
 
-    def _cheaper(self, room: int) -> Counts | None:
+    def _cheaper(self, pending: Counts, most: int) -> Counts | None:
         """Return something cheaper that the policy would have, if it can name it."""
         leads = self._epoch.leads
         if leads is None or not isinstance(self.policy, Frugal):
             return None
         counts = self.policy.frugal(self.ledger, leads)
-        if counts is None or not 0 < counts.sum() <= room or not self.ledger.admits(counts):
+        if counts is None:
             return None
-        return counts
+        counts = first_of(counts, most)
+        return counts if counts.any() and self.ledger.admits(counts + pending) else None
 
     def _core(self) -> Core | None:
         """Return the core of this epoch, with what is known now; None while the noise is not."""
@@ -351,29 +416,28 @@ class Certified(Policy):
             if math.isinf(epoch.noise):
                 return None
         if epoch.core is None:
-            epoch.core = Core(
-                self.actions,
-                value_bound=self.value_bound,
-                noise_scale=epoch.noise,
-                failures=epoch.failures[1:3],
-            )
+            epoch.core = self._new_core()
         epoch.core.hear(epoch.noise)
         epoch.core.tighten(self.ledger.bounds)
         return epoch.core
 
+    def _new_core(self) -> Core:
+        return Core(
+            self.actions,
+            value_bound=self.value_bound,
+            noise_scale=self._epoch.noise,
+            failures=self._epoch.failures[1:3],
+        )
+
     def _scatter(self, room: int) -> Counts:
         """Return a batch that shows how noisy evaluations are, of what the policy would choose."""
         epoch = self._epoch
-        lacking = noise_degrees(epoch.failures[3], epoch.horizon) - self.ledger.degrees
-        return self.single(self.policy.recommend().option, min(lacking + 1, room))
+        lacking = noise_room(epoch.failures[3], epoch.horizon) - float(self.ledger.room[0])
+        n = math.ceil(lacking / (0.5 * math.log(3.0))) + 1  # all of a batch but one count fully
+        return self.single(self.policy.recommend().option, min(n, room))
 
     def _record(self, feedback: Feedback, *, charged: bool) -> None:
         self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, charged)
-
-    def _show(self, feedback: Feedback) -> None:
-        """Show the policy what it did not ask for; it used up the horizon all the same."""
-        self.policy.elapse(int(feedback.counts.sum()))
-        self.policy.observe(feedback)
 
     def _reading(self) -> tuple[Fit, float, float]:
         """Return least squares, failure probability and noise scale for what is said to the user.
@@ -389,15 +453,21 @@ class Certified(Policy):
             while horizon < self.ledger.spent:
                 horizon, j = 2 * horizon, j + 1
             failure /= j * (j + 1)
-        if self._fitted is None or self._fitted[0] != self.ledger.spent:
+        evaluations = int(self.ledger.counts.sum())
+        if self._fitted is None or self._fitted[0] != evaluations:
             ellipsoid = Ellipsoid(self.actions, horizon)
-            fit = ellipsoid.fit(self.ledger.counts, self.ledger.sums)
-            self._fitted = self.ledger.spent, fit
+            self._fitted = evaluations, ellipsoid.fit(self.ledger.counts, self.ledger.sums)
         fit = self._fitted[1]
         if self.noise_known:
             return fit, failure, self.noise_scale
-        scatter, degrees = self.ledger.scatter, self.ledger.degrees
-        return fit, 0.8 * failure, noise_bound(scatter, degrees, 0.2 * failure, horizon)
+        scatter, room = self.ledger.scatter, self.ledger.room
+        return fit, 0.8 * failure, noise_bound(scatter, room, 0.2 * failure, horizon)
+
+
+def _only(feedback: Feedback, options: NDArray[np.bool_]) -> Feedback:
+    """Return the part of a feedback that is about some of the options."""
+    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
+    return Feedback(*(np.where(options, part, 0) for part in parts))
 
 
 def _withstands(attributes: Floats, option: int, low: Floats) -> float:

@@ -38,7 +38,7 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
-from evenhand.policies.base import Estimate
+from evenhand.policies.messages import Estimate
 from evenhand.policies.kept import per_action_set
 
 _IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
@@ -310,17 +310,19 @@ def _range(rows: Floats) -> Floats:
     return np.asarray(Wt[s > RANK_TOLERANCE * s.max(initial=0.0)].T)
 
 
-def noise_bound(scatter: float, degrees: int, failure: float, horizon: int) -> float:
+def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> float:
     """Return an upper bound σ̄ of the noise scale that holds at all times at once.
 
-    For Gaussian noise, exp(−η·scatter/σ²)(1 + 2η)^{degrees/2} is a martingale if batches are of one
-    option each and their sizes are fixed before they begin; σ̄ is the least bound over a grid of η.
-    Infinite while there are too few degrees of freedom.
+    Given the past, the error e of a prediction made from it is N(b, σ²), with b known: so
+    E[exp(−ηwe²/σ²)] ≤ (1 + 2ηw)^{−1/2}, the largest at b = 0, for a weight w known in advance. The
+    products exp(−η Σ we²/σ²) Π(1 + 2ηw)^{1/2} are supermartingales, whatever decided what was
+    evaluated; with a grid of J of them, Σ we² ≥ σ²(½ Σ log(1 + 2ηw) − log(J/δ))/η for all η and at
+    all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too little.
 
     Parameters
     ----------
-    scatter, degrees
-        Σ of squared deviations from the mean within batches, and its degrees of freedom.
+    scatter, room
+        Σ we², and (J,) ½ Σ log(1 + 2ηw) for η = 1, ½, ¼, …
     failure
         Probability that σ̄ is below σ at some time.
     horizon
@@ -328,33 +330,35 @@ def noise_bound(scatter: float, degrees: int, failure: float, horizon: int) -> f
 
     Examples
     --------
-    >>> noise_bound(scatter=3.0, degrees=3, failure=0.05, horizon=10**6)
+    >>> eta = 2.0 ** -np.arange(32)
+    >>> noise_bound(3.0, 1.5 * np.log1p(2 * eta), failure=0.05, horizon=10**6)
     inf
-    >>> round(noise_bound(scatter=1e6, degrees=10**6, failure=0.05, horizon=10**6), 3)
+    >>> round(noise_bound(1e6, 5e5 * np.log1p(2 * eta), failure=0.05, horizon=10**6), 3)
     1.002
     """
     size = _grid_size(horizon)
     eta = 2.0 ** -np.arange(size)
-    room = 0.5 * degrees * np.log1p(2.0 * eta) - math.log(size / failure)
-    if not (room > 0.0).any():
+    spare = room[:size] - math.log(size / failure)
+    if not (spare > 0.0).any():
         return math.inf
-    eta, room = eta[room > 0.0], room[room > 0.0]
-    return math.sqrt(float((eta / room).min()) * scatter)
+    eta, spare = eta[spare > 0.0], spare[spare > 0.0]
+    return math.sqrt(float((eta / spare).min()) * scatter)
 
 
-def noise_degrees(failure: float, horizon: int) -> int:
-    """Return the degrees of freedom from which on `noise_bound` is of use.
+def noise_room(failure: float, horizon: int) -> float:
+    """Return the room at η = 1 from which on `noise_bound` is of use.
 
-    With 4 log(I/failure) of them, for a grid of I, η = 1 gives σ̄² ≤ 3.35 scatter/degrees. Half of
-    them would not do: σ̄ is infinite up to 1.82 log(I/failure).
+    With 2 log(3) log(J/failure), that of 4 log(J/failure) evaluations that are well predicted,
+    η = 1 gives σ̄² ≤ 3.35 scatter/n.
 
     Examples
     --------
-    >>> n = noise_degrees(failure=0.05, horizon=10**6)
-    >>> n, round(noise_bound(scatter=n, degrees=n, failure=0.05, horizon=10**6), 2)
+    >>> n = math.ceil(noise_room(failure=0.05, horizon=10**6) / (0.5 * math.log(3)))
+    >>> room = 0.5 * n * np.log1p(2 * 2.0 ** -np.arange(32))
+    >>> n, round(noise_bound(n, room, failure=0.05, horizon=10**6), 2)
     (22, 1.83)
     """
-    return math.ceil(4.0 * math.log(_grid_size(horizon) / failure))
+    return 2.0 * math.log(3.0) * math.log(_grid_size(horizon) / failure)
 
 
 def _grid_size(horizon: int) -> int:

@@ -23,8 +23,10 @@ holds at all times at once with probability 1 − δ. The blocks for the bias fo
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +34,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.base import Feedback
+from evenhand.policies.messages import Feedback
 from evenhand.policies.plans import whole
 
 ETA = 0.5
@@ -48,6 +50,15 @@ FIRST_PRECISION = 10.0
 
 _MIXING = 0.1  # ρ, relative to the first precision
 _NO_SIGNAL = 1e-11  # singular values below this, relatively, are rounding error
+
+_NUMBERS = (
+    "noise_scale",
+    "_cost",
+    "_bias_precision",
+    "_evaluated",
+    "_exploited",
+    "_closing",
+)
 
 Mask = NDArray[np.bool_]
 Purpose = Literal["evaluations", "bias", "exploit"]
@@ -66,6 +77,14 @@ class _Streams:
         """Take the estimates of a block; what it does not estimate has variance ∞."""
         self.precision[which] += 1.0 / variances
         self._weighted[which] += estimates / variances
+
+    def memory(self) -> dict[str, Any]:
+        """Return all that was learnt, by name."""
+        return {"precision": self.precision.copy(), "weighted": self._weighted.copy()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        self.precision[:], self._weighted[:] = memory["precision"], memory["weighted"]
 
     @property
     def estimates(self) -> Floats:
@@ -188,6 +207,31 @@ class Core:
             self._bias_precision += block.nominal
             self._cost += block.cost
         self._certify()
+
+    def memory(self) -> dict[str, Any]:
+        """Return all that was learnt and is asked for, by name."""
+        kept = {name: getattr(self, name) for name in _NUMBERS}
+        block = self._block
+        return kept | {
+            "bounds": self.bounds.copy(),
+            "candidates": self.candidates,
+            "bias": self._bias.memory(),
+            "evaluations": self._evaluations.memory(),
+            "block": None if block is None else dataclasses.asdict(block),
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        for name in _NUMBERS:
+            setattr(self, name, memory[name])
+        self.bounds[:] = memory["bounds"]
+        self.candidates = np.asarray(memory["candidates"], dtype=np.intp)
+        self._bias.recall(memory["bias"])
+        self._evaluations.recall(memory["evaluations"])
+        block = memory["block"]
+        if block is not None:
+            counts = np.asarray(block["counts"], dtype=np.int64)
+            self._block = _Block(**{**block, "counts": counts})
 
     def hear(self, noise_scale: float) -> None:
         """Take a lower bound of the noise: what was learnt is then known better.

@@ -28,7 +28,8 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
-from evenhand.policies.base import Decision, Estimate, Feedback, Play, Policy, checked_failure
+from evenhand.policies.base import Play, Policy, checked_failure
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.kept import Recent, per_action_set
 from evenhand.policies.plans import PhaseDesigns, whole
 from evenhand.policies.registry import registered

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -242,3 +242,26 @@ def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = N
         f"and sum of squares {squares[x]}. There must be 0 or more of them; both sums finite, 0 "
         "without evaluations; and the sum of squares at least sum² / count."
     )
+
+
+def nothing(k: int) -> Feedback:
+    """Return the feedback of no evaluations of k options."""
+    return Feedback(np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k))
+
+
+def sparse(feedback: Feedback) -> dict[str, Any]:
+    """Return a feedback by the options it has evaluations of."""
+    (options,) = np.nonzero(feedback.counts)
+    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
+    names = ("counts", "sums", "squares")
+    return {"options": options} | {n: p[options] for n, p in zip(names, parts, strict=True)}
+
+
+def dense(kept: Mapping[str, Any], k: int) -> Feedback:
+    """Return the feedback of k options that `sparse` was made of."""
+    feedback = nothing(k)
+    options = np.asarray(kept["options"], dtype=np.intp)
+    feedback.counts[options] = np.asarray(kept["counts"], dtype=np.int64)
+    feedback.sums[options] = kept["sums"]
+    feedback.sums_of_squares[options] = kept["squares"]
+    return feedback

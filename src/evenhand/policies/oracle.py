@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import as_vector
-from evenhand.policies.base import Estimate
+from evenhand.policies.messages import Estimate
 from evenhand.policies.oful import OptimisticPolicy
 from evenhand.policies.registry import registered
 from evenhand.policies.ridge import RidgeSettings, feature_coordinates

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats
+from evenhand.arrays import Counts, Floats
 from evenhand.estimation import gaussian_width, least_squares_estimator
-from evenhand.policies.base import Decision, Estimate, Play, Policy, Settings, checked_failure
+from evenhand.policies.base import Policy, Settings, checked_failure
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
 
 
@@ -44,17 +46,31 @@ class Uniform(Policy):
         self._counts = np.zeros(len(actions), dtype=np.int64)
         self._sums = np.zeros(len(actions))
 
-    def play(self) -> Play:
-        """Ask 1, 1, 2, 4, … evaluations of every option; what is left at the end goes around."""
-        k, each = len(self.actions), 1
-        while self.remaining > 0:
-            counts = np.full(k, min(each, self.remaining // k), dtype=np.int64)
-            if each > self.remaining // k:
-                counts[: self.remaining - int(counts.sum())] += 1
-            feedback = yield counts
-            self._counts += feedback.counts
-            self._sums += feedback.sums
-            each = max(1, int(self._counts.max()))
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Ask 1, 1, 2, 4, … evaluations of every option, those that have the fewest first."""
+        have = self._counts + pending
+        if n is None:  # twice as many of each
+            n = int(np.maximum(max(1, 2 * int(self._counts.max())) - have, 0).sum())
+        return _evenly(have, min(n, self.room(pending)))
+
+    def learn(self, feedback: Feedback) -> None:
+        """Add the evaluations up."""
+        self._round += 1
+        self._counts += feedback.counts
+        self._sums += feedback.sums
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Add up what was not asked for."""
+        self.learn(feedback)
+        return True
+
+    def memory(self) -> dict[str, Any]:
+        """Return counts and sums."""
+        return {"counts": self._counts.copy(), "sums": self._sums.copy()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        self._counts[:], self._sums[:] = memory["counts"], memory["sums"]
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
@@ -71,7 +87,7 @@ class Uniform(Policy):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # the bias is not estimated
         value = float(w @ self._means)
         deviation = self.noise_scale * float(np.sqrt((w**2 / self._counts).sum()))
-        rounds = self._round
+        rounds = self._round  # looks at the estimate, each with evaluations that were not chosen by it
         width = gaussian_width(deviation, self.delta / (rounds * (rounds + 1)))
         return Estimate(value, value - width, value + width, 1.0 - self.delta)
 
@@ -81,3 +97,23 @@ class Uniform(Policy):
 
     def _estimator(self, targets: Floats) -> Floats:
         return least_squares_estimator(self.actions.points, self._counts, targets)
+
+
+def _evenly(have: Counts, n: int) -> Counts:
+    """Return n more evaluations, given to those that have the fewest; of equals, the first.
+
+    Examples
+    --------
+    >>> _evenly(np.array([2, 0, 1, 5]), 5)
+    array([1, 2, 2, 0])
+    """
+    order = np.argsort(have, kind="stable")
+    ranked = have[order]
+    # raise the first i + 1 to the level of the next, for as long as that takes no more than n
+    lifts = np.arange(1, len(ranked)) * np.diff(ranked)
+    i = int(np.searchsorted(np.cumsum(lifts), n, side="right"))
+    each, rest = divmod(n - int(lifts[:i].sum()), i + 1)
+    more = np.zeros(len(have), dtype=np.int64)
+    more[order[: i + 1]] = ranked[i] + each - ranked[: i + 1]
+    more[np.sort(order[: i + 1])[:rest]] += 1
+    return more

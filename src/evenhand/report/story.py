@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenhand.arrays import Counts
-from evenhand.policies.base import Estimate
+from evenhand.policies.messages import Estimate
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination, Phase
 from evenhand.report.inspection import plain_number

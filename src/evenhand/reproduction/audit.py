@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
-from evenhand.policies.base import Feedback
+from evenhand.policies.messages import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
 from evenhand.simulation.experiment import Contender, Experiment, play_out
 
