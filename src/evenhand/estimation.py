@@ -47,7 +47,7 @@ def least_squares_estimator(points: Floats, counts: NDArray[np.int64], targets: 
 def gaussian_width(deviation: float, failure: float) -> float:
     """Return a half-width that a Gaussian error exceeds with probability at most ``failure``.
 
-    P(|N(0, s²)| ≥ s √(2 log(1/δ))) ≤ δ, as in Lemma proba_F.
+    P(|N(0, s²)| ≥ s √(2 log(1/δ))) ≤ δ, as in the paper's Lemma 10.
 
     Examples
     --------

@@ -93,7 +93,8 @@ class Certified(Policy):
         χ > 0: how much the policy may lose, in units of G_T. Infinite: it is never stopped, and
         done when it is; only what is said of the decision is certified.
     delta
-        Probability that anything `recommend` or `bias` ever says does not hold.
+        Probability that anything `recommend` or `bias` ever says does not hold. What is asked for
+        does not depend on it: the bounds behind that fail with a probability that falls with T.
     anytime
         Whether to guarantee a regret of order G_t at every time t, not only at the horizon. What
         the policy asks for is then cut where an epoch ends, and shown to it as what it did not
