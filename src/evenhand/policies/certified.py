@@ -94,7 +94,8 @@ class Certified(Policy):
         χ > 0: how much the policy may lose, in units of G_T. Infinite: it is never stopped, and
         done when it is; only what is said of the decision is certified.
     delta
-        Probability that anything `recommend` or `bias` ever says does not hold.
+        Probability that anything `recommend` or `bias` ever says does not hold. What is asked for
+        does not depend on it: the bounds behind that fail with a probability that falls with T.
     anytime
         Whether to guarantee a regret of order G_t at every time t, not only at the horizon.
 

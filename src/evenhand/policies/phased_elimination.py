@@ -42,7 +42,8 @@ class PhasedElimination(Policy):
     horizon
         Number of evaluations T.
     delta
-        Probability that the best option is dropped, if evaluations are fair; 1/T if not given.
+        Probability that the best option is dropped, if evaluations are fair; 1/T if not given,
+        since it never comes back.
     with_attributes
         Whether groups or attributes count as features. Without them the model is wrong where there
         is bias, and the policy settles on what looks best by features alone; with them, on the
