@@ -43,6 +43,7 @@ _NAMES = {
         "PricedExploration",
         "policy",
         "registered_policies",
+        "restore",
     ),
     "evenhand.simulation": ("Results", "simulate"),
 }

@@ -40,5 +40,6 @@ from evenhand.policies import Policy as Policy
 from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy
 from evenhand.policies import registered_policies as registered_policies
+from evenhand.policies import restore as restore
 from evenhand.simulation import Results as Results
 from evenhand.simulation import simulate as simulate

@@ -9,8 +9,8 @@ the solvers need; everything else here is about the user's own names and units.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -35,6 +35,17 @@ from evenhand.tables import (
 if TYPE_CHECKING:
     from evenhand.tables.matrix import EncodedTable
     from evenhand.tables.sources import CsvFile
+
+_PARTS = {
+    "features",
+    "feature_names",
+    "labels",
+    "groups",
+    "positive",
+    "attributes",
+    "attribute_names",
+    "encoding",
+}
 
 __all__ = ["ActionSet", "EncodedColumn", "Encoding", "Names", "checked_actions"]
 
@@ -365,6 +376,50 @@ class ActionSet:
             return self.encoding
         columns = tuple(EncodedColumn(name) for name in self.feature_names)
         return Encoding(columns, attributes=(), intercept=False, references=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as a plain value of texts, numbers and lists, fit for JSON.
+
+        Examples
+        --------
+        >>> actions = ActionSet([[1.0], [2.0]], ["home", "away"], labels=["Ann", "Bo"])
+        >>> actions.to_dict()["groups"], ActionSet.from_dict(actions.to_dict()) == actions
+        (['home', 'away'], True)
+        """
+        content: dict[str, Any] = {
+            "labels": list(self.labels),
+            "feature_names": list(self.feature_names),
+            "features": self.features.tolist(),
+        }
+        if self.group_names is not None:
+            content["groups"] = [self.group_names[z] for z in (self.groups > 0).tolist()]
+            content["positive"] = self.group_names[1]
+        else:
+            content["attributes"] = self.attributes.tolist()
+        content["attribute_names"] = list(self.attribute_names)
+        if self.encoding is not None:
+            content["encoding"] = asdict(self.encoding)
+        return content
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Return the options that `to_dict` returned, perhaps by way of a JSON file."""
+        unknown = set(content) - _PARTS
+        if unknown or "features" not in content:
+            wrong = f"{sorted(unknown)[0]!r} means nothing here" if unknown else "no 'features'"
+            raise InputError(f"{wrong}; options have {', '.join(sorted(_PARTS))}.")
+        made = cls(
+            content["features"],
+            content.get("groups"),
+            content.get("labels"),
+            attributes=content.get("attributes"),
+            positive=content.get("positive"),
+            feature_names=content.get("feature_names"),
+            attribute_names=content.get("attribute_names"),
+        )
+        if content.get("encoding") is not None:
+            object.__setattr__(made, "encoding", Encoding.from_dict(content["encoding"]))
+        return made
 
     def subset(self, indices: ArrayLike) -> Self:
         """Keep some of the options, with their names, groups and encoding.

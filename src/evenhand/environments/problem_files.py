@@ -28,16 +28,6 @@ from evenhand.tables.encoding import CONSTANT
 
 _KIND = "evenhand problem, version 1"
 _PARAMETERS = {"gamma", "omega", "noise_scale"}
-_OPTIONS = {
-    "kind",
-    "features",
-    "feature_names",
-    "labels",
-    "groups",
-    "positive",
-    "attributes",
-    "attribute_names",
-}
 
 
 def problem_with_parameters(
@@ -91,19 +81,9 @@ def load_problem(path: str | os.PathLike[str]) -> BiasedLinearBandit:
             f"{path} is not a problem file: its 'kind' is {content.get('kind')!r}, not {_KIND!r}. "
             "Write one with --save-problem, or give --options and --parameters."
         )
-    _refuse_unknown(content, _OPTIONS | _PARAMETERS, str(path))
-    if "features" not in content:
-        raise InputError(f"{path}: there is no 'features'; a row of numbers per option is needed.")
+    options = {name: content[name] for name in content if name not in {"kind", *_PARAMETERS}}
     try:
-        actions = ActionSet(
-            content["features"],
-            content.get("groups"),
-            content.get("labels"),
-            attributes=content.get("attributes"),
-            positive=content.get("positive"),
-            feature_names=content.get("feature_names"),
-            attribute_names=content.get("attribute_names"),
-        )
+        actions = ActionSet.from_dict(options)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     parameters = {name: content[name] for name in _PARAMETERS if name in content}
@@ -112,19 +92,7 @@ def load_problem(path: str | os.PathLike[str]) -> BiasedLinearBandit:
 
 def save_problem(problem: BiasedLinearBandit, path: str | os.PathLike[str]) -> None:
     """Write a problem as JSON, to be read by `load_problem` or by anything else."""
-    actions = problem.actions
-    content: dict[str, Any] = {
-        "kind": _KIND,
-        "labels": list(actions.labels),
-        "feature_names": list(actions.feature_names),
-        "features": actions.features.tolist(),
-    }
-    if actions.group_names is not None:
-        content["groups"] = [actions.group_names[int(z > 0)] for z in actions.groups]
-        content["positive"] = actions.group_names[1]
-    else:
-        content["attribute_names"] = list(actions.attribute_names)
-        content["attributes"] = actions.attributes.tolist()
+    content: dict[str, Any] = {"kind": _KIND} | problem.actions.to_dict()
     content |= {
         "gamma": problem.gamma.tolist(),
         "omega": np.asarray(problem.omega).tolist(),

@@ -14,6 +14,7 @@ from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.policies.registry import built_in_policies, policy, registered_policies
 from evenhand.policies.sequential import SequentialPolicy
+from evenhand.policies.state import restore
 
 __all__ = [
     "Allocation",
@@ -28,6 +29,7 @@ __all__ = [
     "SequentialPolicy",
     "policy",
     "registered_policies",
+    "restore",
 ]
 
 

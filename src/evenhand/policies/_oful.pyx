@@ -181,8 +181,8 @@ cdef class Optimism(Ridge):
     def recall(self, memory):
         """Go back to what `memory` returned."""
         Ridge.recall(self, memory)
-        self.mean[: self.k] = np.asarray(memory["mean"], dtype=np.float64)
-        self.leverage[: self.k] = np.asarray(memory["leverage"], dtype=np.float64)
+        np.asarray(self.mean)[: self.k] = memory["mean"]
+        np.asarray(self.leverage)[: self.k] = memory["leverage"]
         self.since, self.renewed = memory["since"], memory["renewed"]
         self.follow(0.0, 0.0)
 
@@ -275,7 +275,7 @@ cdef class PosteriorSampling(Ridge):
     def recall(self, memory):
         """Go back to what `memory` returned."""
         Ridge.recall(self, memory)
-        self.xi[:] = np.asarray(memory["xi"], dtype=np.float64)
+        np.asarray(self.xi)[:] = memory["xi"]
         state, inc = map(int, memory["generator"])
         self.generator.state = self.generator.state | {"state": {"state": state, "inc": inc}}
 

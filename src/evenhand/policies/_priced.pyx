@@ -29,6 +29,8 @@ import numpy as np
 from libc.math cimport INFINITY, cbrt, erfc, exp, fabs, fmax, fmin, log, sqrt
 from libc.string cimport memcpy, memset
 
+from evenhand.policies._sequential import FLAT
+
 from evenhand.policies._sequential cimport Regression, Stepper
 
 cdef extern from "policies/_rivals.h" nogil:
@@ -62,7 +64,6 @@ cdef enum:
 
 cdef double DENSITY_0 = 0.3989422804014327
 cdef double ROOT_HALF = 0.7071067811865476
-cdef double FLAT = 1e5  # the square root of V_0⁻¹, in rows of length about one: no knowledge
 cdef double TIME_PRICE = 0.5  # share of the largest L that a round costs beside the gap; see below
 cdef double CANCELLED = 1e-4  # share of a number that is left when it must be worked out anew
 
@@ -140,7 +141,7 @@ cdef class PricedSteps(Stepper):
     points, values
         (k, r) rows P and H.
     start
-        Options to evaluate once each, in this order, before anything is decided.
+        Options to evaluate, in this order, before anything is decided; some more than once.
     boundary
         Z.
     noise_scale
@@ -152,7 +153,7 @@ cdef class PricedSteps(Stepper):
     anytime
         Whether R is twice the rounds played so far, instead of those that remain.
     batch
-        Evaluations asked for at once.
+        Most evaluations asked for at once; 0 for as many as a decision stands for.
     repeat
         A decision stands for so many evaluations n that n·PᵀV⁻¹P is at most this.
     """
@@ -164,11 +165,12 @@ cdef class PricedSteps(Stepper):
     cdef bint estimate_noise, unit_price, anytime
     cdef long long batch
     cdef const Py_ssize_t[::1] start
+    cdef long long[::1] due, lacking, none_pending  # of the start; what is missing of it
     cdef readonly object counts, sums
     cdef long long[::1] _counts
     cdef double[::1] _sums
-    cdef Py_ssize_t m, size, started, leader, since
-    cdef bint stale
+    cdef Py_ssize_t m, size, leader, since
+    cdef bint begun, stale
     cdef double[::1] P_tiles, H_tiles, value, variance, leverage, per_price, along
     cdef double[::1] deviation, loss, steep, needed, v, apart, kept_theta
     cdef double[:, ::1] kept, kept_root
@@ -180,12 +182,14 @@ cdef class PricedSteps(Stepper):
                  double noise_scale, double worst_gap, double worth, bint anytime,
                  long long batch, double repeat):
         k, m = points.shape
-        super().__init__(k, max(1, batch))
+        super().__init__(k, max(1, batch, len(start)))
         self.P = np.ascontiguousarray(points)
         self.H = np.ascontiguousarray(values)
         self.m = m
         self.regression = Regression(points, FLAT * np.eye(m))
         self.start = np.ascontiguousarray(start, dtype=np.intp)
+        self.due = np.bincount(start, minlength=k).astype(np.int64)
+        self.lacking, self.none_pending = np.zeros((2, k), dtype=np.int64)
         self.boundary = boundary
         self.estimate_noise = noise_scale != noise_scale
         self.noise_scale = noise_scale
@@ -205,7 +209,8 @@ cdef class PricedSteps(Stepper):
         self.status = np.zeros(k, dtype=np.uint8)
         self.kept_root, self.kept_theta = np.zeros((m, m)), np.zeros(m)
         self.v, self.apart = np.zeros(m), np.zeros(m * LANES)
-        self.started = self.leader = self.since = 0
+        self.leader = self.since = 0
+        self.begun = False
         self.stale = True
         self.residual = self.spent = 0.0
         self.rounds = self.best_value = self.most_per_price = 0.0
@@ -292,58 +297,149 @@ cdef class PricedSteps(Stepper):
         self.since += 1
         if self.since >= REFRESH:
             self.stale = True
-        self.started = min(self.started + n, self.start.shape[0])
         return 0
 
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        return self.regression.predicted(x)
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        return {
+            "regression": self.regression.memory(),
+            "counts": np.array(self.counts),
+            "sums": np.array(self.sums),
+            "residual": self.residual,
+            "spent": self.spent,
+            "since": self.since,
+            "stale": self.stale,
+            "leader": self.leader,
+            "value": np.array(self.value),
+            "variance": np.array(self.variance),
+            "leverage": np.array(self.leverage),
+        }
+
+    def recall(self, memory):
+        """Go back to what `memory` returned."""
+        self.regression.recall(memory["regression"])
+        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
+        self.residual, self.spent = memory["residual"], memory["spent"]
+        self.since, self.stale = memory["since"], memory["stale"]
+        self.leader = memory["leader"]
+        np.asarray(self.value)[:] = memory["value"]
+        np.asarray(self.variance)[:] = memory["variance"]
+        np.asarray(self.leverage)[:] = memory["leverage"]
+        self.begun = self.proposed = False
+
     cdef int choose(self, long long remaining) except -1:
-        cdef long long left = min(remaining, max(1, self.batch))
+        cdef long long left = min(remaining, self.batch) if self.batch > 0 else remaining
         cdef Py_ssize_t x
         self.n_items = 0
-        if self.started < self.start.shape[0]:
-            while left > 0 and self.started + self.n_items < self.start.shape[0]:
-                self.propose_item(self.start[self.started + self.n_items], 1)
-                left -= 1
+        self.choose_start(left, self.none_pending)
+        if self.n_items > 0:
             return 0
-        if self.stale:
-            self.refresh()
-        else:
-            self.lead()
-        if self.batch > 1:
-            self.choose_batch(remaining, left)
+        self.catch_up()
+        if self.batch > 0:
+            self.choose_batch(remaining, left, self.none_pending)
             return 0
         x = self.next_option(<double>remaining, False)
         if x >= 0:
             self.propose_item(x, self.evaluations(x, remaining))
         return 0
 
-    cdef void choose_batch(self, long long remaining, long long left) noexcept nogil:
-        """Choose one after the other: θ̂ and the open rivals stay as they are, V grows."""
+    def ask_beside(self, long long remaining, long long most, const long long[::1] pending):
+        """Return (k,) counts of what to evaluate beside what is on its way; nothing is learnt.
+
+        At most ``most``; with 0, as many as the first decision stands for.
+        """
+        cdef long long left = remaining if most == 0 else min(most, remaining)
+        cdef Py_ssize_t i
+        if self.batch > 0:
+            left = min(left, self.batch)
+        if left > self.items.shape[0] and most > 0:
+            self.items, self.pulls = np.zeros(left, dtype=np.intp), np.zeros(left, dtype=np.int64)
+        self.n_items = 0
+        self.choose_start(left, pending)
+        if self.n_items == 0:
+            self.catch_up()
+            self.choose_batch(remaining, 0 if most == 0 and self.batch == 0 else left, pending)
+        counts = np.zeros(self.k, dtype=np.int64)
+        for i in range(self.n_items):
+            counts[self.items[i]] += self.pulls[i]
+        self.proposed = False
+        return counts
+
+    cdef void choose_start(self, long long left, const long long[::1] pending) noexcept nogil:
+        """Propose what is missing of the start; while all of it is on its way, more of the same."""
+        cdef Py_ssize_t i, x
+        cdef bint missing = False
+        if self.begun:
+            return
+        for x in range(self.k):
+            self.lacking[x] = self.due[x] - self._counts[x]
+            missing = missing or self.lacking[x] > 0
+            self.lacking[x] -= pending[x]
+        if not missing:
+            self.begun = True
+            return
+        for i in range(self.start.shape[0]):
+            x = self.start[i]
+            if left > 0 and self.lacking[x] > 0:
+                self.propose_item(x, 1)
+                self.lacking[x] -= 1
+                left -= 1
+        if self.n_items == 0:
+            for i in range(min(<Py_ssize_t>left, self.start.shape[0])):
+                self.propose_item(self.start[i], 1)
+
+    cdef void catch_up(self) noexcept nogil:
+        """Bring what is known of leads and leverages up to date."""
+        if self.stale:
+            self.refresh()
+        else:
+            self.lead()
+
+    cdef void choose_batch(self, long long remaining, long long left,
+                           const long long[::1] pending) noexcept nogil:
+        """Choose one after the other: θ̂ and the open rivals stay as they are, V grows.
+
+        It has grown by what is on its way before the first is chosen. With 0 left, one decision is
+        made, for as many evaluations as it stands for.
+        """
         cdef size_t row = self.m * sizeof(double), column = self.size * sizeof(double)
-        cdef Py_ssize_t x, j
+        cdef Py_ssize_t x
         cdef long long n
-        cdef double expected
+        cdef bint first = True, single = left == 0
+        cdef double log_det = self.regression.log_det
         memcpy(&self.kept_root[0, 0], &self.regression.root[0, 0], self.m * row)
         memcpy(&self.kept_theta[0], &self.regression.theta[0], row)
         memcpy(&self.kept[0, 0], &self.value[0], column)
         memcpy(&self.kept[1, 0], &self.variance[0], column)
         memcpy(&self.kept[2, 0], &self.leverage[0], column)
-        while left > 0:
-            x = self.next_option(<double>remaining, self.n_items > 0)
+        for x in range(self.k):
+            if pending[x] > 0:
+                if first and self.next_option(<double>remaining, False) < 0:
+                    left, single = 0, False  # nothing is worth a look, whatever is on its way
+                    break
+                first = False
+                self.add(x, pending[x], pending[x] * self.regression.predicted(x))
+        while left > 0 or single:
+            x = self.next_option(<double>remaining, not first)
             if x < 0:
                 break
-            n = self.evaluations(x, remaining if self.n_items == 0 else left)
+            first = False
+            n = self.evaluations(x, remaining if single else left)
             self.propose_item(x, n)
             left -= n
+            if single:
+                break
             if left > 0:
-                expected = 0.0
-                for j in range(self.m):
-                    expected += self.P[x, j] * self.regression.theta[j]
-                self.add(x, n, n * expected)
+                self.add(x, n, n * self.regression.predicted(x))
         memcpy(&self.regression.root[0, 0], &self.kept_root[0, 0], self.m * row)
         memcpy(&self.regression.theta[0], &self.kept_theta[0], row)
         memcpy(&self.value[0], &self.kept[0, 0], column)
         memcpy(&self.variance[0], &self.kept[1, 0], column)
         memcpy(&self.leverage[0], &self.kept[2, 0], column)
+        self.regression.log_det = log_det
 
     cdef void propose_item(self, Py_ssize_t x, long long n) noexcept nogil:
         self.items[self.n_items] = x

@@ -1,5 +1,11 @@
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+NOISE_GRID: int
+FLAT: float
 
 class Regression:
     k: int
@@ -10,6 +16,8 @@ class Regression:
     @property
     def square_root(self) -> NDArray[np.float64]: ...
     def __init__(self, rows: NDArray[np.float64], root: NDArray[np.float64]) -> None: ...
+    def memory(self) -> dict[str, Any]: ...
+    def recall(self, memory: Mapping[str, Any]) -> None: ...
 
 class Ledger:
     bounds: NDArray[np.float64]
@@ -17,13 +25,29 @@ class Ledger:
     counts: NDArray[np.int64]
     sums: NDArray[np.float64]
     scatter: float
-    degrees: int
+    room: NDArray[np.float64]
+    regression: Regression | None
     spent: int
     charge: float
     limit: float
     scale: float
     until: float
-    def __init__(self, k: int, bound: float, limit: float = ..., scale: float = ...) -> None: ...
+    def __init__(
+        self,
+        k: int,
+        bound: float,
+        limit: float = ...,
+        scale: float = ...,
+        rows: NDArray[np.float64] | None = None,
+    ) -> None: ...
+    def memory(self) -> dict[str, Any]: ...
+    def recall(self, memory: Mapping[str, Any]) -> None: ...
+    def observe(
+        self,
+        counts: NDArray[np.int64],
+        sums: NDArray[np.float64],
+        squares: NDArray[np.float64],
+    ) -> None: ...
     def admits(self, counts: NDArray[np.int64]) -> bool: ...
     def record(
         self,
@@ -37,7 +61,12 @@ class Ledger:
 class Stepper:
     k: int
     ledger: Ledger | None
+    def memory(self) -> dict[str, Any]: ...
+    def recall(self, memory: Mapping[str, Any]) -> None: ...
     def ask(self, remaining: int) -> NDArray[np.int64]: ...
+    def ask_beside(
+        self, remaining: int, most: int, pending: NDArray[np.int64]
+    ) -> NDArray[np.int64]: ...
     def tell(
         self,
         counts: NDArray[np.int64],

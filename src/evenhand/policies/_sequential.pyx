@@ -60,8 +60,8 @@ cdef class Regression:
 
     def recall(self, memory):
         """Go back to what `memory` returned."""
-        self.root[:] = np.asarray(memory["root"], dtype=np.float64).reshape(self.m, self.m)
-        self.theta[:] = np.asarray(memory["theta"], dtype=np.float64)
+        np.asarray(self.root)[:] = memory["root"]
+        np.asarray(self.theta)[:] = memory["theta"]
         self.log_det = memory["log_det"]
 
     cdef double predicted(self, Py_ssize_t x) noexcept nogil:

@@ -62,7 +62,7 @@ class BoundaryExploration(SequentialPolicy):
     horizon_known
         Whether the run is known to last until the horizon; if not, as long again as it has, twice.
     batch
-        Evaluations asked for at once, for evaluators that work in parallel.
+        Most evaluations asked for at once; if not given, as many as a decision stands for.
     delta
         The interval of `bias` holds with probability 1 − delta, at all times at once.
     settings
@@ -88,7 +88,7 @@ class BoundaryExploration(SequentialPolicy):
         worth: float | None = None,
         noise_known: bool = True,
         horizon_known: bool = True,
-        batch: int = 1,
+        batch: int | None = None,
         delta: float = 0.05,
         **settings: Unpack[Settings],
     ) -> None:
@@ -100,7 +100,9 @@ class BoundaryExploration(SequentialPolicy):
                 f"worth must be a positive number, and only with cost='evaluation'; got {worth!r} "
                 f"with cost={cost!r}."
             )
-        if not is_number(batch) or batch != int(batch) or not 1 <= batch <= 10**6:
+        if batch is not None and (
+            not is_number(batch) or batch != int(batch) or not 1 <= batch <= 10**6
+        ):
             raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
         self.cost = cost
         self.delta = checked_failure(delta)
@@ -117,7 +119,7 @@ class BoundaryExploration(SequentialPolicy):
             worst_gap=2.0 * self.value_bound,
             worth=worth / self.value_bound if cost == "evaluation" else math.nan,
             anytime=not horizon_known,
-            batch=int(batch),
+            batch=0 if batch is None else int(batch),
             repeat=_REPEAT,
         )
         self._ellipsoid = Ellipsoid(actions, self.horizon)
@@ -176,7 +178,7 @@ class PricedExploration(Certified):
     horizon_known
         Whether the run is known to last until the horizon; if not, it may be ended at any time.
     batch
-        Evaluations asked for at once, for evaluators that work in parallel.
+        Most evaluations asked for at once; if not given, as many as a decision stands for.
     budget
         χ: the heuristic may lose χ G_T, G_T = 3(4Bσ²κ_* log T)^{1/3}T^{2/3}, before the core of the
         envelope takes over.
@@ -210,7 +212,7 @@ class PricedExploration(Certified):
         cost: Cost = "gap",
         worth: float | None = None,
         horizon_known: bool = True,
-        batch: int = 1,
+        batch: int | None = None,
         budget: float = 10.0,
         seed: int = 0,
     ) -> None:

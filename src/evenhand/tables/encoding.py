@@ -8,7 +8,9 @@ up to the intercept.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
@@ -82,6 +84,17 @@ class Encoding:
     intercept: bool
     references: tuple[tuple[str, str], ...]
     decimal: str = field(default=".", compare=False)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Return the encoding whose fields, lists in place of tuples, these are."""
+        return cls(
+            tuple(EncodedColumn(**column) for column in content["features"]),
+            tuple(EncodedColumn(**column) for column in content["attributes"]),
+            bool(content["intercept"]),
+            tuple((column, category) for column, category in content["references"]),
+            content["decimal"],
+        )
 
     def in_user_units(self, coefficients: ArrayLike) -> dict[str, float]:
         """Rewrite a linear function of the features over the user's own columns.
