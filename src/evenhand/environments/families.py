@@ -426,7 +426,7 @@ def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Flo
 
 def check_size(d: int, kappa: float, name: str = "kappa") -> None:
     """Refuse what is no number of features, or no κ_*, of the hard families."""
-    if not (math.isfinite(d) and d == int(d) and d >= 2):
+    if not 2 <= d < math.inf or d != int(d):
         raise InputError(
             f"d must be a whole number ≥ 2; got {d}. With one feature at most two options can be "
             "the best, and the problem is as easy as without bias."
@@ -452,8 +452,8 @@ def _check_room(k: int, d: int) -> None:
     """Refuse a matrix of options that no memory holds."""
     if k * d > _MOST_NUMBERS:
         raise InputError(
-            f"{k:,} options with {d:,} features are {k * d:.3g} numbers; at most "
-            f"{_MOST_NUMBERS:,} are made, which take 8 GB. Take fewer."
+            f"{k} options with {d} features are too many numbers; at most {_MOST_NUMBERS:,} are "
+            "made, which take 8 GB. Take fewer."
         )
 
 
