@@ -647,6 +647,19 @@ def test_two_processes_do_not_share_a_file(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- seen by people
 
 
+def test_importing_loads_neither_tables_nor_terminals() -> None:
+    """Who wants no frame, picture or progress bar does not wait for their libraries."""
+    script = """
+import sys
+import evenhand.comparison, evenhand.environments.skating, evenhand.reproduction
+print(*({"pandas", "rich", "matplotlib"} & set(sys.modules)))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "\n"
+
+
 def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     simulate(PROBLEM, BOTH, 100, 20, progress=True)
     assert "40/40" in capfd.readouterr().err
