@@ -527,7 +527,7 @@ def _refusal(make: PolicyFactory, case: Case, arguments: dict[str, object]) -> E
 
 
 def never_fails_midway(make: PolicyFactory, case: Case) -> None:
-    """Where no evaluations can tell the bias, a policy says so at the start, or plays on.
+    """Where no evaluations can show the bias, a policy says so at the start, or plays on.
 
     If it plays, it ends as always, and its interval for the bias stays unbounded. Here the group
     is also a feature, so that value and bias cannot be told apart.
@@ -550,7 +550,7 @@ def never_fails_midway(make: PolicyFactory, case: Case) -> None:
             ) from error
         bias = policy.bias()
         assert bias.level == 0.0 or not np.isfinite([bias.low, bias.high]).any(), (
-            f"horizon {horizon}: the bias cannot be told, but the interval is {bias}"
+            f"horizon {horizon}: the bias cannot be estimated, but the interval is {bias}"
         )
         spent = policy.spent
         assert spent == horizon or not run.finished or not getattr(policy, "spends_all", True), (

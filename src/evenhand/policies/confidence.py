@@ -60,7 +60,7 @@ class Frame:
     points, values
         (k, r) coordinates P and H.
     bias
-        (r,) coordinates of the direction of the (first) bias; None where no evaluations tell it.
+        (r,) coordinates of the direction of the (first) bias; None where no evaluations show it.
     cells, cell
         (g, p) distinct attributes, and (k,) which of them an option has.
     centre
@@ -72,7 +72,7 @@ class Frame:
     def __init__(self, actions: ActionSet) -> None:
         A, d = actions.points, actions.n_features
         if actions.group_names is not None:
-            bias_optimal_design(actions)  # raises, and says why, where the bias cannot be told
+            bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
         self.space = ElfvingProgram(A).space
         self.cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
