@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenhand.policies import priced_exploration
 from evenhand.policies._boundary import boundary
-from evenhand.policies.priced_exploration import caution, exploration_boundary
+from evenhand.policies.priced_exploration import exploration_boundary
 
 Floats = NDArray[np.float64]
 
@@ -108,24 +107,14 @@ def test_more_at_stake_means_looking_longer() -> None:
     assert (values >= np.maximum.accumulate(values) - 0.5 * 9.0 / 1_800).all()
 
 
-def test_caution_is_a_factor_between_two_limits() -> None:
-    (near, u_near), (far, u_far) = priced_exploration._CAUTION
-    u = np.geomspace(1e-3, 1e9, 400)
-    factor = caution(u)
-    assert (factor[u <= u_near] == near).all()
-    np.testing.assert_allclose(factor[u >= u_far], far, rtol=1e-14)
-    assert caution(np.array([math.sqrt(u_near * u_far)])) == pytest.approx((near + far) / 2.0)
-    assert (np.diff(factor) * (far - near) >= 0.0).all()
-
-
 def test_the_steps_look_it_up_on_an_even_grid() -> None:
-    """The table that the policy uses is Chernoff's boundary times its caution."""
+    """The table that the policy uses is Chernoff's boundary."""
     table = exploration_boundary()
     values, first, step = table.values, table.first_log, table.log_step
     log_u = (first + step * np.arange(len(values))) / 2.0
     assert log_u[-1] >= math.log(1e8)  # a horizon of 10¹⁸ is far within
     for u in TABLE:
         inside = float(np.interp(math.log(u), log_u, values))
-        assert inside == pytest.approx(Z(u) * float(caution(np.array([float(u)]))[0]), abs=0.02)
+        assert inside == pytest.approx(Z(u), abs=0.02)
     with pytest.raises(ValueError, match="read-only"):
         values[0] = 1.0

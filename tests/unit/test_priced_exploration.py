@@ -28,10 +28,10 @@ from evenhand.simulation.experiment import play_out
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-LOOK_AT, TIME_PRICE, NEGLIGIBLE = 12, 0.5, 1e-3  # what the notes leave to be said
+LOOK_AT, TIME_PRICE = 12, 0.5  # what the notes leave to be said
 SLACK = 0.08
 TIE = 1e-9  # what is closer than that may be ranked either way
-REPEAT, REST = 0.0213, 0.0817  # given to the steps as they are; n of them are never nearly whole
+REPEAT = 0.0213  # given to the steps as it is; n of them are never nearly whole
 
 
 @dataclass
@@ -44,7 +44,6 @@ class Setting:
     anytime: bool = False
     batch: int = 1
     repeat: float = REPEAT
-    rest: float = REST
 
     def steps(self, actions: eh.ActionSet) -> PricedSteps:
         frame = Frame.of(actions)
@@ -59,7 +58,6 @@ class Setting:
             anytime=self.anytime,
             batch=self.batch,
             repeat=self.repeat,
-            rest=self.rest,
         )
 
 
@@ -128,12 +126,11 @@ class Written:
         known = s <= 1e-9 * s.max()
         u = np.where(known, np.inf, lead / np.where(known, 1.0, s))
         L = np.where(known, 0.0, s * (norm.pdf(u) - np.where(known, 0.0, u) * norm.sf(u)))
-        R, scale, unit_price = float(remaining), setting.value_bound, not math.isnan(setting.worth)
+        R, unit_price = float(remaining), not math.isnan(setting.worth)
         if setting.anytime:
             R = min(R, 2.0 * float(self.n.sum()))
         if unit_price:
-            R, scale = setting.worth, 1.0
-        least = NEGLIGIBLE * scale / R
+            R = setting.worth
         price = np.minimum(lead, 2.0 * setting.value_bound) + TIME_PRICE * L.max()
         if unit_price:
             price = np.ones(len(P))
@@ -141,21 +138,19 @@ class Written:
         rho = gains.max(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             kappa = s**4 / (self.sigma**2 * rho)
-            self.is_open = (least <= L) & (lead < s * Z(s / np.cbrt(kappa / R))) & ~known
+            self.is_open = (lead < s * Z(s / np.cbrt(kappa / R))) & ~known
         if stay_open is None:
             stay_open = self.is_open
-        is_open = stay_open & (least <= L)
-        if not is_open.any():
-            share = setting.repeat if stay_open.any() else setting.rest
-            alone = {leader: self.times(share, leverage[leader], remaining)}
+        if not stay_open.any():
+            alone = {leader: self.times(setting.repeat, leverage[leader], remaining)}
             return ({} if unit_price else alone), True
-        slope = np.where(is_open, norm.pdf(u) / np.where(known, 1.0, s) * rho, 0.0)
+        slope = np.where(stay_open, norm.pdf(u) / np.where(known, 1.0, s) * rho, 0.0)
         most = norm.pdf(u) * s * (leverage / price).max() / self.sigma**2
         certain = np.count_nonzero((1.0 + SLACK) * most > slope.max()) <= LOOK_AT
         within = np.ones(len(P), dtype=bool)
         if not certain:
             within = most > (1.0 + SLACK) * np.sort(most)[-LOOK_AT - 1]
-        rivals = is_open & (slope >= (1.0 - TIE) * slope[within].max(initial=0.0))
+        rivals = stay_open & (slope >= (1.0 - TIE) * slope[within].max(initial=0.0))
         (options,) = np.nonzero((gains >= (1.0 - TIE) * rho)[:, rivals].any(axis=1))
         times = {int(a): self.times(setting.repeat, leverage[a], remaining) for a in options}
         return times, certain
@@ -595,19 +590,19 @@ def test_long_horizons_and_many_options(horizon: int, batch: int) -> None:
     assert counts @ problem.gaps < 1e-3 * horizon
 
 
-@pytest.mark.parametrize("rest", [0.3, 5.0, 1e9])
-def test_never_more_than_remains(rest: float) -> None:
+@pytest.mark.parametrize("repeat", [0.3, 5.0, 1e9])
+def test_never_more_than_remains(repeat: float) -> None:
     """Also where what remains is not a float: 2⁵⁹ + 1 would be rounded down, 2⁶⁰ − 1 up."""
     for remaining in (2**53 + 1, 2**59 + 1, 2**60 - 1, 10**18 - 1):
         for batch in (1, 5):
-            setting = Setting(noise_scale=1e-3, repeat=rest, rest=rest, batch=batch)
+            setting = Setting(noise_scale=1e-3, repeat=repeat, batch=batch)
             steps = setting.steps(EASY.actions)
             n = np.full(4, 10**15)
             sums = n * EASY.evaluations
             steps.tell(n, sums, sums**2 / n)
             asked = int(steps.ask(remaining).sum())
             assert 0 < asked <= remaining
-            assert asked == remaining or rest < 1e9
+            assert asked == remaining or repeat < 1e9
             option, times = steps.toward(0, 1, np.ones(4), remaining)
             assert 0 <= option < 4
             assert 1 <= times <= remaining
@@ -660,7 +655,7 @@ def test_odd_options_and_horizons_shorter_than_the_start(
 def test_ten_thousand_updates_do_not_drift(noise: float) -> None:
     """Against fresh steps that are told everything at once."""
     problem = PROBLEMS["k=12"]
-    setting = Setting(noise_scale=noise, repeat=1e-12, rest=1e-12)
+    setting = Setting(noise_scale=noise, repeat=1e-12)
     steps, evaluations = setting.steps(problem.actions), SimulatedEvaluations(problem, 1)
     k, remaining = len(problem.actions), 10**6
     n, sums, scatter = np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k)

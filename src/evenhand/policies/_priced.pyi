@@ -33,6 +33,5 @@ class PricedSteps(Stepper):
         anytime: bool,
         batch: int,
         repeat: float,
-        rest: float,
     ) -> None: ...
     def toward(self, option: int, rival: int, price: Floats, most: int) -> tuple[int, int]: ...

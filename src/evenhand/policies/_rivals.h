@@ -126,16 +126,13 @@ static double price_all(ptrdiff_t k, double best, double worst, double extra,
     return largest;
 }
 
-/* The steepness at most of those that may be open and not negligible; 0 for the others. */
+/* The steepness at most of those that may be open; 0 for the others. */
 EVENHAND_CLONES
-static void keep_open(ptrdiff_t k, double stake, double least, const double *restrict deviation,
-                      const double *restrict needed, const double *restrict loss,
-                      double *restrict steep)
+static void keep_open(ptrdiff_t k, double stake, const double *restrict deviation,
+                      const double *restrict needed, double *restrict steep)
 {
-    for (ptrdiff_t x = 0; x < k; x++) {
-        const double may_be = deviation[x] * stake > needed[x] ? steep[x] : 0;
-        steep[x] = loss[x] >= least ? may_be : 0;
-    }
+    for (ptrdiff_t x = 0; x < k; x++)
+        steep[x] = deviation[x] * stake > needed[x] ? steep[x] : 0;
 }
 
 /* Returns where (row.g)^2 / price is largest, and writes them all to `sharp`. */

@@ -4,7 +4,7 @@ Notation
 --------
 N_x         evaluations of x that the policy inside asked for
 D_x         upper bound of the gap of x, from intervals that hold at all times; never growing
-κ           price of estimating the bias, κ_* for two groups (at least 1; see `core`)
+κ           price of estimating the bias, κ_* for two groups (at least 1; see `attribute_plan`)
 G_t = 3 (4 B σ² κ log t)^{1/3} t^{2/3}
 χ           budget
 
@@ -94,7 +94,8 @@ class Certified(Policy):
         χ > 0: how much the policy may lose, in units of G_T. Infinite: it is never stopped, and
         done when it is; only what is said of the decision is certified.
     delta
-        Probability that anything `recommend` or `bias` ever says does not hold.
+        Probability that anything `recommend` or `bias` ever says does not hold. What is asked for
+        does not depend on it: the bounds behind that fail with a probability that falls with T.
     anytime
         Whether to guarantee a regret of order G_t at every time t, not only at the horizon. What
         the policy asks for is then cut where an epoch ends, and shown to it as what it did not

@@ -85,7 +85,9 @@ class FairPhasedElimination(Policy):
     horizon
         Number of evaluations T.
     delta
-        Probability of failure; 1/T if not given.
+        Probability of failure; 1/T if not given, since what is eliminated by mistake never comes
+        back and may cost 2B in every round. Where delta is only the level of what a policy says,
+        it is 0.05.
     noise_scale, value_bound
         Standard deviation σ of an evaluation, and bound B on |values|.
 

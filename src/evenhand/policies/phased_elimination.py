@@ -41,7 +41,8 @@ class PhasedElimination(Policy):
     horizon
         Number of evaluations T.
     delta
-        Probability that the best option is dropped, if evaluations are fair; 1/T if not given.
+        Probability that the best option is dropped, if evaluations are fair; 1/T if not given,
+        since it never comes back.
     with_attributes
         Whether groups or attributes count as features. Without them the model is wrong where there
         is bias, and the policy settles on what looks best by features alone; with them, on the
@@ -54,7 +55,7 @@ class PhasedElimination(Policy):
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
     >>> policy = eh.policy("phased-elimination", actions, horizon=1000)
-    >>> policy.ask().counts                     # one feature: the longer row tells more of it
+    >>> policy.ask().counts                     # one feature: the longer row shows more of it
     array([67,  0])
     """
 

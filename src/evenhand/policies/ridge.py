@@ -53,7 +53,8 @@ class RidgePolicy(SequentialPolicy):
     actions, horizon
         The options, and the number of evaluations in all.
     delta
-        Confidence sets hold with probability 1 − delta, at all times at once.
+        Confidence sets hold with probability 1 − delta, at all times at once. Not 1/T as where
+        options are eliminated: who was wrong for a while can still find the best option.
     ridge
         λ, in evaluations; if not given, (σ/B)²/m.
     switching
