@@ -158,12 +158,11 @@ class RowSpace:
 
     def remainders(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Return |S| / E and |S|, (n, m − r): the share of what cancelled that is left, and that."""
-        R, sizes, noise = self._relation_sizes
+        R, sizes = self._relation_sizes
         independent, rest = self.reduced(vectors), self._rest(vectors)
         left = np.abs(rest - independent @ R)
         E = np.abs(rest) + np.abs(independent) @ np.abs(R)
         E += np.abs(vectors @ self.transform) @ sizes
-        E += np.abs(independent).sum(axis=1)[:, None] * noise
         E[E == 0.0] = 1.0  # nothing is left of nothing
         return left / E, left
 
@@ -187,28 +186,22 @@ class RowSpace:
         return np.asarray(vectors[..., self.others] / self.scales[self.others])
 
     @cached_property
-    def _relation_sizes(self) -> tuple[Floats, Floats, Floats]:
-        """R, |B[:, others]| + |B[:, Q]| |R|, and what R itself may be off by, in units of E.
+    def _relation_sizes(self) -> tuple[Floats, Floats]:
+        """R, and |B[:, others]| + |B[:, Q]| |R|.
 
-        Refinement leaves an error of the extended precision times the condition number.
+        The relations hold on a row of B up to the extended precision of the residuals, at worst
+        relative to its length: where a part of R is zero, that is what is left of it.
         """
         R, square = self.relations, self.reduced(self.rows)
         sizes = np.abs(self._rest(self.rows)) + np.abs(square) @ np.abs(R)
-        lengths = np.abs(square).max(axis=1, initial=0.0)
-        condition = float((self._inverse_sizes @ lengths).max(initial=0.0)) * max(self.rank, 1)
-        off = 4.0 * float(np.finfo(np.longdouble).eps) * condition
-        return R, sizes, off / _ROUNDING * np.abs(R).max(axis=0, initial=0.0)
+        off = 8.0 * float(np.finfo(np.longdouble).eps) * np.abs(square).max(axis=1, initial=0.0)
+        return R, sizes + np.outer(off / _ROUNDING, np.abs(R).max(axis=0, initial=0.0))
 
     @property
     def relation_rounding(self) -> Floats:
         """(r, m − r) bounds of what the rounding of A's entries changes in R."""
-        _, sizes, noise = self._relation_sizes
-        return _ROUNDING * (self._inverse_sizes @ sizes + noise)
-
-    @property
-    def _inverse_sizes(self) -> Floats:
-        """|B[:, Q]⁻¹|, columns scaled."""
-        return np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
+        inverse = np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
+        return _ROUNDING * inverse @ self._relation_sizes[1]
 
     @cached_property
     def _factors(self) -> tuple[Floats, NDArray[np.intc], Floats]:
