@@ -47,15 +47,20 @@ def c_optimal_design(
         raise InputError("direction is the zero vector; there is nothing to estimate.")
     if costs is None:
         program = ElfvingProgram(A)
-        design = _design(program.solve(c), k, c, None, None)
-        return checked(design, A, program.space.scales, _GAP)
+        return _checked(_design(program.solve(c), k, c, None, None), program)
     cost = as_vector(costs, k, "costs")
     if cost.min() < 0:
         x = int(np.argmin(cost))
         raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
     s = np.sqrt(cost)
     program = ElfvingProgram(A, s)
-    return checked(_design(program.solve(c), k, c, cost, s), A, program.space.scales, _GAP)
+    return _checked(_design(program.solve(c), k, c, cost, s), program)
+
+
+def _checked(design: Design, program: ElfvingProgram) -> Design:
+    """Return the design as `checked`; a fault names the columns that are to blame."""
+    with program.space.blamed():
+        return checked(design, program.A, program.space.scales, _GAP)
 
 
 def _design(

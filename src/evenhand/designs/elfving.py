@@ -114,7 +114,7 @@ class ElfvingProgram:
                 "evaluations are made."
             )
         solution = self.solve_within(c)
-        self._refuse_sensitive(solution)
+        self.refuse_sensitive(solution, np.abs(c))
         return solution
 
     def solve_within(self, c: Floats) -> ElfvingSolution:
@@ -145,6 +145,31 @@ class ElfvingProgram:
                 return _feasible(solution, c, largest)
             pool = pool.enlarged(new, basis)
             v = pool.improve(c, basis)
+
+    def refuse_sensitive(self, solution: ElfvingSolution, size: Floats) -> None:
+        """Raise where the rounding of points and direction alone may change the value.
+
+        Points that are off by δA and a direction that is off by δc change √κ by δc·u − wᵀ δA u to
+        first order, as in any linear program.
+
+        Parameters
+        ----------
+        solution
+            What was found.
+        size
+            (m,) magnitudes that the direction was computed from.
+        """
+        w, u = np.abs(solution.weights), np.abs(solution.dual)
+        terms = (w @ np.abs(self.A[solution.rows]) + size) * u
+        change = _EPS / 2 * float(terms.sum())
+        if change > SENSITIVITY / 2 * solution.root:
+            columns = np.flatnonzero(terms > 1e-3 * terms.max())
+            raise DoubtfulRankError(
+                tuple(columns.tolist()),
+                "are so nearly dependent that the rounding of their numbers may change the answer "
+                f"by a share of {2 * change / solution.root:.1g}. Leave one of them out, or "
+                "replace one by its difference from what the others give.",
+            )
 
     def largest(
         self, directions: Floats, bounds: Floats | None = None, tol: float = 1e-9
@@ -249,22 +274,6 @@ class ElfvingProgram:
         u = self.space.lifted(v)
         lengths = np.abs(M).max(axis=1)
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
-
-    def _refuse_sensitive(self, solution: ElfvingSolution) -> None:
-        """Raise where the rounding of the points alone may change the value.
-
-        Points that are off by δA change √κ by wᵀ δA u to first order, as in any linear program.
-        """
-        terms = np.abs(solution.weights) @ np.abs(self.A[solution.rows]) * np.abs(solution.dual)
-        change = _EPS * float(terms.sum())
-        if change > SENSITIVITY / 2 * solution.root:
-            columns = np.flatnonzero(terms > 1e-3 * terms.max())
-            raise DoubtfulRankError(
-                tuple(columns.tolist()),
-                "are so nearly dependent that the rounding of their numbers may change the answer "
-                f"by a share of {2 * change / solution.root:.1g}. Leave one of them out, or "
-                "replace one by its difference from what the others give.",
-            )
 
 
 class _Pool:

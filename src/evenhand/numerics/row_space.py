@@ -19,6 +19,8 @@ S is off by at most ε E to first order, where with w = a T
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,7 +51,11 @@ DOUBT = (
     "data or rounding. Leave one of them out, or replace one by its difference from what the "
     "others give."
 )
-"""What `DoubtfulRankError` says of columns."""
+"""What `DoubtfulRankError` says of columns whose rank nobody can tell."""
+
+NEARLY = "are nearly dependent; leave one of them out, or replace one by its difference from what "
+NEARLY += "the others give."
+"""What it says of columns that made a computation fail."""
 
 
 class DoubtfulRankError(AccuracyError):
@@ -157,7 +163,7 @@ class RowSpace:
         return np.ascontiguousarray(self._solver.solve_transposed(self.reduced(vectors).T).T)
 
     def remainders(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """Return |S| / E and |S|, (n, m − r): the share of what cancelled that is left, and that."""
+        """Return |S| / E and |S|, (n, m − r): what is left over, first as a share."""
         R, sizes = self._relation_sizes
         independent, rest = self.reduced(vectors), self._rest(vectors)
         left = np.abs(rest - independent @ R)
@@ -181,6 +187,30 @@ class RowSpace:
         sizes = np.abs(self.relations[:, j])
         used = self.columns[sizes > _MATTERS * sizes.max(initial=0.0)]
         return tuple(sorted([*used.tolist(), int(self.others[j])]))
+
+    def nearly_dependent(self) -> tuple[int, ...]:
+        """Return the columns in the relation that holds best among the independent ones.
+
+        Empty where none comes near to holding.
+        """
+        if self._steady:
+            return ()
+        n = self.rank - 1  # pivots fall, so the last column is the one most nearly dependent
+        fewer = RowSpace(self.basis[:n], self.rows[:n], self.columns[:n], self.scales)
+        return fewer.related(int(np.flatnonzero(fewer.others == self.columns[n])[0]))
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Let an `AccuracyError` name the columns that are nearly dependent, if any are."""
+        try:
+            yield
+        except DoubtfulRankError:
+            raise
+        except AccuracyError as error:
+            columns = self.nearly_dependent()
+            if not columns:
+                raise
+            raise DoubtfulRankError(columns, f"{NEARLY} What failed: {error}") from error
 
     def _rest(self, vectors: Floats) -> Floats:
         return np.asarray(vectors[..., self.others] / self.scales[self.others])
