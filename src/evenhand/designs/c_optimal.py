@@ -16,7 +16,7 @@ FREE_EXCESS = 0.01
 
 _GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
 
-_LEAST = 1e-290  # of the square of a weight: room for sums and quotients of it
+_LEAST = 1e-145  # of a weight: squares of weights are to be floats, with room to spare
 
 
 def c_optimal_design(
@@ -73,8 +73,7 @@ def _design(
     """
     rows, w = lp.support()
     w = np.abs(w)
-    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
-    if not (_LEAST <= float(w.max()) ** 2 <= 1.0 / _LEAST and (value == 0.0) == (lp.root == 0.0)):
+    if not _LEAST <= float(w.max()) <= 1.0 / _LEAST:
         raise InputError(
             f"this direction takes a weight of {w.max():.3g} on row {int(rows[np.argmax(w)])}, "
             "whose square leaves the range of floats: direction and points differ too much in "
@@ -89,5 +88,6 @@ def _design(
     mass = float(mu.sum())
     weights = np.zeros(k)
     weights[rows] = mu / mass
+    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
     excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
     return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

@@ -30,6 +30,7 @@ SENSITIVITY = 1e-6
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-13  # share of a direction below which it is rounding error
+_CLEAR = 1e-6  # share of a direction that is clearly more than rounding error
 _DOMINANT = 100.0  # coordinates larger than this call for another basis of the pool
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
@@ -120,7 +121,7 @@ class ElfvingProgram:
     def solve_within(self, c: Floats) -> ElfvingSolution:
         """Return the solution for a direction that is known to be a combination of the rows."""
         pool, basis = self._pool, self._pool.start.copy()
-        if self._n_free and self.space.leading.contains(c):
+        if self._n_free and self._is_free(c):
             return self._solution(c, pool.rows[basis], np.zeros(len(basis)))
         v = pool.improve(c, basis)
         if len(self.A) > 8 * _MIDDLE:  # settle on a part first: it saves passes over everything
@@ -229,6 +230,15 @@ class ElfvingProgram:
         basis = self._pool.start.copy()
         v = self._pool.improve(c, basis)
         return self._pool.rows[basis], float(self.coordinates(c) @ v)
+
+    def _is_free(self, c: Floats) -> bool:
+        """Tell whether the free rows alone give the direction."""
+        shares = np.abs(c @ self.space.transform) * np.abs(self.space.reduced(self.space.rows)).max(
+            1
+        )
+        if shares[self._n_free :].max(initial=0.0) > _CLEAR * shares.max():
+            return False
+        return self.space.leading.contains(c)
 
     def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
         """Return the rows where |a·u| exceeds its limit, and by how much relatively."""

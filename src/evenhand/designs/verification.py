@@ -160,8 +160,8 @@ def _check_minimax(design: Design, A: Floats) -> Finding:
     for x in unit:
         v = design.mass * x - mu @ unit
         size = float(np.abs(v).max())
-        if size <= 1e-12 * float((design.mass * np.abs(x) + mu @ np.abs(unit)).max()):
-            continue  # all of it is rounding
+        if size <= 1e-9 * float((design.mass * np.abs(x) + mu @ np.abs(unit)).max()):
+            continue  # all but nothing, and much of it rounding, which may leave the span
         # of size one: the solver gives up on objectives that are all but zero
         lp = linprog(
             -v / size, A_ub=np.vstack([unit, -unit]), b_ub=np.ones(2 * len(X)), bounds=(None, None)

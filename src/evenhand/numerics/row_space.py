@@ -106,7 +106,7 @@ class RowSpace:
         """Tell whether the rows span everything."""
         return self.rank == len(self.scales)
 
-    @property
+    @cached_property
     def leading(self) -> RowSpace:
         """The span of the leading rows alone."""
         n = self.n_leading
@@ -243,7 +243,7 @@ class RowSpace:
             raise AccuracyError("the points are singular to working precision.")
         return lu, swaps, lengths
 
-    @property
+    @cached_property
     def _steady(self) -> bool:
         """Tell whether no pivot is small, so that plain floats are accurate enough."""
         return self.rank == 0 or bool(np.abs(self._factors[0].diagonal()).min() > STEADY)
