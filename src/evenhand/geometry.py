@@ -237,7 +237,8 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
         np.minimum(bounds, program.roots_on(solution.rows, H), out=bounds)
         radii = bounds
         along = H @ solution.dual
-        best = max(best, float(along.max() - along.min()))
+        rounding = float((np.abs(H) @ np.abs(solution.dual)).max()) * 4.0 * np.finfo(float).eps
+        best = max(best, float(along.max() - along.min()) - 2.0 * rounding)
     return radii, best
 
 

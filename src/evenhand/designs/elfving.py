@@ -233,9 +233,8 @@ class ElfvingProgram:
 
     def _is_free(self, c: Floats) -> bool:
         """Tell whether the free rows alone give the direction."""
-        shares = np.abs(c @ self.space.transform) * np.abs(self.space.reduced(self.space.rows)).max(
-            1
-        )
+        lengths = np.abs(self.space.reduced(self.space.rows)).max(axis=1)
+        shares = np.abs(c @ self.space.transform) * lengths
         if shares[self._n_free :].max(initial=0.0) > _CLEAR * shares.max():
             return False
         return self.space.leading.contains(c)
