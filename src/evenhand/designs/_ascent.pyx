@@ -280,7 +280,7 @@ cdef double follow(Workspace space, NewtonSystem system, double[::1] w, double[:
         system.solve(dw)
         for i in range(n):
             ds[i] -= s[i] + s[i] / v[i] * dw[i]
-        most = 1.0 - min(0.1, mu * n / r)  # short of the boundary, less so near the end
+        most = 1.0 - min(0.1, max(0.001, mu * n / r))  # short of the boundary, less so near the end
         a, b = min(1.0, most * longest(v, dw)), min(1.0, most * longest(s, ds))
         for i in range(n):
             v[i] += a * dw[i]

@@ -106,8 +106,8 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             gap, spend = 0.0, 0.1 * spend
-        support = np.count_nonzero(r * w > r - d)
-        near = _nearest(d, min(_KEEP * support, _KEEP * p), rows, space)
+        support = int(np.count_nonzero(r * w > r - d))
+        near = _nearest(d, _KEEP * min(support, p), rows, space)
         add = _largest(beyond[new], _ADD * p)
         rows, w = _joined(rows[near], w[near], high[new][add])
     raise AccuracyError(
