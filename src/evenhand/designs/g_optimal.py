@@ -81,11 +81,11 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         raise InputError("all points are zero; there is nothing to estimate.")
     p = r * (r + 1) // 2
     rows, w, screen = _first_rows(A, space)
-    spend, gap = _SHARE * tol, 0.0
-    for _ in range(_ROUNDS):
+    spend, loose = _SHARE * tol, 0.0
+    for round_ in range(_ROUNDS):
         B, d = _coordinates(A, rows, space), np.empty(len(rows))
         multiplicative(B, w, d, _WARM_UP)
-        interior_point(B, w, d, max(_SHARE * gap, 0.01 * spend, _ROUNDING), _STEPS)
+        interior_point(B, w, d, max(loose, 0.01 * spend, _ROUNDING), _STEPS)
         kept = _but_dust(w, spend)
         few = w[kept] / w[kept].sum()
         V = factor(space, A[rows[kept]], few)
@@ -102,12 +102,13 @@ def _g_optimal(A: Floats, tol: float) -> Design:
             weights[rows[kept]] = few
             certificate = Certificate(largest, float(r), V.W / np.sqrt(largest))
             return Design("G", weights, largest, largest, certificate)
-        gap = largest / r - 1.0
+        loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
-            gap, spend = 0.0, 0.1 * spend
+            loose, spend = 0.0, 0.1 * spend
         support = int(np.count_nonzero(r * w > r - d))
         near = _nearest(d, _KEEP * min(support, p), rows, space)
+        near = np.union1d(near, kept[_largest(w[kept], _KEEP * p)])
         add = _largest(beyond[new], _ADD * p)
         rows, w = _joined(rows[near], w[near], high[new][add])
     raise AccuracyError(
