@@ -84,6 +84,15 @@ def test_small_tables(kind: str, k: int) -> None:
                 assert design.certificate.gap <= tol
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_twins(kind: str) -> None:
+    """More rows carry weight than a support can hold: none of them may be lost on the way."""
+    for k in (25, 40):
+        for m in (2, 3, 4, 5):
+            for seed in range(8):
+                assert eh.g_optimal_design(table(kind, k, m, seed), 1e-8).certificate.gap <= 1e-8
+
+
 def test_eleven_integer_rows_in_four_dimensions() -> None:
     """One row more than the ten moments: where the cut of the support once broke."""
     rng = np.random.default_rng(3)
@@ -165,11 +174,11 @@ def test_the_interior_point_method_reaches_the_rank(kind: str, n: int) -> None:
         space = row_space(points, np.arange(n))
         B = np.ascontiguousarray(points @ space.transform)
         w, d = np.full(n, 1.0 / n), np.empty(n)
-        gap = interior_point(B, w, d, 1e-10, 100)
-        assert gap <= 1e-10
+        gap = interior_point(B, w, d, 1e-7, 100)
+        assert gap <= 1e-7
         assert abs(w.sum() - 1.0) < 1e-14
         V = (B * w[:, None]).T @ B
-        assert np.einsum("ij,jk,ik->i", B, np.linalg.inv(V), B).max() <= space.rank * (1 + 2e-10)
+        assert np.einsum("ij,jk,ik->i", B, np.linalg.inv(V), B).max() <= space.rank * (1 + 2e-7)
 
 
 def test_an_interior_point_on_singular_rows_says_so() -> None:

@@ -108,7 +108,7 @@ def _g_optimal(A: Floats, tol: float) -> Design:
             loose, spend = 0.0, 0.1 * spend
         support = int(np.count_nonzero(r * w > r - d))
         near = _nearest(d, _KEEP * min(support, p), rows, space)
-        near = np.union1d(near, kept[_largest(w[kept], _KEEP * p)])
+        near = np.union1d(near, _but_dust(w, max(loose, spend)))
         add = _largest(beyond[new], _ADD * p)
         rows, w = _joined(rows[near], w[near], high[new][add])
     raise AccuracyError(
