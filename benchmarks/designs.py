@@ -38,6 +38,7 @@ from evenhand.numerics.passes import leverages
 Floats = NDArray[np.float64]
 
 CLOUDS = ("Gaussian", "sphere", "0.99-equicorrelated")
+DEGENERATE = ("Gaussian + group", "sphere + group", "±1", "one-hot + group", "near-sphere + group")
 LARGE = ((1_000_000, 21), (100_000, 31))
 TINY = (200, 6)
 TARGETS = {(1_000_000, 21): (3, 2), (100_000, 31): (6, 4), (200, 6): (100, 40)}
@@ -51,6 +52,22 @@ def cloud(kind: str, k: int, m: int, seed: int = 0) -> Floats:
     if kind == "0.99-equicorrelated":
         X = 0.1 * X + np.sqrt(0.99) * rng.standard_normal((k, 1))
     return X
+
+
+def ordinary(kind: str, k: int, m: int, seed: int = 0) -> Floats:
+    """Points as tables have them: dummies, signs, a ±1 group column; moments are dependent."""
+    rng = np.random.default_rng(seed + 1)
+    group = rng.choice([-1.0, 1.0], (k, 1))
+    if kind == "±1":
+        return rng.choice([-1.0, 1.0], (k, m))
+    if kind == "one-hot + group":  # attributes of up to eleven levels, one of them the baseline
+        widths = [10] * ((m - 1) // 10) + [(m - 1) % 10] * ((m - 1) % 10 > 0)
+        dummies = [rng.integers(0, c + 1, (k, 1)) == np.arange(c) for c in widths]
+        return np.hstack([*dummies, group]).astype(np.float64)
+    X = cloud("Gaussian" if kind == "Gaussian + group" else "sphere", k, m - 1, seed)
+    if kind == "near-sphere + group":
+        X *= 1.0 + 1e-5 * rng.standard_normal((k, 1))
+    return np.hstack([X, group])
 
 
 def separated(kind: str, k: int, m: int) -> tuple[Floats, Floats]:
@@ -131,6 +148,28 @@ def our_times(console: Console) -> None:
         console.print(table)
 
 
+def ordinary_times(console: Console) -> None:
+    """G-optimal designs where all points are nearly optimal and the weights are not unique."""
+    for k, m in LARGE:
+        table = Table(title=f"{k:,} × {m}: G-optimal on degenerate points")
+        for column in ("points", "passes", "support", "gap"):
+            table.add_column(column, justify="right")
+        for kind in DEGENERATE:
+            A = ordinary(kind, k, m)
+            W = np.linalg.inv(np.linalg.cholesky(A.T @ A / k))
+            time_taken = seconds(lambda A=A: eh.g_optimal_design(A), 3)
+            unit = seconds(lambda A=A, W=W: leverages(A, W), 7)
+            design = eh.g_optimal_design(A)
+            assert design.certificate.gap <= 1e-6, design.certificate.gap
+            table.add_row(
+                kind,
+                f"{time_taken / unit:.1f}",
+                str(len(design.support)),
+                f"{design.certificate.gap:.0e}",
+            )
+        console.print(table)
+
+
 def highs(B: Floats, c: Floats) -> float:
     result = linprog(np.ones(2 * len(B)), A_eq=np.hstack([B.T, -B.T]), b_eq=c, method="highs")
     return float(result.fun) ** 2
@@ -191,6 +230,7 @@ def main() -> None:
     console = Console(width=110)
     with threadpool_limits(1):
         our_times(console)
+        ordinary_times(console)
         alignment(console)
         if not quick:
             rivals(console)

@@ -157,9 +157,9 @@ def _refuse_other_kinds(array: NDArray[Any], name: str) -> None:
         try:
             float(value)
         except (TypeError, ValueError):
+            table = ", or use ActionSet.from_frame for a table with text" * (array.ndim == 2)
             raise InputError(
-                f"{name}{_at(place)} is {value!r}, which is not a number; correct it, or use "
-                "ActionSet.from_frame for tables with text."
+                f"{name}{_at(place)} is {value!r}, which is not a number; correct it{table}."
             ) from None
     raise InputError(
         f"{name} has the type {array.dtype} though it holds numbers only; convert it with "

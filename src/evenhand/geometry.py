@@ -189,6 +189,10 @@ class BiasGeometry:
 
     @cached_property
     def _alpha(self) -> float:
+        with _in_words(self.actions, _direction(self.actions, self.attribute)):
+            return self._worst_alignment()
+
+    def _worst_alignment(self) -> float:
         A = self.actions.points
         H = A.copy()
         H[:, self.actions.n_features :] = 0.0
@@ -211,8 +215,12 @@ class BiasGeometry:
         bounds[alike] = np.minimum(bounds[alike], 2.0)
         apart = bounds > best
         pairs = H[far[i[apart]]] - H[far[j[apart]]]
-        worst = program.largest(pairs, bounds[apart])[:1]
-        return max([best] + [program.solve_within(pairs[x]).root for x in worst]) ** 2
+        for x in program.largest(pairs, bounds[apart])[:1]:
+            solution = program.solve_within(pairs[x])
+            best = max(best, solution.root)
+            ends = np.abs(H[far[i[apart][x]]]) + np.abs(H[far[j[apart][x]]])
+            program.refuse_sensitive(solution, ends)
+        return best**2
 
 
 def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, float]:
@@ -229,7 +237,8 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
         np.minimum(bounds, program.roots_on(solution.rows, H), out=bounds)
         radii = bounds
         along = H @ solution.dual
-        best = max(best, float(along.max() - along.min()))
+        rounding = float((np.abs(H) @ np.abs(solution.dual)).max()) * 4.0 * np.finfo(float).eps
+        best = max(best, float(along.max() - along.min()) - 2.0 * rounding)
     return radii, best
 
 

@@ -528,7 +528,7 @@ def _refusal(make: PolicyFactory, case: Case, arguments: dict[str, object]) -> E
 
 
 def never_fails_midway(make: PolicyFactory, case: Case) -> None:
-    """Where no evaluations can tell the bias, a policy says so at the start, or plays on.
+    """Where no evaluations can show the bias, a policy says so at the start, or plays on.
 
     If it plays, it ends as always, and its interval for the bias stays unbounded. Here the group
     is also a feature, so that value and bias cannot be told apart.

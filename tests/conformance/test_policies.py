@@ -242,7 +242,7 @@ class Credulous(Steady):
 
 
 class Surprised(Steady):
-    """Finds out too late that the bias cannot be told."""
+    """Finds out too late that the bias cannot be estimated."""
 
     def play(self) -> Play:
         self.take((yield self.single(0, min(7, self.remaining))))

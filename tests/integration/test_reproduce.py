@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -34,7 +36,7 @@ from evenhand.reproduction.experiments import (
     Transition,
 )
 from evenhand.reproduction.figures import PICTURES
-from evenhand.reproduction.output import write_reproduction
+from evenhand.reproduction.output import _write, write_reproduction
 from evenhand.reproduction.page import page
 
 TINY = Programme(
@@ -371,6 +373,26 @@ def test_numbers_are_written_beside_the_page(found: Measurements, folder: Path) 
 
 
 # ---------------------------------------------------------------- the command
+
+
+def test_a_full_disk_keeps_the_old_report(
+    found: Measurements, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = {name: tmp_path / name for name in ("index.html", "measurements.json", "kappa.svg")}
+    for path in old.values():
+        path.write_text("what was there before")
+    monkeypatch.setattr(os, "replace", full_disk)
+    with pytest.raises(eh.InputError, match="No space left"):
+        write_reproduction(found, statements(found), tmp_path, "evenhand reproduce")
+    for name in ("index.html", "measurements.json"):
+        with pytest.raises(eh.InputError, match="the report cannot be written"):
+            _write(old[name], "new")
+    assert sorted(tmp_path.iterdir()) == sorted(old.values())
+    assert {path.read_text() for path in old.values()} == {"what was there before"}
+
+
+def full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Measurements) -> None:

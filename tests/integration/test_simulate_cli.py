@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
+from evenhand.environments.problem_files import save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
 TABLE = ["--options", SKATING, "--group", "side", "--label", "skater", "--positive", "home"]
@@ -273,3 +274,14 @@ def test_a_file_that_is_no_problem_is_refused(truth: Path) -> None:
     result = run("--problem", truth)
     assert result.exit_code == 2
     assert "is not a problem file" in " ".join(result.stderr.split())
+
+
+def test_every_attribute_has_its_price(tmp_path: Path) -> None:
+    path = tmp_path / "groups.json"
+    problem = eh.families.random_groups(12, 2, 1, n_groups=3)
+    save_problem(problem, path)
+    runs = ("--problem", path, "--horizon", "50", "--replications", "2", "--policy", "uniform")
+    prices = answer(*runs)["problem"]["kappa_star"]
+    expected = [eh.bias_geometry(problem.actions, z).kappa_star for z in ("z1", "z2", "z3")]
+    assert prices == pytest.approx(expected, rel=1e-9)
+    assert ", ".join(f"{price:.4g}" for price in expected) in " ".join(run(*runs).stdout.split())

@@ -572,6 +572,9 @@ if __name__ == "__main__":
 """
 
 
+PART = "[!.]*.parquet"  # a draft begins with a dot: nobody was told that it is kept
+
+
 def running(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -603,10 +606,10 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     kept = 0
     for _ in range(3):
         sweep = subprocess.Popen(command)
-        wait_until(lambda: len(list(parts.glob("*.parquet"))) >= kept // 3 + 4)  # noqa: B023
+        wait_until(lambda: len(list(parts.glob(PART))) >= kept // 3 + 4)  # noqa: B023
         os.kill(sweep.pid, signal.SIGKILL)
         assert sweep.wait() == -signal.SIGKILL
-        done = rows(sorted(parts.glob("*.parquet")))
+        done = rows(sorted(parts.glob(PART)))
         assert len(done) == len(set(done))
         assert len(done) > kept
         kept = len(done)
@@ -645,6 +648,19 @@ def test_two_processes_do_not_share_a_file(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- seen by people
+
+
+def test_importing_loads_neither_tables_nor_terminals() -> None:
+    """Who wants no frame, picture or progress bar does not wait for their libraries."""
+    script = """
+import sys
+import evenhand.comparison, evenhand.environments.skating, evenhand.reproduction
+print(*({"pandas", "rich", "matplotlib"} & set(sys.modules)))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "\n"
 
 
 def test_progress_is_shown_when_asked_for(capfd: pytest.CaptureFixture[str]) -> None:

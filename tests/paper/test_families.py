@@ -270,7 +270,7 @@ def test_random_families_refuse_seeds_and_sizes_in_words(make: Any) -> None:
     for seed in (-1, 1.5, "one"):
         with pytest.raises(eh.InputError, match="seed must be a whole number ≥ 0"):
             make(20, 3, seed)
-    with pytest.raises(eh.InputError, match=r"numbers; at most .* Take fewer"):
+    with pytest.raises(eh.InputError, match=r"too many numbers.* Take fewer"):
         make(10**30, 3, 1)
 
 
@@ -278,7 +278,7 @@ def test_huge_arguments_are_refused_in_words() -> None:
     for c, kappa, horizon in ((1e300, 1.0, 1e6), (1e100, 1e20, 1e6), (1.0, 1e300, 1e6)):
         with pytest.raises(eh.InputError, match=r"smaller kappa or c|from 1 to"):
             families.worst_case(2, kappa, horizon, c)
-    for d in (math.nan, math.inf, 10**30, 1e300):
+    for d in (math.nan, math.inf, 10**30, 10**400, 1e300):
         with pytest.raises(eh.InputError, match=r"d must be a whole number|Take fewer"):
             families.worst_case(d, 1.0, 1e6)  # type: ignore[arg-type]
     # what is allowed has the κ_* that was asked for

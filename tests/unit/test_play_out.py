@@ -81,3 +81,19 @@ def test_a_contender_is_simulated_and_stored_with_its_options(tmp_path: Any) -> 
     assert first.runs[0].bias_low.tolist() != first.runs[1].bias_low.tolist()
     with pytest.raises(eh.InputError, match=r"'bold': uniform\(delta=0.5\), not uniform"):
         simulate(PROBLEM, [Contender("bold", "uniform")], 100, 3, store=store)
+
+
+@pytest.mark.parametrize("name", eh.registered_policies())
+def test_scales_are_played_as_far_as_they_are_taken_and_refused_beyond(name: str) -> None:
+    for noise in (1e-60, 1.0, 1e60):
+        for bound in (1e-60, 1e60):
+            problem = eh.BiasedLinearBandit(
+                PROBLEM.actions, PROBLEM.gamma * bound, PROBLEM.omega * bound, noise
+            )
+            player = Contender(name, name).with_options(value_bound=bound)
+            (runs,) = simulate(problem, [player], 100, 2).runs
+            assert (runs.final_regret <= 100 * problem.gaps.max() * (1 + 1e-12)).all()
+    for label in ("noise_scale", "value_bound"):
+        for scale in (1e300, 1e-300, 1e61):
+            with pytest.raises(eh.InputError, match=f"{label} must be a positive number, from"):
+                policy_for(PROBLEM, name, 100, **{label: scale})

@@ -144,13 +144,13 @@ def test_arrays_are_frozen_and_pickling_keeps_everything() -> None:
         ([0.5], 0.1, 1.0, r"gamma must have shape \(2,\); got \(1,\)"),
         ([0.5, math.nan], 0.1, 1.0, r"gamma\[1\] is nan"),
         ([0.5, math.inf], 0.1, 1.0, r"gamma\[1\] is inf"),
-        (["a", "b"], 0.1, 1.0, "gamma must be real numbers"),
+        (["a", "b"], 0.1, 1.0, r"gamma\[0\] is 'a', which is not a number"),
         ([0.5, 0.1], math.nan, 1.0, r"omega\[0\] is nan"),
         ([0.5, 0.1], [0.1, 0.2], 1.0, r"omega must have shape \(1,\); got \(2,\)"),
         ([0.5, 0.1], 0.1, 0.0, "noise_scale must be larger than 0; got 0"),
         ([0.5, 0.1], 0.1, -1.0, "noise_scale must be larger than 0; got -1"),
         ([0.5, 0.1], 0.1, math.nan, "noise_scale.* is nan"),
-        ([0.5, 0.1], 0.1, "loud", "noise_scale must be real numbers"),
+        ([0.5, 0.1], 0.1, "loud", "'loud', which is not a number"),
     ],
 )
 def test_bad_parameters_are_named(
@@ -161,5 +161,5 @@ def test_bad_parameters_are_named(
 
 
 def test_a_matrix_is_not_an_action_set() -> None:
-    with pytest.raises(eh.InputError, match="must be an ActionSet; got list"):
+    with pytest.raises(eh.InputError, match="must be an ActionSet; got a list"):
         BiasedLinearBandit(FEATURES, [0.5, 0.1], 0.1)  # type: ignore[arg-type]

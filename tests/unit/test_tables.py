@@ -498,6 +498,15 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     assert actions == from_text(PEOPLE, group="nation", label="name")
 
 
+def test_a_file_opened_in_another_encoding_is_named(tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes(b"g,x\nu,1\nv,\xe9\n")
+    with (
+        (tmp_path / "latin.csv").open(encoding="utf-8") as file,
+        pytest.raises(InputError, match="open it in binary mode"),
+    ):
+        ActionSet.from_csv(file, group="g")
+
+
 def test_what_is_copied_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     table = CsvFile(io.StringIO(PEOPLE))

@@ -38,6 +38,10 @@ class _Commands(TyperGroup):
                 )
                 typer.echo(hint, err=True)
             raise typer.Exit(2) from None
+        except MemoryError as error:
+            typer.echo(f"evenhand: this takes more memory than there is ({error}).", err=True)
+            typer.echo("Ask for less: fewer options, replications or workers.", err=True)
+            raise typer.Exit(2) from None
 
 
 app = typer.Typer(

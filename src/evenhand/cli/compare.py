@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from evenhand.cli.options import Seed, Workers
+from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import (
     POLICIES,
     console,
@@ -65,12 +66,8 @@ def compare(
         int | None,
         typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")
-    ] = 0,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; one per processor.")
-    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -202,7 +199,7 @@ def _print_suite(
         if suite.bounded
         else ("below_paper", "FPE ÷", "worst_over_rival")
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = number_table()
     table.add_column("policy", no_wrap=True)
     columns = {header: yard, "÷ rival": "over_rival"}
     columns = {column: key for column, key in columns.items() if rows[key].notna().any()}
@@ -221,7 +218,7 @@ def _print_suite(
             _share(own["wrong"].mean()),
             style="bold" if name == FLAGSHIP else "dim" if name == ORACLE else None,
         )
-    terminal.print(table)
+    print_table(terminal, table)
 
 
 def _ranked(rows: pd.DataFrame) -> list[str]:
@@ -244,7 +241,7 @@ def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
         runs = f"{int(part['n'].max()):,} runs"
         where = f"{first['instance']}, T = {short_power(first['horizon'])}"
         terminal.print(f"\n  {where}; {limit}; {runs}")
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = number_table()
         table.add_column("  policy", no_wrap=True)
         for header in ("mean ± s.e.", "median", "90%", "max", "wrong", "÷ limit", "÷ rival"):
             table.add_column(header, justify="right", no_wrap=True)
@@ -258,7 +255,7 @@ def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
                 _ratio(row["over_rival"]),
                 style="bold" if row["policy"] == FLAGSHIP else None,
             )
-        terminal.print(table)
+        print_table(terminal, table)
 
 
 def _with_error(mean: float, error: float) -> str:

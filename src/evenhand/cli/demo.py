@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from evenhand.cli.options import Seed
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent, skate_canada
@@ -42,9 +43,7 @@ def demo(
     horizon: Annotated[
         str, typer.Option(metavar="T", help="Scores that may be asked for.")
     ] = "1e6",
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")
-    ] = 0,
+    seed: Seed = 0,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Draw the geometry and the regret into this folder."),

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from evenhand.cli.options import Seed, Workers
 from evenhand.cli.terminal import console, print_json, processors, progress, worker_pool
 from evenhand.reproduction import FULL, QUICK, Statement, measure, statements, steps
 
@@ -23,12 +24,8 @@ def reproduce(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the page and the figures go.")
     ] = Path("out/reproduction"),
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")
-    ] = 0,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; one per processor.")
-    ] = None,
+    seed: Seed = 0,
+    workers: Workers = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object and nothing else.")
     ] = False,

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.actions import ActionSet
+from evenhand.cli.options import Seed, Workers
+from evenhand.cli.tables import print_table
 from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
 from evenhand.comparison import entrants
 from evenhand.environments import families
@@ -25,6 +27,7 @@ from evenhand.environments.problem_files import (
     save_problem,
 )
 from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.geometry import bias_optimal_design
 from evenhand.simulation import Results
 from evenhand.simulation import simulate as run_simulation
 
@@ -164,7 +167,7 @@ def simulate(
     replications: Annotated[
         int, typer.Option(metavar="N", help="Runs per policy and horizon.")
     ] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", help="Number all randomness comes from.")] = 0,
+    seed: Seed = 0,
     value_bound: Annotated[
         float | None,
         typer.Option(
@@ -173,9 +176,7 @@ def simulate(
             "given: 1, or half of the largest gap where that is more.",
         ),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; one per processor.")
-    ] = None,
+    workers: Workers = None,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -345,6 +346,7 @@ def _refuse_missing_folders(*paths: Path | None) -> None:
 
 def _to_dict(results: Results, bound: float) -> dict[str, Any]:
     problem = results.problem
+    prices = _prices(problem)
     rows = results.summary().to_dict("records")
     for row, runs, cover in zip(
         rows, results.runs, results.coverage().to_dict("records"), strict=True
@@ -362,7 +364,7 @@ def _to_dict(results: Results, bound: float) -> dict[str, Any]:
             "noise_scale": problem.noise_scale,
             "delta_min": problem.delta_min,
             "delta_neq": problem.delta_neq,
-            "kappa_star": _price(problem),
+            "kappa_star": prices[0] if len(prices) == 1 else prices,
         },
         "value_bound": bound,
         "seed": results.seed,
@@ -388,19 +390,26 @@ def _print_results(results: Results, bound: float) -> None:
         )
 
 
-def _price(problem: BiasedLinearBandit) -> float:
-    """Return κ_*; infinite where it cannot be estimated, which some policies do not mind."""
-    try:
-        return problem.kappa_star
-    except NotIdentifiableError:
-        return math.inf
+def _prices(problem: BiasedLinearBandit) -> list[float]:
+    """Return κ_* of every attribute; infinite where its bias cannot be estimated.
+
+    Some policies do not mind.
+    """
+    prices = []
+    for name in problem.actions.attribute_names:
+        try:
+            prices.append(bias_optimal_design(problem.actions, name).value)
+        except NotIdentifiableError:
+            prices.append(math.inf)
+    return prices
 
 
 def _in_words(problem: BiasedLinearBandit) -> str:
     """Say what is simulated and where the trap is."""
     labels, wrong = problem.actions.labels, int(problem.evaluations.argmax())
     said = f"{len(labels)} options, {problem.actions.n_features} features, κ* = "
-    said += f"{_price(problem):.4g}. The best is {labels[problem.best]}; "
+    said += ", ".join(f"{price:.4g}" for price in _prices(problem))
+    said += f". The best is {labels[problem.best]}; "
     # Equal evaluations differ by rounding in the families of the lower bounds
     lead = float(problem.evaluations[wrong] - problem.evaluations[problem.best])
     if lead <= 1e-12 * float(np.abs(problem.evaluations).max()):
@@ -431,7 +440,7 @@ def _print_table(terminal: Console, results: Results) -> None:
             f"{runs.correct.mean():.0%}",
             "–" if np.isnan(covered) else f"{covered:.1%}",
         )
-    terminal.print(table)
+    print_table(terminal, table)
     terminal.print(
         f"\nOver {len(results.runs[0]):,} runs each, seed {results.seed}. T: evaluations in a run. "
         "90%: nine runs in ten lose less. Best: runs that recommend the best option at the end. "

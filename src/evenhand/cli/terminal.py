@@ -58,8 +58,10 @@ def whole_number(text: str, option: str) -> int:
         number = int(text) if "e" not in text.lower() and "." not in text else float(text)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number) or number != int(number):
-        raise InputError(f"{option} must be a whole number such as 1000 or 1e6; got {text!r}.")
+    if not abs(number) <= 10**18 or number != int(number):
+        raise InputError(
+            f"{option} must be a whole number such as 1000 or 1e6, up to 1e18; got {text!r}."
+        )
     return int(number)
 
 

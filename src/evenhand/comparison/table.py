@@ -18,15 +18,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats
 from evenhand.comparison.instances import Benchmark, Instance, Suite
 from evenhand.comparison.measure import ORACLE, PAPER, Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CERTAIN = 2.0  # standard errors
 
@@ -102,6 +104,8 @@ class Comparison:
         best of the others), over_rival, se_over_rival, over_best, below_paper, n (runs of every
         problem), refusal. Median, q90, max and wrong are over the runs of all problems together.
         """
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
         rows = []
         for instance in self.benchmark.instances:
             limit = instance.shape.limit(instance.horizon)
@@ -115,6 +119,8 @@ class Comparison:
         (geometric means over the instances it took part in), worst_over_limit, worst_over_rival
         (largest of an instance), se_over_rival, wrong (mean), played and instances (how many).
         """
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
         rows = []
         frame = self.instances()
         for suite in self.benchmark.suites:

@@ -19,6 +19,8 @@ cdef extern from "numerics/_passes.h" nogil:
 cdef enum:
     ROWS = 32  # as in numerics/_passes.h
 
+cdef double NEGLIGIBLE = 0.1  # of the unit matrix: changes no step by more than a tenth
+
 
 cdef class Workspace:
     """The arrays one solve needs, so that no step allocates."""
@@ -114,45 +116,63 @@ cdef class NewtonSystem:
     With q = w/s and N the rows √q_i m_i it is  x = √q (I + N Nᵀ)⁻¹ √q g. Twins, intercepts, dummies
     and more than p rows make H singular and the optimal weights many; they leave I + N Nᵀ alone.
     Woodbury's identity, (I + N Nᵀ)⁻¹ = I − N (I + Nᵀ N)⁻¹ Nᵀ, takes whichever side is shorter.
+
+    Rows with q_i d_i² < NEGLIGIBLE / n add less than NEGLIGIBLE to NᵀN, beside I, all of them together.
+    They are left out of it, and follow the others: x_i = q_i (g_i − Σ_j H_ij x_j). Near the end of
+    the path these are all but the rows of the support.
     """
 
-    cdef double[:, ::1] Y, N
-    cdef double[::1] F, root, z
-    cdef Py_ssize_t n, r, p
+    cdef double[:, ::1] Y, Z, N, D
+    cdef double[::1] F, q, u, z
+    cdef Py_ssize_t[::1] chosen
+    cdef Py_ssize_t n, r, p, count
     cdef int size
     cdef bint few
 
     def __init__(self, Py_ssize_t n, Py_ssize_t r):
         self.n, self.r, self.p = n, r, r * (r + 1) // 2
-        self.few = n <= self.p
         self.size = <int>min(n, self.p)
-        self.Y = np.empty((n, r))
-        self.N = np.empty((0 if self.few else n, self.p))
+        self.Y, self.Z = np.empty((n, r)), np.empty((n, r))
+        self.N = np.empty((0 if n <= self.p else n, self.p))
+        self.D = np.empty((r, r))
         self.F = np.empty(self.size * self.size)
-        self.root, self.z = np.empty(n), np.empty(self.size)
+        self.q, self.u, self.z = np.empty(n), np.empty(n), np.empty(self.size)
+        self.chosen = np.empty(n, dtype=np.intp)
 
     cdef int factor(self, Workspace space, double[::1] w, double[::1] s) noexcept nogil:
         """F <- the Cholesky factor of the shorter side; 0 if there is one."""
-        cdef Py_ssize_t t, i, j, c
-        cdef int n = <int>self.n, r = <int>self.r, p = <int>self.p, info = 0
-        cdef double one = 1.0, zero = 0.0, scale, root2 = sqrt(2.0)
+        cdef Py_ssize_t t, i, j, c, x
+        cdef int n, r = <int>self.r, p = <int>self.p, info = 0
+        cdef double one = 1.0, zero = 0.0, scale, root, root2 = sqrt(2.0)
         space.whiten(self.Y)
-        for t in range(self.n):
-            self.root[t] = sqrt(w[t] / s[t])
+        n = 0
+        for x in range(self.n):
+            self.q[x] = w[x] / s[x]
+            if self.q[x] * space.d[x] * space.d[x] * self.n >= NEGLIGIBLE:
+                self.chosen[n] = x
+                root = sqrt(sqrt(self.q[x]))  # so that the squares of Z Zᵀ are N Nᵀ
+                for i in range(self.r):
+                    self.Z[n, i] = root * self.Y[x, i]
+                n += 1
+        self.count = n
+        self.few = n <= self.p
+        self.size = n if self.few else p
+        if n == 0:
+            return 0
         if self.few:
-            dsyrk("L", "T", &n, &r, &one, &self.Y[0, 0], &r, &zero, &self.F[0], &n)
-            for t in range(self.n):
-                for j in range(t, self.n):
-                    self.F[t * n + j] *= self.F[t * n + j] * self.root[t] * self.root[j]
+            dsyrk("L", "T", &n, &r, &one, &self.Z[0, 0], &r, &zero, &self.F[0], &n)
+            for t in range(n):
+                for j in range(t, n):
+                    self.F[t * n + j] *= self.F[t * n + j]
         else:
-            for t in range(self.n):
+            for t in range(n):
                 c = 0
                 for i in range(self.r):
-                    scale = root2 * self.root[t] * self.Y[t, i]
+                    scale = root2 * self.Z[t, i]
                     for j in range(i):
-                        self.N[t, c + j] = scale * self.Y[t, j]
+                        self.N[t, c + j] = scale * self.Z[t, j]
                     c += i
-                    self.N[t, c] = self.root[t] * self.Y[t, i] * self.Y[t, i]
+                    self.N[t, c] = self.Z[t, i] * self.Z[t, i]
                     c += 1
             dsyrk("L", "N", &p, &n, &one, &self.N[0, 0], &p, &zero, &self.F[0], &p)
         for t in range(self.size):
@@ -162,19 +182,43 @@ cdef class NewtonSystem:
 
     cdef void solve(self, double[::1] x) noexcept nogil:
         """x <- the solution for the right-hand side x."""
-        cdef Py_ssize_t t
-        cdef int n = <int>self.n, p = <int>self.p, one_int = 1, info = 0
-        cdef double one = 1.0, minus = -1.0, zero = 0.0
-        for t in range(self.n):
-            x[t] *= self.root[t]
-        if self.few:
-            dpotrs("L", &n, &one_int, &self.F[0], &n, &x[0], &n, &info)
+        cdef Py_ssize_t t, i, j, at = 0
+        cdef int n = <int>self.count, p = <int>self.p, r = <int>self.r, one_int = 1, info = 0
+        cdef double one = 1.0, minus = -1.0, zero = 0.0, value, inner
+        for t in range(n):
+            self.u[t] = sqrt(self.q[self.chosen[t]]) * x[self.chosen[t]]
+        if n == 0:
+            pass
+        elif self.few:
+            dpotrs("L", &n, &one_int, &self.F[0], &n, &self.u[0], &n, &info)
         else:
-            dgemv("N", &p, &n, &one, &self.N[0, 0], &p, &x[0], &one_int, &zero, &self.z[0], &one_int)
+            dgemv("N", &p, &n, &one, &self.N[0, 0], &p, &self.u[0], &one_int, &zero, &self.z[0], &one_int)
             dpotrs("L", &p, &one_int, &self.F[0], &p, &self.z[0], &p, &info)
-            dgemv("T", &p, &n, &minus, &self.N[0, 0], &p, &self.z[0], &one_int, &one, &x[0], &one_int)
+            dgemv("T", &p, &n, &minus, &self.N[0, 0], &p, &self.z[0], &one_int, &one, &self.u[0], &one_int)
+        for t in range(n):
+            x[self.chosen[t]] = self.u[t] * sqrt(self.q[self.chosen[t]])
+        if self.count == self.n:
+            return
+        # D = Σ_j x_j y_j y_jᵀ over the chosen rows, so that Σ_j H_ij x_j = y_iᵀ D y_i
+        for i in range(self.r):
+            for j in range(self.r):
+                self.D[i, j] = 0.0
+        for t in range(n):
+            for i in range(self.r):
+                value = x[self.chosen[t]] * self.Y[self.chosen[t], i]
+                for j in range(i + 1):
+                    self.D[i, j] += value * self.Y[self.chosen[t], j]
         for t in range(self.n):
-            x[t] *= self.root[t]
+            if at < self.count and self.chosen[at] == t:
+                at += 1
+                continue
+            value = 0.0
+            for i in range(self.r):
+                inner = 0.0
+                for j in range(i):
+                    inner += self.D[i, j] * self.Y[t, j]
+                value += self.Y[t, i] * (2.0 * inner + self.D[i, i] * self.Y[t, i])
+            x[t] = self.q[t] * (x[t] - value)
 
 
 cdef double longest(double[::1] x, double[::1] dx) noexcept nogil:
@@ -236,7 +280,7 @@ cdef double follow(Workspace space, NewtonSystem system, double[::1] w, double[:
         system.solve(dw)
         for i in range(n):
             ds[i] -= s[i] + s[i] / v[i] * dw[i]
-        most = 1.0 - min(0.1, mu * n / r)  # short of the boundary, less so near the end
+        most = 1.0 - min(0.1, max(0.001, mu * n / r))  # short of the boundary, less so near the end
         a, b = min(1.0, most * longest(v, dw)), min(1.0, most * longest(s, ds))
         for i in range(n):
             v[i] += a * dw[i]

@@ -16,7 +16,7 @@ FREE_EXCESS = 0.01
 
 _GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
 
-_LEAST = 1e-290  # of the square of a weight: room for sums and quotients of it
+_LEAST = 1e-145  # of a weight: squares of weights are to be floats, with room to spare
 
 
 def c_optimal_design(
@@ -47,15 +47,20 @@ def c_optimal_design(
         raise InputError("direction is the zero vector; there is nothing to estimate.")
     if costs is None:
         program = ElfvingProgram(A)
-        design = _design(program.solve(c), k, c, None, None)
-        return checked(design, A, program.space.scales, _GAP)
+        return _checked(_design(program.solve(c), k, c, None, None), program)
     cost = as_vector(costs, k, "costs")
     if cost.min() < 0:
         x = int(np.argmin(cost))
         raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
     s = np.sqrt(cost)
     program = ElfvingProgram(A, s)
-    return checked(_design(program.solve(c), k, c, cost, s), A, program.space.scales, _GAP)
+    return _checked(_design(program.solve(c), k, c, cost, s), program)
+
+
+def _checked(design: Design, program: ElfvingProgram) -> Design:
+    """Return the design as `checked`; a fault names the columns that are to blame."""
+    with program.space.blamed():
+        return checked(design, program.A, program.space.scales, _GAP)
 
 
 def _design(
@@ -68,8 +73,7 @@ def _design(
     """
     rows, w = lp.support()
     w = np.abs(w)
-    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
-    if not (_LEAST <= float(w.max()) ** 2 <= 1.0 / _LEAST and (value == 0.0) == (lp.root == 0.0)):
+    if not _LEAST <= float(w.max()) <= 1.0 / _LEAST:
         raise InputError(
             f"this direction takes a weight of {w.max():.3g} on row {int(rows[np.argmax(w)])}, "
             "whose square leaves the range of floats: direction and points differ too much in "
@@ -84,5 +88,6 @@ def _design(
     mass = float(mu.sum())
     weights = np.zeros(k)
     weights[rows] = mu / mass
+    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
     excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
     return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

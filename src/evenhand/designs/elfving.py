@@ -30,6 +30,7 @@ SENSITIVITY = 1e-6
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-13  # share of a direction below which it is rounding error
+_CLEAR = 1e-6  # share of a direction that is clearly more than rounding error
 _DOMINANT = 100.0  # coordinates larger than this call for another basis of the pool
 _POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
@@ -114,13 +115,13 @@ class ElfvingProgram:
                 "evaluations are made."
             )
         solution = self.solve_within(c)
-        self._refuse_sensitive(solution)
+        self.refuse_sensitive(solution, np.abs(c))
         return solution
 
     def solve_within(self, c: Floats) -> ElfvingSolution:
         """Return the solution for a direction that is known to be a combination of the rows."""
         pool, basis = self._pool, self._pool.start.copy()
-        if self._n_free and self.space.leading.contains(c):
+        if self._n_free and self._is_free(c):
             return self._solution(c, pool.rows[basis], np.zeros(len(basis)))
         v = pool.improve(c, basis)
         if len(self.A) > 8 * _MIDDLE:  # settle on a part first: it saves passes over everything
@@ -145,6 +146,31 @@ class ElfvingProgram:
                 return _feasible(solution, c, largest)
             pool = pool.enlarged(new, basis)
             v = pool.improve(c, basis)
+
+    def refuse_sensitive(self, solution: ElfvingSolution, size: Floats) -> None:
+        """Raise where the rounding of points and direction alone may change the value.
+
+        Points that are off by δA and a direction that is off by δc change √κ by δc·u − wᵀ δA u to
+        first order, as in any linear program.
+
+        Parameters
+        ----------
+        solution
+            What was found.
+        size
+            (m,) magnitudes that the direction was computed from.
+        """
+        w, u = np.abs(solution.weights), np.abs(solution.dual)
+        terms = (w @ np.abs(self.A[solution.rows]) + size) * u
+        change = _EPS / 2 * float(terms.sum())
+        if change > SENSITIVITY / 2 * solution.root:
+            columns = np.flatnonzero(terms > 1e-3 * terms.max())
+            raise DoubtfulRankError(
+                tuple(columns.tolist()),
+                "are so nearly dependent that the rounding of their numbers may change the answer "
+                f"by a share of {2 * change / solution.root:.1g}. Leave one of them out, or "
+                "replace one by its difference from what the others give.",
+            )
 
     def largest(
         self, directions: Floats, bounds: Floats | None = None, tol: float = 1e-9
@@ -205,6 +231,14 @@ class ElfvingProgram:
         v = self._pool.improve(c, basis)
         return self._pool.rows[basis], float(self.coordinates(c) @ v)
 
+    def _is_free(self, c: Floats) -> bool:
+        """Tell whether the free rows alone give the direction."""
+        lengths = np.abs(self.space.reduced(self.space.rows)).max(axis=1)
+        shares = np.abs(c @ self.space.transform) * lengths
+        if shares[self._n_free :].max(initial=0.0) > _CLEAR * shares.max():
+            return False
+        return self.space.leading.contains(c)
+
     def _beyond(self, rows: Floats, limits: Floats | None, u: Floats) -> tuple[Indices, Floats]:
         """Return the rows where |a·u| exceeds its limit, and by how much relatively."""
         found, values = rows_beyond(rows, u, limits)
@@ -249,22 +283,6 @@ class ElfvingProgram:
         u = self.space.lifted(v)
         lengths = np.abs(M).max(axis=1)
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
-
-    def _refuse_sensitive(self, solution: ElfvingSolution) -> None:
-        """Raise where the rounding of the points alone may change the value.
-
-        Points that are off by δA change √κ by wᵀ δA u to first order, as in any linear program.
-        """
-        terms = np.abs(solution.weights) @ np.abs(self.A[solution.rows]) * np.abs(solution.dual)
-        change = _EPS * float(terms.sum())
-        if change > SENSITIVITY / 2 * solution.root:
-            columns = np.flatnonzero(terms > 1e-3 * terms.max())
-            raise DoubtfulRankError(
-                tuple(columns.tolist()),
-                "are so nearly dependent that the rounding of their numbers may change the answer "
-                f"by a share of {2 * change / solution.root:.1g}. Leave one of them out, or "
-                "replace one by its difference from what the others give.",
-            )
 
 
 class _Pool:

@@ -1,12 +1,13 @@
 """G-optimal designs: know the evaluations of all options equally well.
 
 Kiefer and Wolfowitz: the design that maximises log det V(π) also minimises the largest leverage
-max_x a_xᵀV(π)⁺a_x, which is then the rank r of the points. So max leverage / r − 1, over all
-points, certifies any design.
+max_x a_xᵀV(π)⁺a_x, which is then the rank r of the points. So max leverage / r − 1, the gap over
+all points, certifies any design.
 
-The work is done on a small working set of rows: a sample at first, then what its optimum leaves
-too high. There the interior-point method finds the weights, whatever the rows: V is unique, the
-weights often are not. In the end the support is cut to the r(r+1)/2 rows that suffice.
+The work is done on a small working set of rows: a sample at first, then also what its optimum
+leaves too high. Titterington's multiplicative steps, cheap and slow, say which rows matter; the
+interior-point method then finds the weights, whatever the rows: V is unique, the weights often
+are not. In the end the support is cut to the p = r(r+1)/2 rows that suffice.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ from evenhand.numerics._bases import dominant_basis, spanning_rows
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace, row_space
 
-_ROOM = 2.5  # rows in a first sample, per moment; see _first_rows
-_WARM_UP = 10  # multiplicative steps, each as cheap as a leverage pass over the working set
-_SHARE = 0.1  # of tol may be spent on the working set; the rest is for rows outside
-_UNSEEN = 5.0  # a gap over all rows this many times that of the sample: other rows matter more
+# Wendel: of n symmetric random points in p dimensions, some hull holds the centre with probability
+# 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
+_ROOM = 2.5
+_SMALL = 512  # rows that cost less than the Python of another round
+_WARM_UP = 10  # multiplicative steps at a time; each costs one leverage pass over the working set
+_UNSEEN = 5.0  # a gap over all rows this many times that of the set: it has not seen the surface
 _ADD = 2  # rows added at a time, per moment
+_KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
+_SHARE = 0.1  # of the gap over all rows: what the working set is solved to
+_ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
+_EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
 _LONG = 64.0  # coordinates larger than this call for another basis
 _STEPS = 100  # of the interior-point method, which takes 5 to 20
-_ROUNDS = 40
-_SMALL = 512  # rows that cost less than another round
+_ROUNDS = 60
 
 
 def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
@@ -68,11 +74,7 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
 
 
 def _g_optimal(A: Floats, tol: float) -> Design:
-    """Solve a small working set; add the rows that its optimum leaves too high; repeat.
-
-    Every support stays in the working set, so log det V rises from round to round and no working
-    set comes twice.
-    """
+    """Solve a small working set; add the rows that its optimum leaves too high; repeat."""
     k, m = A.shape
     space = row_space(A, sample_rows(k, max(1024, 48 * m)))
     r = space.rank
@@ -80,35 +82,37 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         raise InputError("all points are zero; there is nothing to estimate.")
     p = r * (r + 1) // 2
     rows, w, screen = _first_rows(A, space)
-    spend, largest = _SHARE * tol, np.inf
-    for _ in range(_ROUNDS):
+    spend, loose = _SHARE * tol, 0.0
+    for round_ in range(_ROUNDS):
         B, d = _coordinates(A, rows, space), np.empty(len(rows))
         multiplicative(B, w, d, _WARM_UP)
-        interior_point(B, w, d, spend, _STEPS)
+        interior_point(B, w, d, max(loose, 0.01 * spend, _ROUNDING), _STEPS)
         kept = _but_dust(w, spend)
         few = w[kept] / w[kept].sum()
         V = factor(space, A[rows[kept]], few)
         screen = screen or Screen(A, V)
-        high, above = screen.rows_above(r * (1.0 - 1e-6), V)
-        largest = float(above.max())
-        if largest <= r * (1.0 + tol) and len(few) > p:
+        high, beyond = screen.rows_above(r * _EDGE, V)
+        if beyond.max() <= r * (1.0 + tol) and len(few) > p:
             few = cut_support(A[rows[kept]] @ V.W.T, few)
             kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
             V = factor(space, A[rows[kept]], few)
-            high, above = screen.rows_above(r * (1.0 - 1e-6), V)
-            largest = float(above.max())
+            high, beyond = screen.rows_above(r * _EDGE, V)
+        largest = float(beyond.max())
         if largest <= r * (1.0 + tol):
             weights = np.zeros(k)
             weights[rows[kept]] = few
             certificate = Certificate(largest, float(r), V.W / np.sqrt(largest))
             design = Design("G", weights, largest, largest, certificate)
             return checked(design, A, space.scales, tol)
-        violating = (above > r * (1.0 + spend)) & ~np.isin(high, rows)
-        if not violating.any():  # what is wrong lies within: ask more of the working set
-            spend *= 0.1
-        high, above = high[violating], above[violating]
-        near = (d > r * (2.0 - largest / r)) | np.isin(np.arange(len(rows)), kept)
-        rows, w = _joined(rows[near], w[near], high[_largest(above, _ADD * p)])
+        loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
+        new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
+        if not new.any():  # the fault lies within: drop less, ask more of the working set
+            loose, spend = 0.0, 0.1 * spend
+        support = int(np.count_nonzero(r * w > r - d))
+        near = _nearest(d, _KEEP * min(support, p), rows, space)
+        near = np.union1d(near, _but_dust(w, max(loose, spend)))
+        add = _largest(beyond[new], _ADD * p)
+        rows, w = _joined(rows[near], w[near], high[new][add])
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
         "Ask for a larger tol."
@@ -118,26 +122,29 @@ def _g_optimal(A: Floats, tol: float) -> Design:
 def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | None]:
     """Return rows and weights to begin with, and the screen if a pass was made for them.
 
-    A sample, joined by the rows that reach farthest out for as long as the sample knows little of
-    them; a few multiplicative steps tell which rows hardly matter.
+    A sample, joined by the rows that reach farthest out if it knows little of them. Then rows are
+    left out while many hardly matter: a leverage above r says that a weight rises.
     """
     k, r = len(A), space.rank
     p = r * (r + 1) // 2
     rows = np.union1d(sample_rows(k, max(_SMALL, int(_ROOM * p))), space.basis)
     w = np.full(len(rows), 1.0 / len(rows))
-    screen = None
-    while True:
-        d = np.empty(len(rows))
-        gap = multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
-        near = (d > r * (1.0 - gap)) | np.isin(rows, space.basis)
-        if len(rows) == k:
-            return rows[near], w[near] / w[near].sum(), None
+    screen, d = None, np.empty(len(rows))
+    gap = multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
+    if len(rows) < k:
         V = factor(space, A[rows], w)
-        screen = screen or Screen(A, V)
-        high, d = screen.rows_above(r, V)
-        if d.max() <= r * (1.0 + _UNSEEN * gap):
-            return rows[near], w[near] / w[near].sum(), screen
-        rows, w = _joined(rows[near], w[near], high[_largest(d, _ADD * p)])
+        screen = Screen(A, V)
+        high, beyond = screen.rows_above(r, V)
+        if beyond.max() > r * (1.0 + _UNSEEN * gap):
+            rows, w = _joined(rows, w, high[_largest(beyond, _ADD * p)])
+            d = np.empty(len(rows))
+            multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
+    while True:
+        near = _nearest(d, int(_ROOM * np.count_nonzero(d > r * _EDGE)), rows, space)
+        if len(near) > 0.8 * len(rows):
+            return rows, w, screen
+        rows, w, d = rows[near], w[near] / w[near].sum(), np.empty(len(near))
+        multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
 
 
 def _joined(rows: Indices, w: Floats, new: Indices) -> tuple[Indices, Floats]:
@@ -145,6 +152,11 @@ def _joined(rows: Indices, w: Floats, new: Indices) -> tuple[Indices, Floats]:
     new = np.setdiff1d(new, rows)
     n = len(rows) + len(new)
     return np.concatenate([rows, new]), np.append(0.5 * w / w.sum(), np.zeros(len(new))) + 0.5 / n
+
+
+def _nearest(d: Floats, size: int, rows: Indices, space: RowSpace) -> Indices:
+    """Return where the ``size`` rows of largest leverage are, and a basis, so that they span."""
+    return np.union1d(_largest(d, max(size, 1)), np.flatnonzero(np.isin(rows, space.basis)))
 
 
 def _but_dust(w: Floats, dust: float) -> Indices:

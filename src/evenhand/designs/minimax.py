@@ -31,10 +31,16 @@ _ANSWERS = 8  # parameters added in a round
 
 def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: float) -> Design:
     """Return the minimax design for points whose first ``n_features`` columns carry the value."""
-    A, c = points, direction
+    program = ElfvingProgram(points)
+    with program.space.blamed():
+        return _minimax(program, n_features, direction, tol)
+
+
+def _minimax(program: ElfvingProgram, n_features: int, c: Floats, tol: float) -> Design:
+    """Let the design and its opponent answer each other until neither gains."""
+    A = program.A
     X = np.ascontiguousarray(A[:, :n_features])
     opponent = ElfvingProgram(X)
-    program = ElfvingProgram(A)
     first = program.solve(c)
     H, g = program.coordinates(A), program.coordinates(c)
     mu = np.zeros(len(A))
@@ -75,11 +81,11 @@ def minimax_design_of(points: Floats, n_features: int, direction: Floats, tol: f
 def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[float, Floats]:
     """Return the worst regret of pulls μ, max over x' and γ, and parameters γ that come near it."""
     directions = mu.sum() * X - mu @ X
-    answers = [
-        opponent.solve_within(directions[x]) for x in opponent.largest(directions)[:_ANSWERS]
-    ]
-    if not answers:  # all options have the same features, so no choice is worse than another
+    worst = opponent.largest(directions)[:_ANSWERS]
+    if len(worst) == 0:  # all options have the same features: no choice is worse than another
         return 0.0, np.zeros((1, X.shape[1]))
+    answers = [opponent.solve_within(directions[x]) for x in worst]
+    opponent.refuse_sensitive(answers[0], mu.sum() * np.abs(X[worst[0]]) + mu @ np.abs(X))
     return answers[0].root, np.array([answer.dual for answer in answers])
 
 

@@ -12,7 +12,7 @@ _GROWTH = 1e-9  # growth of the total weight that may be rounding
 
 
 def cut_support(Y: Floats, w: Floats) -> Floats:
-    """Return weights on at most r(r+1)/2 of the rows with the same Σ w_i y_i y_iᵀ, and no more in all.
+    """Return weights on at most r(r+1)/2 of the rows with the same Σ w_i y_i y_iᵀ.
 
     The same moments can be carried by rows of small leverage, with more weight in all, which no
     D-optimal design has; so the total may fall and does not rise.

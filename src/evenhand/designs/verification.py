@@ -155,13 +155,20 @@ def _check_minimax(design: Design, A: Floats) -> Finding:
     if abs(mixture.weights.sum() - 1.0) > 1e-9 or mixture.weights.min() < 0:
         reasons.append("the mixture is not a probability")
     mu = design.mass * design.weights
-    worst = 0.0
-    for x in X:
-        v = design.mass * x - mu @ X
-        lp = linprog(-v, A_ub=np.vstack([X, -X]), b_ub=np.ones(2 * len(X)), bounds=(None, None))
+    worst, scales = 0.0, _scales(X)
+    unit = X / scales
+    for x in unit:
+        v = design.mass * x - mu @ unit
+        size = float(np.abs(v).max())
+        if size <= 1e-9 * float((design.mass * np.abs(x) + mu @ np.abs(unit)).max()):
+            continue  # all but nothing, and much of it rounding, which may leave the span
+        # of size one: the solver gives up on objectives that are all but zero
+        lp = linprog(
+            -v / size, A_ub=np.vstack([unit, -unit]), b_ub=np.ones(2 * len(X)), bounds=(None, None)
+        )
         if lp.fun is None:
             return Finding(np.nan, np.nan, [*reasons, "a linear program failed"])
-        worst = max(worst, -float(lp.fun))
+        worst = max(worst, -float(lp.fun) * size)
     return Finding(worst, finding.bound, reasons)
 
 

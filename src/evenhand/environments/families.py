@@ -425,8 +425,15 @@ def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Flo
 
 
 def check_size(d: int, kappa: float, name: str = "kappa") -> None:
-    """Refuse what is no number of features, or no κ_*, of the hard families."""
-    if not (math.isfinite(d) and d == int(d) and d >= 2):
+    """Refuse what is no number of features, or no κ_*, of the hard families.
+
+    Examples
+    --------
+    >>> check_size(d=2, kappa=0.5)
+    Traceback (most recent call last):
+    evenhand.errors.InputError: kappa must be a number from 1 to 1e+20; got 0.5. It is κ_*, which...
+    """
+    if not 2 <= d < math.inf or d != int(d):
         raise InputError(
             f"d must be a whole number ≥ 2; got {d}. With one feature at most two options can be "
             "the best, and the problem is as easy as without bias."
@@ -440,7 +447,14 @@ def check_size(d: int, kappa: float, name: str = "kappa") -> None:
 
 
 def check_gaps(delta_min: float, delta_neq: float) -> None:
-    """Refuse gaps that the gap-dependent families cannot have."""
+    """Refuse gaps that the gap-dependent families cannot have.
+
+    Examples
+    --------
+    >>> check_gaps(delta_min=0.2, delta_neq=0.1)
+    Traceback (most recent call last):
+    evenhand.errors.InputError: the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and ...
+    """
     if not 0 < delta_min <= delta_neq <= 0.5 or delta_neq + 3 * delta_min > 1:
         raise InputError(
             "the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and delta_neq + 3 delta_min ≤ "
@@ -452,8 +466,8 @@ def _check_room(k: int, d: int) -> None:
     """Refuse a matrix of options that no memory holds."""
     if k * d > _MOST_NUMBERS:
         raise InputError(
-            f"{k:,} options with {d:,} features are {k * d:.3g} numbers; at most "
-            f"{_MOST_NUMBERS:,} are made, which take 8 GB. Take fewer."
+            f"{k} options with {d} features are too many numbers; at most {_MOST_NUMBERS:,} are "
+            "made, which take 8 GB. Take fewer."
         )
 
 

@@ -6,15 +6,16 @@ which licence.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
-import pandas as pd
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.problem_files import problem_with_parameters
 
@@ -41,8 +42,8 @@ class SkatingEvent:
     """
 
     problem: BiasedLinearBandit
-    scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-    references: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    scores: Floats
+    references: Floats
     value_bound: float = 15.0
 
 
@@ -64,9 +65,12 @@ def skate_canada() -> SkatingEvent:
     actions = ActionSet.from_csv(
         io.StringIO(table), group="side", label="couple", features=FEATURES, positive="home"
     )
-    frame = pd.read_csv(io.StringIO(table))
+    rows = list(csv.DictReader(io.StringIO(table)))
+    start, scores, references = (
+        np.array([float(row[column]) for row in rows]) for column in ("start", "score", "reference")
+    )
     # In which order they start is not theirs to choose: it counts as the same for all
-    shared = _SAME_FOR_ALL | {"start": float(frame["start"].mean())}
+    shared = _SAME_FOR_ALL | {"start": float(start.mean())}
     constant = 0.0
     worth: dict[str, float] = {}
     columns = zip(model["features"], model["mean"], model["sd"], model["gamma"], strict=True)
@@ -87,4 +91,5 @@ def skate_canada() -> SkatingEvent:
             "noise_scale": model["noise_scale"],
         },
     )
-    return SkatingEvent(problem, frame["score"].to_numpy(), frame["reference"].to_numpy())
+    scores.flags.writeable = references.flags.writeable = False
+    return SkatingEvent(problem, scores, references)

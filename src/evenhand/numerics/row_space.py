@@ -19,6 +19,8 @@ S is off by at most ε E to first order, where with w = a T
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,7 +51,11 @@ DOUBT = (
     "data or rounding. Leave one of them out, or replace one by its difference from what the "
     "others give."
 )
-"""What `DoubtfulRankError` says of columns."""
+"""What `DoubtfulRankError` says of columns whose rank nobody can tell."""
+
+NEARLY = "are nearly dependent; leave one of them out, or replace one by its difference from what "
+NEARLY += "the others give."
+"""What it says of columns that made a computation fail."""
 
 
 class DoubtfulRankError(AccuracyError):
@@ -100,7 +106,7 @@ class RowSpace:
         """Tell whether the rows span everything."""
         return self.rank == len(self.scales)
 
-    @property
+    @cached_property
     def leading(self) -> RowSpace:
         """The span of the leading rows alone."""
         n = self.n_leading
@@ -157,13 +163,12 @@ class RowSpace:
         return np.ascontiguousarray(self._solver.solve_transposed(self.reduced(vectors).T).T)
 
     def remainders(self, vectors: Floats) -> tuple[Floats, Floats]:
-        """Return |S| / E and |S|, (n, m − r): the share of what cancelled that is left, and that."""
-        R, sizes, noise = self._relation_sizes
+        """Return |S| / E and |S|, (n, m − r): what is left over, first as a share."""
+        R, sizes = self._relation_sizes
         independent, rest = self.reduced(vectors), self._rest(vectors)
         left = np.abs(rest - independent @ R)
         E = np.abs(rest) + np.abs(independent) @ np.abs(R)
         E += np.abs(vectors @ self.transform) @ sizes
-        E += np.abs(independent).sum(axis=1)[:, None] * noise
         E[E == 0.0] = 1.0  # nothing is left of nothing
         return left / E, left
 
@@ -183,32 +188,50 @@ class RowSpace:
         used = self.columns[sizes > _MATTERS * sizes.max(initial=0.0)]
         return tuple(sorted([*used.tolist(), int(self.others[j])]))
 
+    def nearly_dependent(self) -> tuple[int, ...]:
+        """Return the columns in the relation that holds best among the independent ones.
+
+        Empty where none comes near to holding.
+        """
+        if self._steady:
+            return ()
+        n = self.rank - 1  # pivots fall, so the last column is the one most nearly dependent
+        fewer = RowSpace(self.basis[:n], self.rows[:n], self.columns[:n], self.scales)
+        return fewer.related(int(np.flatnonzero(fewer.others == self.columns[n])[0]))
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Let an `AccuracyError` name the columns that are nearly dependent, if any are."""
+        try:
+            yield
+        except DoubtfulRankError:
+            raise
+        except AccuracyError as error:
+            columns = self.nearly_dependent()
+            if not columns:
+                raise
+            raise DoubtfulRankError(columns, f"{NEARLY} What failed: {error}") from error
+
     def _rest(self, vectors: Floats) -> Floats:
         return np.asarray(vectors[..., self.others] / self.scales[self.others])
 
     @cached_property
-    def _relation_sizes(self) -> tuple[Floats, Floats, Floats]:
-        """R, |B[:, others]| + |B[:, Q]| |R|, and what R itself may be off by, in units of E.
+    def _relation_sizes(self) -> tuple[Floats, Floats]:
+        """R, and |B[:, others]| + |B[:, Q]| |R|.
 
-        Refinement leaves an error of the extended precision times the condition number.
+        The relations hold on a row of B up to the extended precision of the residuals, at worst
+        relative to its length: where a part of R is zero, that is what is left of it.
         """
         R, square = self.relations, self.reduced(self.rows)
         sizes = np.abs(self._rest(self.rows)) + np.abs(square) @ np.abs(R)
-        lengths = np.abs(square).max(axis=1, initial=0.0)
-        condition = float((self._inverse_sizes @ lengths).max(initial=0.0)) * max(self.rank, 1)
-        off = 4.0 * float(np.finfo(np.longdouble).eps) * condition
-        return R, sizes, off / _ROUNDING * np.abs(R).max(axis=0, initial=0.0)
+        off = 8.0 * float(np.finfo(np.longdouble).eps) * np.abs(square).max(axis=1, initial=0.0)
+        return R, sizes + np.outer(off / _ROUNDING, np.abs(R).max(axis=0, initial=0.0))
 
     @property
     def relation_rounding(self) -> Floats:
         """(r, m − r) bounds of what the rounding of A's entries changes in R."""
-        _, sizes, noise = self._relation_sizes
-        return _ROUNDING * (self._inverse_sizes @ sizes + noise)
-
-    @property
-    def _inverse_sizes(self) -> Floats:
-        """|B[:, Q]⁻¹|, columns scaled."""
-        return np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
+        inverse = np.abs(self.transform[self.columns]) * self.scales[self.columns, None]
+        return _ROUNDING * inverse @ self._relation_sizes[1]
 
     @cached_property
     def _factors(self) -> tuple[Floats, NDArray[np.intc], Floats]:
@@ -220,7 +243,7 @@ class RowSpace:
             raise AccuracyError("the points are singular to working precision.")
         return lu, swaps, lengths
 
-    @property
+    @cached_property
     def _steady(self) -> bool:
         """Tell whether no pivot is small, so that plain floats are accurate enough."""
         return self.rank == 0 or bool(np.abs(self._factors[0].diagonal()).min() > STEADY)

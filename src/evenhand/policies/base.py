@@ -49,6 +49,8 @@ from evenhand.policies.messages import (
 
 Play = Generator[Counts, Feedback, None]
 
+_SCALES = (1e-60, 1e60)  # so that (σ/B)² κ_* T, up to 10^(240 + 20 + 18), is a number
+
 
 class Settings(TypedDict, total=False):
     """What every policy can be told beside its options and horizon; see `Policy`."""
@@ -129,8 +131,11 @@ class Policy(ABC):
         if not is_number(horizon) or not 1 <= horizon <= 10**18 or horizon != int(horizon):
             raise InputError(f"horizon must be a whole number from 1 to 10¹⁸; got {horizon!r}.")
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
-            if not is_number(scale) or scale <= 0:
-                raise InputError(f"{label} must be a positive number; got {scale!r}.")
+            if not is_number(scale) or not _SCALES[0] <= scale <= _SCALES[1]:
+                raise InputError(
+                    f"{label} must be a positive number, from {_SCALES[0]:g} to {_SCALES[1]:g}; "
+                    f"got {scale!r}."
+                )
         self.actions = checked_actions(actions)
         self.points = self.actions.points
         self.n_features = self.actions.n_features

@@ -4,7 +4,7 @@ Notation
 --------
 N_x         evaluations of x that the policy inside asked for
 D_x         upper bound of the gap of x, from intervals that hold at all times; never growing
-κ           price of estimating the bias, κ_* for two groups (at least 1; see `core`)
+κ           price of estimating the bias, κ_* for two groups (at least 1; see `attribute_plan`)
 G_t = 3 (4 B σ² κ log t)^{1/3} t^{2/3}
 χ           budget
 

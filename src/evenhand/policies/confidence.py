@@ -60,7 +60,7 @@ class Frame:
     points, values
         (k, r) coordinates P and H.
     bias
-        (r,) coordinates of the direction of the (first) bias; None where it cannot be estimated.
+        (r,) coordinates of the direction of the (first) bias; None where no evaluations show it.
     cells, cell
         (g, p) distinct attributes, and (k,) which of them an option has.
     centre

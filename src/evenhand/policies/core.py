@@ -74,7 +74,7 @@ class _Streams:
         self._mixing = mixing
 
     def add(self, which: Indices, estimates: Floats, variances: Floats) -> None:
-        """Take the estimates of a block; what it does not estimate has variance ∞."""
+        """Take the estimates of a block; a quantity that it does not show has variance ∞."""
         self.precision[which] += 1.0 / variances
         self._weighted[which] += estimates / variances
 
@@ -335,7 +335,7 @@ def _largest_of_others(values: Floats, cell: Indices) -> Floats:
 def _least_squares(rows: Floats, feedback: Feedback, targets: Floats) -> tuple[Floats, Floats]:
     """Return least squares estimates of targets·θ from one block, and variances for σ = 1.
 
-    A target that the block does not estimate has variance ∞.
+    A target that the block does not show has variance ∞.
     """
     (used,) = np.nonzero(feedback.counts)
     root = np.sqrt(feedback.counts[used].astype(np.float64))

@@ -4,7 +4,7 @@ Notation, with value bound B and noise of scale σ
 -------------------------------------------------
 a_x = (x; z_x)     points, of rank r; the distinct attribute vectors z_g, with mean c
 v_g = (0; z_g − c) what takes the bias out of an evaluation, (x; c) = a_x − v_g; of rank q
-G-design           N_1 evaluations tell every a_x·θ with variance at most σ² r / N_1
+G-design           N_1 evaluations estimate every a_x·θ with variance at most σ² r / N_1
 attribute design   μ, of `attribute_plan` for unit costs: κ_A = Σμ evaluations estimate every v_g·θ
                    with variance at most σ², and N_2 do with variance at most σ² κ_A / N_2
 

@@ -155,7 +155,7 @@ class OFULEvaluation(OptimisticPolicy):
 class OFULDebiased(OFULEvaluation):
     """Optimistic about values, with the bias estimated along with them.
 
-    It evaluates what may be the best. Where no such option informs of the bias, it never learns it:
+    It evaluates what may be the best. Where no such option shows the bias, it never learns it:
     optimism pays nothing for information.
 
     Parameters

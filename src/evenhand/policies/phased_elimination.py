@@ -56,7 +56,7 @@ class PhasedElimination(Policy):
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
     >>> policy = eh.policy("phased-elimination", actions, horizon=1000)
-    >>> policy.ask().counts                     # one feature: the longer row tells more of it
+    >>> policy.ask().counts                     # one feature: the longer row shows more of it
     array([67,  0])
     """
 

@@ -1,7 +1,7 @@
 """Thompson sampling: draw a parameter from the posterior, play what is best under it.
 
 Agrawal and Goyal, Thompson Sampling for Contextual Bandits with Linear Payoffs, ICML 2013, on the
-joint model of values and bias: evaluations inform of a_x·θ, a_x = (x; z_x), and the value is h_x·θ,
+joint model of values and bias: evaluations show a_x·θ, a_x = (x; z_x), and the value is h_x·θ,
 h_x = (x; 0).
 
 Notation

@@ -84,7 +84,7 @@ class Uniform(Policy):
         e[0, self.actions.n_features] = 1.0
         w = self._estimator(e)[0]
         if not self._counts.all() or not np.allclose(w @ self.actions.points, e[0]):
-            return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # the bias is not estimated
+            return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
         value = float(w @ self._means)
         deviation = self.noise_scale * float(np.sqrt((w**2 / self._counts).sum()))
         rounds = self._round  # looks at the estimate, each with evaluations that were not chosen by it

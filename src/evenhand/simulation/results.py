@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies import FairPhasedElimination
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 Limit = Callable[[float], float]
@@ -144,62 +143,49 @@ class Results:
         Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, max,
         wrong (share of the runs that end by recommending an option that is not a best one), n.
         """
-        return pd.DataFrame(
-            [
-                (
-                    runs.policy,
-                    runs.horizon,
-                    float(runs.final_regret.mean()),
-                    float(_standard_error(runs.final_regret)),
-                    float(np.median(runs.final_regret)),
-                    float(np.quantile(runs.final_regret, 0.9)),
-                    float(runs.final_regret.max()),
-                    float((~runs.correct).mean()),
-                    len(runs),
-                )
-                for runs in self.runs
-            ],
-            columns=[
-                *("policy", "horizon", "mean_regret", "se_regret", "median", "q90", "max"),
-                *("wrong", "n"),
-            ],
-        )
+        rows = []
+        for runs in self.runs:
+            regret = runs.final_regret
+            rows.append(
+                {
+                    "policy": runs.policy,
+                    "horizon": runs.horizon,
+                    "mean_regret": float(regret.mean()),
+                    "se_regret": float(_standard_error(regret)),
+                    "median": float(np.median(regret)),
+                    "q90": float(np.quantile(regret, 0.9)),
+                    "max": float(regret.max()),
+                    "wrong": float((~runs.correct).mean()),
+                    "n": len(runs),
+                }
+            )
+        return _rows(rows)
 
     def curves(self) -> pd.DataFrame:
         """Return the mean regret over time: a row per policy, horizon and checkpoint."""
-        return pd.concat(
-            [
-                pd.DataFrame(
-                    {
-                        "policy": runs.policy,
-                        "horizon": runs.horizon,
-                        "checkpoint": runs.checkpoint,
-                        "mean_regret": runs.regret.mean(axis=0),
-                        "se_regret": _standard_error(runs.regret),
-                        "n": len(runs),
-                    }
-                )
-                for runs in self.runs
-            ],
-            ignore_index=True,
+        return _stacked(
+            {
+                "policy": runs.policy,
+                "horizon": runs.horizon,
+                "checkpoint": runs.checkpoint,
+                "mean_regret": runs.regret.mean(axis=0),
+                "se_regret": _standard_error(runs.regret),
+                "n": len(runs),
+            }
+            for runs in self.runs
         )
 
     def to_frame(self) -> pd.DataFrame:
         """Return every regret: a row per policy, horizon, replication and checkpoint."""
-        return pd.concat(
-            [
-                pd.DataFrame(
-                    {
-                        "policy": runs.policy,
-                        "horizon": runs.horizon,
-                        "replication": np.repeat(runs.replication, len(runs.checkpoint)),
-                        "checkpoint": np.tile(runs.checkpoint, len(runs)),
-                        "regret": runs.regret.ravel(),
-                    }
-                )
-                for runs in self.runs
-            ],
-            ignore_index=True,
+        return _stacked(
+            {
+                "policy": runs.policy,
+                "horizon": runs.horizon,
+                "replication": np.repeat(runs.replication, len(runs.checkpoint)),
+                "checkpoint": np.tile(runs.checkpoint, len(runs)),
+                "regret": runs.regret.ravel(),
+            }
+            for runs in self.runs
         )
 
     def outcomes(self) -> pd.DataFrame:
@@ -208,13 +194,17 @@ class Results:
         Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
         bias, bias_low, bias_high, bias_level, covered.
         """
-        frames = []
-        for runs in self.runs:
-            columns: dict[str, Any] = {"policy": runs.policy, "horizon": runs.horizon}
-            columns |= {name: getattr(runs, name) for name in OUTCOMES}
-            frames.append(pd.DataFrame(columns))
-            frames[-1].insert(3, "regret", runs.final_regret)
-        return pd.concat(frames, ignore_index=True)
+        first, *others = OUTCOMES
+        return _stacked(
+            {
+                "policy": runs.policy,
+                "horizon": runs.horizon,
+                first: getattr(runs, first),
+                "regret": runs.final_regret,
+                **{name: getattr(runs, name) for name in others},
+            }
+            for runs in self.runs
+        )
 
     def coverage(self) -> pd.DataFrame:
         """Return how often the interval for the bias held it: a row per policy and horizon.
@@ -229,10 +219,17 @@ class Results:
             share = float(runs.covered[told].mean()) if n else np.nan
             level = float(runs.bias_level[told].mean()) if n else np.nan
             error = float(np.sqrt(share * (1.0 - share) / n)) if n else np.nan
-            rows.append((runs.policy, runs.horizon, level, share, error, n))
-        return pd.DataFrame(
-            rows, columns=["policy", "horizon", "level", "coverage", "se_coverage", "n"]
-        )
+            rows.append(
+                {
+                    "policy": runs.policy,
+                    "horizon": runs.horizon,
+                    "level": level,
+                    "coverage": share,
+                    "se_coverage": error,
+                    "n": n,
+                }
+            )
+        return _rows(rows)
 
     def plot(
         self,
@@ -281,6 +278,8 @@ class Results:
 
     def _promises(self) -> dict[str, Limit]:
         """What Theorems 1 and 2 promise of the registered policy, which has B = 1 and δ = 1/T."""
+        from evenhand.limits import gap_dependent_upper, worst_case_upper  # noqa: PLC0415 # a solver
+
         problem = self.problem
         if (
             all(runs.policy != FairPhasedElimination.name for runs in self.runs)
@@ -295,6 +294,21 @@ class Results:
             promises["Theorem 2"] = partial(gap_dependent_upper, problem)
         worst = float(problem.gaps.max())
         return {name: partial(_below, promise, worst) for name, promise in promises.items()}
+
+
+# Pandas takes longer to load than most simulations to run, and no worker needs it.
+
+
+def _rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.DataFrame(rows)
+
+
+def _stacked(parts: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.concat([pd.DataFrame(columns) for columns in parts], ignore_index=True)
 
 
 def _below(limit: Limit, slope: float, T: float) -> float:

@@ -9,8 +9,6 @@ from concurrent.futures import Executor
 from contextlib import closing, contextmanager, nullcontext
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
@@ -24,6 +22,7 @@ Entry = str | tuple[str, str | Factory] | Contender
 Policies = str | Iterable[Entry] | Mapping[str, str | Factory]
 
 _LONGEST_HORIZON = 2**62  # counts are 64-bit
+_MOST_RUNS = 10**9  # of a policy and horizon: 100 GB of results
 
 
 def simulate(
@@ -95,6 +94,8 @@ def simulate(
     )
     horizons = _horizons(horizon)
     n = _whole_number("replications", replications, least=1)
+    if n > _MOST_RUNS:
+        raise InputError(f"replications must be at most {_MOST_RUNS:,}; got {replications}.")
     if piece_size is not None:
         piece_size = _whole_number("piece_size", piece_size, least=1)
     _refuse_what_cannot_start(experiment, horizons)
@@ -228,12 +229,15 @@ def _progress_bar(show: bool | None, total: int, done: int) -> Iterator[Callable
     if not show:
         yield lambda n: None
         return
-    with Progress(
-        TextColumn("simulating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs"),
-        TimeRemainingColumn(),
+    from rich import progress  # noqa: PLC0415 # only who looks has to wait for it
+    from rich.console import Console  # noqa: PLC0415
+
+    with progress.Progress(
+        progress.TextColumn("simulating"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("runs"),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
         auto_refresh=False,  # a thread of its own would be copied into forked workers
     ) as bar:

@@ -82,10 +82,17 @@ class RunStore:
             raise InputError(f"store={str(path)!r} has no name; give the name of a file.")
         store = cls(Path(path).resolve(), experiment)  # a link stays one
         folder = store._path.parent
-        if not folder.is_dir():
-            raise InputError(f"store={str(path)!r}: there is no folder {str(folder)!r}; make it.")
-        if store._path.is_dir():
-            raise InputError(f"store={str(path)!r} is a folder; give the name of a file.")
+        try:
+            if not folder.is_dir():
+                raise InputError(
+                    f"store={str(path)!r}: there is no folder {str(folder)!r}; make it."
+                )
+            if store._path.is_dir():
+                raise InputError(f"store={str(path)!r} is a folder; give the name of a file.")
+        except OSError as error:  # a name that no file can have
+            raise InputError(
+                f"store={str(path)!r} cannot be a file: {error.strerror or error}; choose another."
+            ) from None
         with _only_one(store._parts, path):
             store._load()
             yield store

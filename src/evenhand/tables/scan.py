@@ -192,9 +192,9 @@ class ColumnScan:
         The first cell that is not a number, and the first number that is not finite.
     points : Points
         Whether points in its numbers may group thousands.
-    sure_comma, doubtful_comma : bool
-        Whether cells would be numbers with a decimal comma: some that can be nothing else, some
-        that may as well have a comma for the thousands.
+    sure_comma : bool
+        Whether some cell is a number if its comma stands before decimals, and none if it groups
+        thousands.
     moments : Moments
         Mean and spread of the finite numbers.
     counts_rows : bool
@@ -220,7 +220,6 @@ class ColumnScan:
     first_infinite: tuple[int, float] | None = None
     points: Points = field(default_factory=Points)
     sure_comma: bool = False
-    doubtful_comma: bool = False
     moments: Moments = field(default_factory=Moments)
     counts_rows: bool = True
     group_values: dict[int, float] | None = field(default_factory=dict)
@@ -294,9 +293,7 @@ class ColumnScan:
                 self.n_words += size
                 continue
             self.n_elsewhere += size
-            if parsed([name], ",")[1][0]:
-                self.doubtful_comma |= may_be_thousands(name)
-                self.sure_comma |= not may_be_thousands(name)
+            self.sure_comma |= bool(parsed([name], ",")[1][0]) and not may_be_thousands(name)
         if fits.any() and not self.points.settled:
             known, first = np.unique(codes, return_index=True)
             rows = start + first[known >= 0]  # codes are all the numbers from 0, and -1 if any

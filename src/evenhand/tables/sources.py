@@ -77,7 +77,7 @@ class CsvFile:
             self._path = Path(file)
             self.name = name or str(self._path)
             if self._path.is_fifo() or self._path.is_char_device():
-                with self._path.open("rb") as pipe:
+                with self._failures_named(), self._path.open("rb") as pipe:
                     self._spool(pipe)
         elif hasattr(file, "read"):
             self.name = name or "the file given"
@@ -109,20 +109,39 @@ class CsvFile:
             )
         self._refuse_stray_quotes()
 
-    def _spool(self, stream: IO[str] | IO[bytes]) -> None:
+    def _spool(self, stream: Any) -> None:
         """Copy to the disk what can be read only once, for as long as this object lives."""
         with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
             self._path = Path(copy.name)
             weakref.finalize(self, self._path.unlink, missing_ok=True)
-            while chunk := stream.read(CSV_BLOCK_BYTES):
-                copy.write(chunk.encode() if isinstance(chunk, str) else chunk)
+            try:
+                while chunk := stream.read(CSV_BLOCK_BYTES):
+                    copy.write(chunk.encode() if isinstance(chunk, str) else chunk)
+            except UnicodeError:
+                raise InputError(
+                    f"{self.name} was opened as text that it is not; open it in binary mode, or "
+                    "give its path"
+                ) from None
+            except OSError as error:
+                raise InputError(
+                    f"{self.name} cannot be copied to {self._path.parent} to be read twice: "
+                    f"{error.strerror or error}; save it as a file and give its path"
+                ) from None
 
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
-        """The content of the file, unpacked; what fails while it is read becomes an InputError."""
+        """The content of the file, unpacked."""
+        with (
+            self._failures_named(),
+            pa.input_stream(str(self._path), compression="detect") as stream,
+        ):
+            yield stream
+
+    @contextmanager
+    def _failures_named(self) -> Iterator[None]:
+        """Turn what fails while the file is read into an InputError."""
         try:
-            with pa.input_stream(str(self._path), compression="detect") as stream:
-                yield stream
+            yield
         except FileNotFoundError:
             where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
             raise InputError(f"there is no file {self.name}{where}; check the path") from None

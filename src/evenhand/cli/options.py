@@ -1,0 +1,15 @@
+"""Options that several commands have, in the same words and with the same limits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+_MOST_WORKERS = 1024  # every one is a process with its own copy of the libraries, about 0.1 GB
+
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, max=_MOST_WORKERS, metavar="N", help="Processes; one per processor."),
+]

@@ -1,0 +1,158 @@
+"""Every option of every command at values that make no sense: words and exit code 2, no traceback.
+
+And a full disk under every file that commands write: what was there before stays.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from evenhand.cli import app
+
+COMMANDS: Any = typer.main.get_command(app)
+WORDS = {"-1": "-1", "huge": "9" * 400, "": ""}
+"""What is tried where a name or a file is meant."""
+ODD = WORDS | {"0": "0", "1e300": "1e300", "nan": "nan", "inf": "inf"}
+FEW = ("--horizon", "60", "--replications", "2", "--policy", "uniform")
+FEW += ("--policy", "priced-exploration", "--workers", "1")
+TABLE = ("--options", "t.csv", "--group", "side", "--label", "name", "--parameters", "p.json")
+GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
+USES = {
+    "demo": ("demo", "--horizon", "200"),
+    "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
+    "worst case": ("simulate", "--family", "worst-case", "--d", "2", "--kappa", "1", *FEW),
+    "gaps": ("simulate", "--family", "gap-dependent", *GAPS, *FEW),
+    "random": ("simulate", "--family", "random", "--k", "8", "--d", "2", *FEW),
+    "table": ("simulate", *TABLE, *FEW),
+    "compare": ("compare", "--suite", "gaps", "--policies", "uniform", *FEW[:4], *FEW[-2:]),
+    "reproduce": ("reproduce", "--quick"),
+}
+"""Ways to call each command that work."""
+
+NUMBERS = {
+    *("--horizon", "--seed", "--replications", "--workers", "--value-bound", "--d", "--k"),
+    *("--kappa", "--c", "--delta-min", "--delta-neq", "--index", "--problem-seed"),
+    *("--evaluations", "--precision"),
+}
+"""Options that are numbers: below zero, not a number or nothing at all is never one of them."""
+FINE = {("--seed", "0"), ("--problem-seed", "0"), ("--seed", "huge"), ("--problem-seed", "huge")}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "t.csv").write_text(
+        "name,side,a,b\nA,home,1,2\nB,away,2,1\nC,home,3,5\nD,away,4,4\nE,home,0,1\n"
+    )
+    (tmp_path / "p.json").write_text(json.dumps({"gamma": {"a": 0.1, "b": 0.05}, "omega": 0.2}))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_reproduction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End where the minutes of running would begin: all options have been looked at by then."""
+
+    def stop(*_: Any) -> None:
+        raise typer.Exit(0)
+
+    # the package has the command by the name of its module
+    monkeypatch.setattr(importlib.import_module("evenhand.cli.reproduce"), "measure", stop)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def changed(use: tuple[str, ...], flag: str, value: str) -> list[str]:
+    """The same call with another value for a flag."""
+    if flag not in use:
+        return [*use, flag, value]
+    place = use.index(flag) + 1
+    return [*use[:place], value, *use[place + 1 :]]
+
+
+def flags(command: str) -> list[str]:
+    """All options of a command that take a value."""
+    return [
+        max(option.opts, key=len)
+        for option in COMMANDS.commands[command].params
+        if option.opts[0].startswith("-") and not option.is_flag
+    ]
+
+
+def test_every_command_is_walked() -> None:
+    assert {use[0] for use in USES.values()} == set(COMMANDS.commands)
+    known = {flag for command in COMMANDS.commands for flag in flags(command)}
+    assert known >= NUMBERS
+    assert len(known) > 25
+
+
+@pytest.mark.parametrize("use", USES)
+def test_the_calls_themselves_work(use: str) -> None:
+    result = run(*USES[use])
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("use", USES)
+def test_odd_values_are_refused_in_words(use: str) -> None:
+    call = USES[use]
+    for flag in flags(call[0]):
+        for name in ODD if flag in NUMBERS else WORDS:
+            result = run(*changed(call, flag, ODD[name]))
+            said = f"{call[0]} {flag} {name}: {result.exit_code} {result.exception!r}"
+            assert result.exception is None or isinstance(result.exception, SystemExit), said
+            assert result.exit_code in (0, 2), said
+            if result.exit_code == 2:
+                assert len(result.stderr.strip()) > 20, said
+            refused = name in ("-1", "nan", "") or (name == "0" and flag not in ("--precision",))
+            if flag in NUMBERS and refused and (flag, name) not in FINE:
+                assert result.exit_code == 2, said
+
+
+WRITERS = {
+    "a problem": ((*USES["random"], "--save-problem"), "old.json"),
+    "a picture of regret": ((*USES["random"], "--figure"), "old.svg"),
+    "a table": ((*USES["compare"], "--csv"), "old.csv"),
+    "a picture of a comparison": ((*USES["compare"], "--figure"), "old.png"),
+}
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("what", WRITERS)
+def test_a_full_disk_keeps_the_old_file(
+    what: str, call: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments, name = WRITERS[what]
+    (folder / name).write_text("what was there before")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, call, full)
+        result = run(*arguments, name)
+    assert result.exit_code == 2, result.output
+    assert "No space left on device" in " ".join(result.stderr.split())
+    assert (folder / name).read_text() == "what was there before"
+    assert {path.name for path in folder.iterdir()} == {"t.csv", "p.json", name}
+    assert run(*arguments, name).exit_code == 0
+    assert (folder / name).read_bytes() != b"what was there before"
+
+
+def test_details_are_whole_in_a_narrow_pipe() -> None:
+    """Every number of the details stands in the table, however narrow the pipe is."""
+    arguments = (*USES["compare"], "--details")
+    wide = CliRunner(env={"COLUMNS": "300"}).invoke(app, list(arguments)).stdout
+    for columns in ("20", "80"):
+        narrow = CliRunner(env={"COLUMNS": columns}).invoke(app, list(arguments)).stdout
+        assert "…" not in narrow
+        assert narrow.split() == wide.split()
