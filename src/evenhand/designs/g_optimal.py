@@ -26,7 +26,7 @@ from evenhand.numerics._bases import dominant_basis, spanning_rows
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace, row_space
 
-# Wendel: of n symmetric random points in p dimensions, some hull holds the centre with probability
+# Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
 _ROOM = 2.5
 _SMALL = 512  # rows that cost less than the Python of another round
