@@ -8,9 +8,9 @@ modules, such as `evenhand.policies.oful`.
 from typing import Any
 
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
+from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.policies.registry import built_in_policies, policy, registered_policies
 from evenhand.policies.sequential import SequentialPolicy

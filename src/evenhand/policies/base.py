@@ -187,7 +187,7 @@ class Policy(ABC):
         if self._wanted is None:
             self._start()
         self._gathered = self._gathered + feedback
-        if np.array_equal(self._gathered.counts, self._wanted):
+        if (self._gathered.counts == self._wanted).all():
             whole, self._gathered = self._gathered, nothing(len(self.actions))
             self._log.append(whole)
             self._continue(whole)
@@ -271,7 +271,7 @@ class Policy(ABC):
 
     @property
     def observed(self) -> int:
-        """Evaluations that were observed without being asked for; they are no part of the horizon."""
+        """Evaluations that nobody asked for; they are no part of the horizon."""
         return self._observed
 
     @property
@@ -424,7 +424,7 @@ class Policy(ABC):
         )
 
     def _guarded(self, call: Any, *args: Any) -> Any:
-        """Call; a policy that breaks stays broken, so that it does not look like one that is done."""
+        """Call; a policy that breaks stays broken, and does not look like one that is done."""
         try:
             return call(*args)
         except Exception as error:

@@ -38,8 +38,8 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
-from evenhand.policies.messages import Estimate
 from evenhand.policies.kept import per_action_set
+from evenhand.policies.messages import Estimate
 
 _IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
 _FULL_RANK = 1e-10  # eigenvalues of a Gram matrix above this, relatively, are no rounding error

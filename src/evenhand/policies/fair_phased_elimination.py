@@ -29,8 +29,8 @@ from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
 from evenhand.policies.base import Play, Policy, checked_failure
-from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.plans import PhaseDesigns, whole
 from evenhand.policies.registry import registered
 

@@ -47,8 +47,8 @@ from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies._ids import InformationStepper
 from evenhand.policies.base import Settings, checked_failure, is_number
-from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.registry import registered
 from evenhand.policies.ridge import bias_ratio, feature_coordinates, joint_coordinates
 from evenhand.policies.sequential import SequentialPolicy

@@ -222,7 +222,7 @@ class Estimate:
 
 
 def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = None) -> None:
-    """Raise `InputError` unless k options can have this feedback, of what is outstanding if given."""
+    """Raise `InputError` unless k options can have this feedback, out of what is outstanding."""
     if not isinstance(feedback, Feedback):
         raise InputError(f"a Feedback is needed; got {type(feedback).__name__}.")
     counts, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares

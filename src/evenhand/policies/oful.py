@@ -30,8 +30,8 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.policies._oful import Optimism
-from evenhand.policies.messages import Estimate
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.messages import Estimate
 from evenhand.policies.registry import registered
 from evenhand.policies.ridge import (
     RidgePolicy,

@@ -22,8 +22,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.estimation import least_squares_estimator
 from evenhand.policies.base import Play, Policy, Settings, checked_failure
-from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.plans import PhaseDesigns
 from evenhand.policies.registry import registered
 

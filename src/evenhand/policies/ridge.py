@@ -30,8 +30,8 @@ from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.policies._oful import Ridge
 from evenhand.policies.base import Settings, checked_failure, is_number
-from evenhand.policies.messages import Decision
 from evenhand.policies.kept import per_action_set
+from evenhand.policies.messages import Decision
 from evenhand.policies.sequential import SequentialPolicy
 
 LARGE_BIAS = 100.0

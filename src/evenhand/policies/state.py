@@ -49,7 +49,8 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
         raise InputError("this is no state of a policy; give what policy.state() returned.")
     if state["evenhand"] != VERSION:
         raise InputError(
-            f"this state is of version {state['evenhand']!r}; this evenhand reads version {VERSION}."
+            f"this state is of version {state['evenhand']!r}; this evenhand reads version "
+            f"{VERSION}."
         )
     cls = policy_class(state["policy"]) if policy is None else policy
     if cls.name != state["policy"]:

@@ -28,8 +28,8 @@ from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies._oful import PosteriorSampling
 from evenhand.policies.base import is_number
-from evenhand.policies.messages import Estimate
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.messages import Estimate
 from evenhand.policies.registry import registered
 from evenhand.policies.ridge import (
     RidgePolicy,

@@ -87,7 +87,9 @@ class Uniform(Policy):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
         value = float(w @ self._means)
         deviation = self.noise_scale * float(np.sqrt((w**2 / self._counts).sum()))
-        rounds = self._round  # looks at the estimate, each with evaluations that were not chosen by it
+        rounds = (
+            self._round
+        )  # looks at the estimate, each with evaluations that were not chosen by it
         width = gaussian_width(deviation, self.delta / (rounds * (rounds + 1)))
         return Estimate(value, value - width, value + width, 1.0 - self.delta)
 

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from evenhand.arrays import Counts
-from evenhand.policies.messages import Estimate
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination, Phase
+from evenhand.policies.messages import Estimate
 from evenhand.report.inspection import plain_number
 
 _MOST_NAMES = 4  # of options in a cell; policy.history has all

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
-from evenhand.policies.messages import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
+from evenhand.policies.messages import Feedback
 from evenhand.simulation.experiment import Contender, Experiment, play_out
 
 _SAME_GROUP, _OTHER_GROUP = 10.0, 42.0  # gaps of survivors, in ε_{l+1} (Lemma 11)
