@@ -215,7 +215,7 @@ class Certified(Policy):
         self.policy.elapse(int(part.counts.sum()))
         self.policy.take_in(part)
         self._gathered = self._gathered + part
-        if not np.array_equal(self._gathered.counts, self._block):
+        if (self._gathered.counts != self._block).any():
             return
         if self._block_is_core:
             core = self._epoch.core
