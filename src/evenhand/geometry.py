@@ -189,15 +189,15 @@ class BiasGeometry:
 
     @cached_property
     def _alpha(self) -> float:
+        program = ElfvingProgram(self.actions.points)
+        _refuse_incomparable(self.actions, program)
         with _in_words(self.actions, _direction(self.actions, self.attribute)):
-            return self._worst_alignment()
+            return self._worst_alignment(program)
 
-    def _worst_alignment(self) -> float:
+    def _worst_alignment(self, program: ElfvingProgram) -> float:
         A = self.actions.points
         H = A.copy()
         H[:, self.actions.n_features :] = 0.0
-        program = ElfvingProgram(A)
-        _refuse_incomparable(self.actions, program)
         # √κ is a norm: no pair is farther apart than the sum of the distances from a centre
         radii, best = _distances_from_centre(program, H)
         (far,) = np.nonzero(radii + radii.max() > best)

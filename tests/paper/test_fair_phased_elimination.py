@@ -612,8 +612,8 @@ def test_groups_are_needed() -> None:
 
 
 def test_a_bias_that_can_hardly_be_told_is_given_up_at_once() -> None:
-    """κ_* is about 10²²: the Δ-optimal counts exceed all whole numbers, but are never needed."""
-    actions = eh.ActionSet([[1.0, 0.0], [-1.0 + 1e-11, 0.0], [0.0, 1.0]], [1, -1, -1])
+    """κ_* is about 4·10¹⁸: the Δ-optimal counts exceed all whole numbers, but are never needed."""
+    actions = eh.ActionSet([[1.0, 0.0], [-1.0 + 1e-9, 0.0], [0.0, 1.0]], [1, -1, -1])
     problem = Problem("almost confounded", actions.features, actions.groups, np.ones(2) / 2, 0.1)
     run = play(problem, 10**6, np.random.default_rng(1))
     assert [h.step for h in run.policy.history] == ["evaluate group"] * 2 + ["recovery"]

@@ -34,7 +34,7 @@ from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 
-_MOST_KAPPA = 1e20  # α = 2e-10: to round 1 − α to a double leaves κ_* six digits
+_MOST_KAPPA = 1e18  # α = 2e-9: to round 1 − α to a double leaves κ_* six digits
 _MOST_NUMBERS = 10**9
 
 
@@ -442,7 +442,7 @@ def check_size(d: int, kappa: float, name: str = "kappa") -> None:
     if not 1 <= kappa <= _MOST_KAPPA:
         raise InputError(
             f"{name} must be a number from 1 to {_MOST_KAPPA:g}; got {kappa}. It is κ_*, which is "
-            "never below 1, and beyond 10²⁰ is lost in rounding."
+            "never below 1, and beyond 10¹⁸ is lost in rounding."
         )
 
 

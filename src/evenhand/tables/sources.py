@@ -76,7 +76,9 @@ class CsvFile:
         if isinstance(file, (str, os.PathLike)):
             self._path = Path(file)
             self.name = name or str(self._path)
-            if self._path.is_fifo() or self._path.is_char_device():
+            with self._failures_named():  # a name can be too long to ask anything of
+                once = self._path.is_fifo() or self._path.is_char_device()
+            if once:
                 with self._failures_named(), self._path.open("rb") as pipe:
                     self._spool(pipe)
         elif hasattr(file, "read"):
