@@ -23,7 +23,6 @@ back sooner because they are high would mislead every policy.
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
@@ -107,14 +106,12 @@ class Policy(ABC):
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
-    _arguments: dict[str, Any]
+    _made_of: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Take down what the policy is made of, for `state`."""
         policy = super().__new__(cls)
-        bound = inspect.signature(cls).bind_partial(*args, **options)
-        policy._arguments = dict(bound.arguments)
-        policy._arguments |= policy._arguments.pop("settings", {})
+        policy._made_of = args, options
         return policy
 
     def __init__(
@@ -156,7 +153,7 @@ class Policy(ABC):
         self._game: Play | None = None
         self._wanted: Counts | None = None  # the present round; None before the first
         self._gathered = nothing(k)
-        self._log: list[Feedback] = []  # the rounds before
+        self._log: list[dict[str, Any]] = []  # the rounds before, as `sparse` has them
 
     # ------------------------------------------------------------------ what an author writes
 
@@ -189,7 +186,7 @@ class Policy(ABC):
         self._gathered = self._gathered + feedback
         if (self._gathered.counts == self._wanted).all():
             whole, self._gathered = self._gathered, nothing(len(self.actions))
-            self._log.append(whole)
+            self._log.append(sparse(whole))
             self._continue(whole)
 
     def expects(self, feedback: Feedback) -> bool:
@@ -221,8 +218,8 @@ class Policy(ABC):
         Policies that work in rounds remember the rounds, and replay them.
         """
         return {
-            "rounds": [sparse(feedback) for feedback in self._log],
-            "wanted": None if self._wanted is None else self._wanted,
+            "rounds": self._log.copy(),
+            "wanted": self._wanted,
             "gathered": sparse(self._gathered),
         }
 
@@ -231,13 +228,13 @@ class Policy(ABC):
         k, spent, round_ = len(self.actions), self._spent, self._round
         self._game, self._wanted, self._log, self._spent, self._round = None, None, [], 0, 0
         self._gathered = nothing(k)
-        rounds = [dense(kept, k) for kept in memory["rounds"]]
         if memory["wanted"] is not None:
             self._start()
-        for feedback in rounds:
+        for kept in memory["rounds"]:
             # what was asked for is not derived again: the round is the one that was told
+            feedback = dense(kept, k)
             self._spent += int(feedback.counts.sum())
-            self._log.append(feedback)
+            self._log.append(sparse(feedback))
             self._continue(feedback)
         if memory["wanted"] is not None:
             self._wanted = np.asarray(memory["wanted"], dtype=np.int64)

@@ -7,6 +7,7 @@ dictionaries, lists, texts and numbers only, so JSON carries it without loss.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +17,9 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
+from evenhand.policies.certified import Certified
 from evenhand.policies.messages import Allocation
+from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.registry import policy_class
 
 VERSION = 1
@@ -52,7 +55,7 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
             f"this state is of version {state['evenhand']!r}; this evenhand reads version "
             f"{VERSION}."
         )
-    cls = policy_class(state["policy"]) if policy is None else policy
+    cls = _class(state["policy"]) if policy is None else policy
     if cls.name != state["policy"]:
         raise InputError(f"this is the state of {state['policy']!r}, not of {cls.name!r}.")
     return revived(cls, _object(state["arguments"]), _object(state["run"]))
@@ -84,7 +87,18 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
         ],
         "memory": policy.memory(),
     }
-    return {name: _recipe(value) for name, value in policy._arguments.items()}, run
+    return {name: _recipe(value) for name, value in _arguments(policy).items()}, run
+
+
+def _arguments(policy: Policy) -> dict[str, Any]:
+    """Return what a policy was made of, by name."""
+    args, options = policy._made_of
+    bound = inspect.signature(type(policy)).bind_partial(*args, **options)
+    arguments: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        arguments |= value if several else {name: value}
+    return arguments
 
 
 def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]) -> Policy:
@@ -113,16 +127,22 @@ def _key(parts: list[Any] | None) -> object:
 def _recipe(value: Any) -> Any:
     """Return how to make an argument anew: a policy inside another is made fresh."""
     if isinstance(value, Policy):
-        arguments = {name: _recipe(inner) for name, inner in value._arguments.items()}
+        arguments = {name: _recipe(inner) for name, inner in _arguments(value).items()}
         return {"policy": type(value), "arguments": arguments}
     return value
 
 
 def _made(value: Any) -> Any:
     if isinstance(value, Mapping) and set(value) == {"policy", "arguments"}:
-        cls = policy_class(value["policy"]) if isinstance(value["policy"], str) else value["policy"]
+        cls = _class(value["policy"]) if isinstance(value["policy"], str) else value["policy"]
         return cls(**{name: _made(inner) for name, inner in value["arguments"].items()})
     return value
+
+
+def _class(name: str) -> type[Policy]:
+    """Return a class by the name of its policies: a registered one, or what those are built on."""
+    built_on = {cls.name: cls for cls in (Certified, BoundaryExploration)}
+    return built_on.get(name) or policy_class(name)
 
 
 def _plain(value: Any) -> Any:
