@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -398,7 +398,7 @@ class ActionSet:
             content["attributes"] = self.attributes.tolist()
         content["attribute_names"] = list(self.attribute_names)
         if self.encoding is not None:
-            content["encoding"] = asdict(self.encoding)
+            content["encoding"] = self.encoding.to_dict()
         return content
 
     @classmethod

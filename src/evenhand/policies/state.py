@@ -160,7 +160,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": str(value)}
     if isinstance(value, ActionSet):
-        return {"actions": _plain(value.to_dict())}
+        return {"actions": value.to_dict()}
     if isinstance(value, type) and issubclass(value, Policy):
         return value.name
     if value is None or isinstance(value, str | int | float):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -85,9 +85,19 @@ class Encoding:
     references: tuple[tuple[str, str], ...]
     decimal: str = field(default=".", compare=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the encoding as a plain value of texts, numbers and lists, fit for JSON."""
+        return {
+            "features": [asdict(column) for column in self.features],
+            "attributes": [asdict(column) for column in self.attributes],
+            "intercept": self.intercept,
+            "references": [list(reference) for reference in self.references],
+            "decimal": self.decimal,
+        }
+
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the encoding whose fields, lists in place of tuples, these are."""
+        """Return the encoding that `to_dict` returned."""
         return cls(
             tuple(EncodedColumn(**column) for column in content["features"]),
             tuple(EncodedColumn(**column) for column in content["attributes"]),
