@@ -19,7 +19,7 @@ cdef extern from "numerics/_passes.h" nogil:
 cdef enum:
     ROWS = 32  # as in numerics/_passes.h
 
-cdef double DAMPING = 1.0  # times gap, beside H_ii = d_i² which is about r²
+cdef double ROUNDING = 1e-14  # of log det V, per dimension
 cdef double SHORTEST = 1e-3  # of Newton's step; a shorter one says that the model is none
 cdef double NEGLIGIBLE = 0.1  # of the unit matrix: changes no step by more than a tenth
 
@@ -148,19 +148,19 @@ cdef class ActiveSet:
                 if self.count == self.rows.shape[0]:
                     return False
                 self.rows[self.count] = i
+                space.whiten(i, &self.Y[self.count, 0])
                 self.count += 1
         return True
 
     cdef bint maximise(self, Workspace space, double[::1] w, double damping) noexcept nogil:
         """x <- the weights on C that maximise the model, all positive; whether there are any."""
-        cdef Py_ssize_t t, kept
+        cdef Py_ssize_t t, i, kept
         cdef int n, one = 1, info = 0
         while True:
             n = <int>self.count
             if n < space.r:
                 return False
             for t in range(n):
-                space.whiten(self.rows[t], &self.Y[t, 0])
                 self.x[t] = 2.0 * space.d[self.rows[t]] - space.r + damping * w[self.rows[t]]
             squared_products(&self.Y[0, 0], n, <int>space.r, &self.H[0])
             for t in range(n):
@@ -172,7 +172,9 @@ cdef class ActiveSet:
             kept = 0
             for t in range(n):
                 if self.x[t] > 0.0:
-                    self.x[kept], self.rows[kept] = self.x[t], self.rows[t]
+                    self.rows[kept] = self.rows[t]
+                    for i in range(space.r):
+                        self.Y[kept, i] = self.Y[t, i]
                     kept += 1
             self.count = kept
             if kept == n:
@@ -183,15 +185,18 @@ cdef double climb(Workspace space, ActiveSet active, double[::1] w, double[::1] 
                   int max_steps) noexcept nogil:
     """The steps of `newton`."""
     cdef Py_ssize_t i, t
-    cdef double r = <double>space.r, f, gap, length, total, trial = 0.0
+    cdef double r = <double>space.r, f, gap, last = INFINITY, gain = INFINITY, length, total
     for _ in range(max_steps):
         f = space.factor(w) - r
         if f == -INFINITY:
             return INFINITY
         gap = space.leverage() / r - 1.0
-        if gap <= tol or not active.gather(space, w, r * (1.0 + 0.5 * tol)):
+        if gap <= tol or (gain <= ROUNDING * r and gap > 0.5 * last):
             return gap
-        if not active.maximise(space, w, DAMPING * min(gap, 1.0) * r * r):
+        last = gap
+        if not active.gather(space, w, r * (1.0 + 0.5 * tol)):
+            return gap
+        if not active.maximise(space, w, min(gap, 1.0) * r):
             return gap
         length = 1.0
         while length > SHORTEST:
@@ -202,11 +207,11 @@ cdef double climb(Workspace space, ActiveSet active, double[::1] w, double[::1] 
             total = 0.0
             for i in range(space.n):
                 total += ahead[i]
-            trial = space.factor(ahead) - r * total
-            if trial >= f:
+            gain = space.factor(ahead) - r * total - f
+            if gain >= -ROUNDING * r:
                 break
             length *= 0.5
-        if trial < f:
+        else:
             return gap
         for i in range(space.n):
             w[i] = ahead[i] / total

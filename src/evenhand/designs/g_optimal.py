@@ -181,9 +181,17 @@ def _but_dust(w: Floats, dust: float) -> Indices:
 
 
 def _largest(d: Floats, size: int) -> Indices:
-    """Return the indices of the ``size`` largest entries, in no order."""
+    """Return the indices of the ``size`` largest entries, in no order.
+
+    Where d is long, every sixteenth entry says which twice as many come into question.
+    """
     if len(d) <= size:
         return np.arange(len(d))
+    some, rank = d[::16], size // 8 + 16
+    if rank < len(some) // 4:
+        (above,) = np.nonzero(d >= np.partition(some, len(some) - rank)[len(some) - rank])
+        if size <= len(above) < len(d):
+            return np.asarray(above[_largest(d[above], size)])
     return np.argpartition(d, len(d) - size)[len(d) - size :]
 
 
