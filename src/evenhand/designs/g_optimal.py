@@ -87,7 +87,7 @@ def _g_optimal(A: Floats, tol: float) -> Design:
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
         w, d = _solved(_coordinates(A, rows, space), w, exact, max(loose, exact))
-        kept = _but_dust(w, spend)
+        kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
         few = w[kept] / w[kept].sum()
         V = factor(space, A[rows[kept]], few)
         screen = screen or Screen(A, V)
