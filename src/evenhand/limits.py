@@ -31,12 +31,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from evenhand.actions import ActionSet
+from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats
 from evenhand.designs import Design, Verification
 from evenhand.designs.joint import joint_design
-from evenhand.environments.families import check_gaps, check_size
 from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.environments.ranges import check_gaps, check_size
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_geometry, kappa
 from evenhand.values import ArrayValue
@@ -415,7 +415,7 @@ def _scale(noise_scale: float, value_bound: float) -> float:
 
 
 def _refuse_attributes(actions: ActionSet, theorem: str) -> None:
-    if actions.group_names is None:
+    if checked_actions(actions).group_names is None:
         raise InputError(
             f"{theorem} is about two groups; these options have attributes instead. graves_lai "
             "takes these as well."

@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from evenhand.cli.options import Seed, Workers
+from evenhand.cli.options import Cluster, Seed, Workers
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import (
     POLICIES,
@@ -68,6 +68,7 @@ def compare(
     ] = None,
     seed: Seed = 0,
     workers: Workers = None,
+    cluster: Cluster = None,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -125,7 +126,7 @@ def compare(
         benchmark = dataclasses.replace(benchmark, replications=replications)
     players = entrants(None if policies is None else _names(policies))
     with (
-        worker_pool(workers or processors()) as pool,
+        worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
     ):
         outcomes = measure(benchmark, players, seed, pool, store=store, done=done)

@@ -9,6 +9,14 @@ import typer
 _MOST_WORKERS = 1024  # every one is a process with its own copy of the libraries, about 0.1 GB
 
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: its scheduler's address, such as tcp://10.0.0.1:8786, or "
+        'scheduler file. Needs pip install "evenhand\\[dask]".',
+    ),
+]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, max=_MOST_WORKERS, metavar="N", help="Processes; one per processor."),

@@ -52,7 +52,7 @@ def reproduce(
     make_folder(out)
     programme = QUICK if quick else FULL
     with (
-        worker_pool(workers or processors()) as executor,
+        worker_pool(workers, default=processors()) as executor,
         progress("reproducing", steps(programme)) as done,
     ):
         found = measure(programme, seed, executor, done)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.actions import ActionSet
-from evenhand.cli.options import Seed, Workers
+from evenhand.cli.options import Cluster, Seed, Workers
 from evenhand.cli.tables import print_table
 from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
 from evenhand.comparison import entrants
@@ -177,6 +177,7 @@ def simulate(
         ),
     ] = None,
     workers: Workers = None,
+    cluster: Cluster = None,
     store: Annotated[
         Path | None,
         typer.Option(
@@ -241,7 +242,7 @@ def simulate(
         truth = load_problem(problem)
     bound = _bound(truth, value_bound)
     players = entrants(policy or list(_DEFAULT_POLICIES))
-    with worker_pool(workers) as executor:
+    with worker_pool(workers, cluster) as executor:
         results = run_simulation(
             truth,
             [player.with_options(value_bound=bound) for player in players],

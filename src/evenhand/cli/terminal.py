@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.errors import InputError
+from evenhand.simulation.cluster import cluster_executor
 from evenhand.simulation.executors import end_with_parent
 
 POLICIES = (
@@ -72,8 +73,24 @@ def processors() -> int:
 
 
 @contextmanager
-def worker_pool(workers: int | None) -> Iterator[Executor | None]:
-    """Give an executor with so many workers; None, which stands for all processors, if not said."""
+def worker_pool(
+    workers: int | None, cluster: str | None = None, default: int | None = None
+) -> Iterator[Executor | None]:
+    """Give an executor with so many workers, or the one of a cluster.
+
+    If neither is said: with the default number of workers; None, which stands for all processors,
+    without one.
+    """
+    if cluster is not None:
+        if workers is not None:
+            raise InputError(
+                "--workers starts processes here, and --cluster runs on those that are running "
+                "there; give one of the two."
+            )
+        with cluster_executor(cluster) as executor:
+            yield executor
+        return
+    workers = default if workers is None else workers
     if workers is None:
         yield None
     elif workers == 1:

@@ -19,6 +19,8 @@ cdef extern from "numerics/_passes.h" nogil:
 cdef enum:
     ROWS = 32  # as in numerics/_passes.h
 
+cdef double ROUNDING = 1e-14  # of log det V, per dimension
+cdef double SHORTEST = 1e-3  # of Newton's step; a shorter one says that the model is none
 cdef double NEGLIGIBLE = 0.1  # of the unit matrix: changes no step by more than a tenth
 
 
@@ -77,16 +79,15 @@ cdef class Workspace:
             largest = max(largest, self.d[i])
         return largest
 
-    cdef void whiten(self, double[:, ::1] Y) noexcept nogil:
-        """Y <- y_i = W b_i for all rows."""
-        cdef Py_ssize_t t, i, j
+    cdef void whiten(self, Py_ssize_t row, double *y) noexcept nogil:
+        """y <- W b for one row b."""
+        cdef Py_ssize_t i, j
         cdef double value
-        for t in range(self.n):
-            for i in range(self.r):
-                value = 0.0
-                for j in range(i + 1):
-                    value += self.W[i, j] * self.B[t, j]
-                Y[t, i] = value
+        for i in range(self.r):
+            value = 0.0
+            for j in range(i + 1):
+                value += self.W[i, j] * self.B[row, j]
+            y[i] = value
 
 
 cdef double multiply(Workspace space, double[::1] w, int steps) noexcept nogil:
@@ -108,6 +109,124 @@ def multiplicative(const double[:, ::1] B, double[::1] w, double[::1] d, int ste
     """Make ``steps`` multiplicative steps on ``w`` in place, write the leverages, return the gap."""
     cdef Workspace space = Workspace(B, d)
     return multiply(space, w, steps)
+
+
+cdef void squared_products(double *Z, int n, int r, double *H) noexcept nogil:
+    """The lower triangle of H <- (z_i·z_j)² for the n rows of Z."""
+    cdef double one = 1.0, zero = 0.0
+    cdef Py_ssize_t i, j
+    dsyrk("L", "T", &n, &r, &one, Z, &r, &zero, H, &n)
+    for i in range(n):
+        for j in range(i, n):
+            H[i * n + j] *= H[i * n + j]
+
+
+cdef class ActiveSet:
+    """The rows C that carry weight or have d > r, and where the quadratic model of f says they go.
+
+    The model on C has its maximum at H_CC x = 2d − r, since H w = d. Rows that come out negative
+    leave C, and the rest is solved again. Moments that are nearly dependent say nothing about the
+    weights; there ``damping`` keeps them near w. It falls with the gap: the last steps are Newton's.
+    """
+
+    cdef Py_ssize_t[::1] rows
+    cdef double[:, ::1] Y
+    cdef double[::1] H, x
+    cdef Py_ssize_t count
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t r):
+        n = min(n, r * (r + 1) // 2)
+        self.rows = np.empty(n, dtype=np.intp)
+        self.Y, self.H, self.x = np.empty((n, r)), np.empty(n * n), np.empty(n)
+
+    cdef bint gather(self, Workspace space, double[::1] w, double least) noexcept nogil:
+        """C <- the rows of positive weight or a leverage above ``least``; whether they are few."""
+        cdef Py_ssize_t i
+        self.count = 0
+        for i in range(space.n):
+            if w[i] > 0.0 or space.d[i] > least:
+                if self.count == self.rows.shape[0]:
+                    return False
+                self.rows[self.count] = i
+                space.whiten(i, &self.Y[self.count, 0])
+                self.count += 1
+        return True
+
+    cdef bint maximise(self, Workspace space, double[::1] w, double damping) noexcept nogil:
+        """x <- the weights on C that maximise the model, all positive; whether there are any."""
+        cdef Py_ssize_t t, i, kept
+        cdef int n, one = 1, info = 0
+        while True:
+            n = <int>self.count
+            if n < space.r:
+                return False
+            for t in range(n):
+                self.x[t] = 2.0 * space.d[self.rows[t]] - space.r + damping * w[self.rows[t]]
+            squared_products(&self.Y[0, 0], n, <int>space.r, &self.H[0])
+            for t in range(n):
+                self.H[t * n + t] += damping
+            dpotrf("L", &n, &self.H[0], &n, &info)
+            if info != 0:
+                return False
+            dpotrs("L", &n, &one, &self.H[0], &n, &self.x[0], &n, &info)
+            kept = 0
+            for t in range(n):
+                if self.x[t] > 0.0:
+                    self.rows[kept] = self.rows[t]
+                    for i in range(space.r):
+                        self.Y[kept, i] = self.Y[t, i]
+                    kept += 1
+            self.count = kept
+            if kept == n:
+                return True
+
+
+cdef double climb(Workspace space, ActiveSet active, double[::1] w, double[::1] ahead, double tol,
+                  int max_steps) noexcept nogil:
+    """The steps of `newton`."""
+    cdef Py_ssize_t i, t
+    cdef double r = <double>space.r, f, gap, last = INFINITY, gain = INFINITY, length, total
+    for _ in range(max_steps):
+        f = space.factor(w) - r
+        if f == -INFINITY:
+            return INFINITY
+        gap = space.leverage() / r - 1.0
+        if gap <= tol or (gain <= ROUNDING * r and gap > 0.5 * last):
+            return gap
+        last = gap
+        if not active.gather(space, w, r * (1.0 + 0.5 * tol)):
+            return gap
+        if not active.maximise(space, w, min(gap, 1.0) * r):
+            return gap
+        length = 1.0
+        while length > SHORTEST:
+            for i in range(space.n):
+                ahead[i] = (1.0 - length) * w[i]
+            for t in range(active.count):
+                ahead[active.rows[t]] += length * active.x[t]
+            total = 0.0
+            for i in range(space.n):
+                total += ahead[i]
+            gain = space.factor(ahead) - r * total - f
+            if gain >= -ROUNDING * r:
+                break
+            length *= 0.5
+        else:
+            return gap
+        for i in range(space.n):
+            w[i] = ahead[i] / total
+    return multiply(space, w, 0)
+
+
+def newton(const double[:, ::1] B, double[::1] w, double[::1] d, double tol, int max_steps):
+    """Make Newton steps on ``w`` in place until max d ≤ r (1 + tol); return the gap.
+
+    Stops with the gap it has where H_CC must be singular, since more than p rows carry weight or
+    have d > r; where it is so all the same; and where no step raises f.
+    """
+    cdef Workspace space = Workspace(B, d)
+    cdef ActiveSet active = ActiveSet(B.shape[0], B.shape[1])
+    return climb(space, active, w, np.empty(B.shape[0]), tol, max_steps)
 
 
 cdef class NewtonSystem:
@@ -144,9 +263,9 @@ cdef class NewtonSystem:
         cdef Py_ssize_t t, i, j, c, x
         cdef int n, r = <int>self.r, p = <int>self.p, info = 0
         cdef double one = 1.0, zero = 0.0, scale, root, root2 = sqrt(2.0)
-        space.whiten(self.Y)
         n = 0
         for x in range(self.n):
+            space.whiten(x, &self.Y[x, 0])
             self.q[x] = w[x] / s[x]
             if self.q[x] * space.d[x] * space.d[x] * self.n >= NEGLIGIBLE:
                 self.chosen[n] = x
@@ -160,10 +279,7 @@ cdef class NewtonSystem:
         if n == 0:
             return 0
         if self.few:
-            dsyrk("L", "T", &n, &r, &one, &self.Z[0, 0], &r, &zero, &self.F[0], &n)
-            for t in range(n):
-                for j in range(t, n):
-                    self.F[t * n + j] *= self.F[t * n + j]
+            squared_products(&self.Z[0, 0], n, r, &self.F[0])
         else:
             for t in range(n):
                 c = 0

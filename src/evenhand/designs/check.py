@@ -56,8 +56,9 @@ def _fault(design: Design, rows: Floats, scales: Floats, tol: float) -> str | No
         if not abs(float(weights @ d) - certificate.bound) <= _ROUNDING * certificate.bound:
             return f"its leverages average to {float(weights @ d):.9g}, not to the rank"
         return None
-    variance = largest_variance(rows / scales, design.mass * weights, directions / scales)
-    if not variance <= 1.0 + _ROUNDING:
+    enough = 1.0 + _ROUNDING
+    variance = largest_variance(rows / scales, design.mass * weights, directions / scales, enough)
+    if not variance <= enough:
         return f"the variance at its mass is {variance:.9g}, not 1"
     return None
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats, Indices, as_points
-from evenhand.designs._ascent import interior_point, multiplicative
+from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs.check import checked
 from evenhand.designs.design import Certificate, Design
 from evenhand.designs.screen import Screen, factor
@@ -31,7 +31,8 @@ from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace, row_space
 _ROOM = 2.5
 _SMALL = 512  # rows that cost less than the Python of another round
 _WARM_UP = 10  # multiplicative steps at a time; each costs one leverage pass over the working set
-_UNSEEN = 5.0  # a gap over all rows this many times that of the set: it has not seen the surface
+_SPREAD = 64  # sampled rows per dimension: their covariance is off by a share of 1/√64
+_FAR = 3  # rows taken for their leverage under that covariance, per moment
 _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
@@ -84,10 +85,9 @@ def _g_optimal(A: Floats, tol: float) -> Design:
     rows, w, screen = _first_rows(A, space)
     spend, loose = _SHARE * tol, 0.0
     for round_ in range(_ROUNDS):
-        B, d = _coordinates(A, rows, space), np.empty(len(rows))
-        multiplicative(B, w, d, _WARM_UP)
-        interior_point(B, w, d, max(loose, 0.01 * spend, _ROUNDING), _STEPS)
-        kept = _but_dust(w, spend)
+        exact = max(0.01 * spend, _ROUNDING)
+        w, d = _solved(_coordinates(A, rows, space), w, exact, max(loose, exact))
+        kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
         few = w[kept] / w[kept].sum()
         V = factor(space, A[rows[kept]], few)
         screen = screen or Screen(A, V)
@@ -108,50 +108,65 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
-        support = int(np.count_nonzero(r * w > r - d))
-        near = _nearest(d, _KEEP * min(support, p), rows, space)
-        near = np.union1d(near, _but_dust(w, max(loose, spend)))
-        add = _largest(beyond[new], _ADD * p)
-        rows, w = _joined(rows[near], w[near], high[new][add])
+        high, beyond = high[new], beyond[new]
+        support = int(np.count_nonzero(w))
+        if support < p - r:
+            near = np.flatnonzero(w)
+            high = high[_largest(beyond, p - support)]
+        else:
+            support = int(np.count_nonzero(r * w > r - d))
+            near = _nearest(d, _KEEP * min(support, p), rows, space)
+            near = np.union1d(near, _but_dust(w, max(loose, spend)))
+            high = high[_largest(beyond, _ADD * p)]
+        rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
         "Ask for a larger tol."
     )
 
 
+def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Floats]:
+    """Return optimal weights for the rows of B, and the leverages.
+
+    Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
+    there are more, or where it fails since moments are dependent, the interior-point method, up to
+    ``loose``, from half of the weight spread evenly.
+    """
+    w, d = w / w.sum(), np.empty(len(B))
+    if newton(B, w, d, tol, _STEPS) <= tol:
+        return w, d
+    w = 0.5 * w + 0.5 / len(w)
+    multiplicative(B, w, d, _WARM_UP)
+    interior_point(B, w, d, loose, _STEPS)
+    return w, d
+
+
 def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | None]:
     """Return rows and weights to begin with, and the screen if a pass was made for them.
 
-    A sample, joined by the rows that reach farthest out if it knows little of them. Then rows are
-    left out while many hardly matter: a leverage above r says that a weight rises.
+    A sample, joined by the rows that reach farthest out as the covariance of a larger one has it.
+    Then rows are left out while many hardly matter: a leverage above r says that a weight rises.
     """
     k, r = len(A), space.rank
     p = r * (r + 1) // 2
     rows = np.union1d(sample_rows(k, max(_SMALL, int(_ROOM * p))), space.basis)
-    w = np.full(len(rows), 1.0 / len(rows))
-    screen, d = None, np.empty(len(rows))
-    gap = multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
+    screen = None
     if len(rows) < k:
-        V = factor(space, A[rows], w)
-        screen = Screen(A, V)
-        high, beyond = screen.rows_above(r, V)
-        if beyond.max() > r * (1.0 + _UNSEEN * gap):
-            rows, w = _joined(rows, w, high[_largest(beyond, _ADD * p)])
-            d = np.empty(len(rows))
-            multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
+        spread = A[np.union1d(sample_rows(k, _SPREAD * r), space.basis)]
+        screen = Screen(A, factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
+        rows = np.union1d(rows, _largest(screen.d, _FAR * p))
+    w = np.full(len(rows), 1.0 / len(rows))
     while True:
-        near = _nearest(d, int(_ROOM * np.count_nonzero(d > r * _EDGE)), rows, space)
-        if len(near) > 0.8 * len(rows):
-            return rows, w, screen
-        rows, w, d = rows[near], w[near] / w[near].sum(), np.empty(len(near))
+        d = np.empty(len(rows))
         multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
-
-
-def _joined(rows: Indices, w: Floats, new: Indices) -> tuple[Indices, Floats]:
-    """Return the rows with new ones, half of the weight spread evenly."""
-    new = np.setdiff1d(new, rows)
-    n = len(rows) + len(new)
-    return np.concatenate([rows, new]), np.append(0.5 * w / w.sum(), np.zeros(len(new))) + 0.5 / n
+        active = int(np.count_nonzero(d > r * _EDGE))
+        near = _nearest(d, int(_ROOM * min(active, p)), rows, space)
+        if len(near) > 0.8 * len(rows):
+            nearest = _largest(d, 2 * active)
+            first = np.zeros(len(rows))
+            first[nearest] = w[nearest]
+            return rows, first, screen
+        rows, w = rows[near], w[near] / w[near].sum()
 
 
 def _nearest(d: Floats, size: int, rows: Indices, space: RowSpace) -> Indices:
@@ -166,9 +181,17 @@ def _but_dust(w: Floats, dust: float) -> Indices:
 
 
 def _largest(d: Floats, size: int) -> Indices:
-    """Return the indices of the ``size`` largest entries, in no order."""
+    """Return the indices of the ``size`` largest entries, in no order.
+
+    Where d is long, every sixteenth entry says which twice as many come into question.
+    """
     if len(d) <= size:
         return np.arange(len(d))
+    some, rank = d[::16], size // 8 + 16
+    if rank < len(some) // 4:
+        (above,) = np.nonzero(d >= np.partition(some, len(some) - rank)[len(some) - rank])
+        if size <= len(above) < len(d):
+            return np.asarray(above[_largest(d[above], size)])
     return np.argpartition(d, len(d) - size)[len(d) - size :]
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.linalg import qr, solve_triangular
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import lapack, qr, solve_triangular
 
 from evenhand.arrays import Floats, unmasked
 from evenhand.errors import InputError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 65536
 _ROUNDING = 1e-6  # what a number recomputed in another way may be off by, relatively
+_EXPLAINED = 1e-14  # share of what cancelled that is rounding: of the entries, and of some hundred
 
 
 class Finding(NamedTuple):
@@ -77,19 +78,30 @@ def _compare(reasons: list[str], what: str, found: float, stated: float) -> None
 
 
 def _check_g(design: Design, A: Floats) -> Finding:
-    """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly."""
+    """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly.
+
+    Leverages do not change with coordinates. A first factor R gives coordinates T in which the
+    points are nearly orthonormal, so that a second factor loses nothing. Going over to T takes
+    long double where columns are nearly dependent.
+    """
     scales = _scales(A)
-    rows = A[design.support] / scales * np.sqrt(design.weights[design.support])[:, None]
+    root = np.sqrt(design.weights[design.support])[:, None]
+    rows = A[design.support] / scales * root
     _, R, pivots = qr(rows[np.argsort(-np.abs(rows).max(axis=1))], mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(R))
-    rank = int(np.count_nonzero(diagonal > 1e-13 * diagonal[0]))
+    rank = int(np.count_nonzero(diagonal > _EXPLAINED * diagonal[0]))
+    kept, others = pivots[:rank], pivots[rank:]
+    product = np.matmul if diagonal[rank - 1] > _ROUNDING * diagonal[0] else _wide_product
+    T = solve_triangular(R[:rank, :rank], np.eye(rank)) / scales[kept, None]
+    Q, second = qr(product(A[design.support][:, kept], T) * root, mode="economic")
+    relations = Q.T @ rows[:, others]
     largest, outside, stray = 0.0, 0.0, 0.0
     for a in _chunks(A):
-        unit = a[:, pivots] / scales[pivots]
-        y = solve_triangular(R[:rank, :rank], unit[:, :rank].T, trans="T")
+        y = solve_triangular(second, product(a[:, kept], T).T, trans="T")
         largest = max(largest, float((y**2).sum(axis=0).max()))
         outside = max(outside, float(((a @ design.certificate.dual.T) ** 2).sum(axis=1).max()))
-        residual = np.linalg.norm(unit[:, rank:] - y.T @ R[:rank, rank:], axis=1)
+        unit = a / scales
+        residual = np.linalg.norm(unit[:, others] - y.T @ relations, axis=1)
         stray = max(stray, float((residual / (np.linalg.norm(unit, axis=1) + 1e-300)).max()))
     reasons: list[str] = []
     if not stray <= 1e-6:
@@ -114,7 +126,7 @@ def _check_cost(design: Design, A: Floats, costs: Floats) -> Finding:
     scales = _scales(A)
     mu = design.mass * design.weights
     used = design.support
-    variance = largest_variance(A[used] / scales, mu[used], c / scales, refine=True)
+    variance = largest_variance(A[used] / scales, mu[used], c / scales)
     if not variance <= 1.0 + _ROUNDING:
         reasons.append(f"the variance at its mass is {variance:.12g}, not 1")
     spent = float(mu @ costs)
@@ -182,7 +194,7 @@ def _check_joint(design: Design, A: Floats) -> Finding:
     mu = design.mass * design.weights
     scales = _scales(A)
     rows = A[design.support] / scales
-    variance = largest_variance(rows, mu[design.support], U / scales, refine=True)
+    variance = largest_variance(rows, mu[design.support], U / scales)
     if not variance <= 1.0 + _ROUNDING:
         reasons.append(f"the largest variance at its mass is {variance:.12g}, not 1")
     load = max(
@@ -195,28 +207,74 @@ def _check_joint(design: Design, A: Floats) -> Finding:
     return Finding(float(mu @ costs), bound, reasons)
 
 
-def largest_variance(
-    rows: Floats, mu: Floats, directions: Floats, *, refine: bool = False
-) -> float:
+def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float = 0.0) -> float:
     """Return the largest cᵀV(μ)⁺c of the directions c; infinite where one is out of range.
 
-    By least squares on √μ · rows, columns of comparable size. A residual is judged by the size of
-    what cancelled in it.
+    It is the least ‖y‖² with Σ_x √μ_x y_x a_x = c. So any y that gives c, up to what the rounding
+    of the points explains, proves that it is no more: the quickest y will do if it proves that it
+    is ``enough``.
+
+    Parameters
+    ----------
+    rows, mu
+        (n, m) points, columns of comparable size, and their pulls > 0.
+    directions
+        (m,) or (q, m).
+    enough
+        Do not look for more than a proof that the variance is at most this.
     """
-    weighted, targets = (rows * np.sqrt(mu)[:, None]).T, np.atleast_2d(directions).T
-    y, *_ = np.linalg.lstsq(weighted, targets, rcond=1e-15)
-    if refine:
-        y += np.linalg.lstsq(weighted, targets - weighted @ y, rcond=1e-15)[0]
+    root, targets = np.sqrt(mu), np.atleast_2d(directions).T
+    weighted = (rows * root[:, None]).T
+    padded = np.zeros((max(weighted.shape), targets.shape[1]))
+    padded[: len(targets)] = targets
+    _, y, _ = lapack.dgels(weighted, padded)
+    y = y[: len(mu)]
+    variance = float(np.square(y).sum(axis=0).max())
+    if variance <= enough and _gives(weighted, y, targets):
+        return variance
+    return _least_squares((rows.astype(np.longdouble) * root[:, None]).T, targets)
+
+
+def _least_squares(weighted: NDArray[np.longdouble], targets: Floats) -> float:
+    """Return the largest ‖y‖² of the shortest y with ``weighted`` y = target.
+
+    Singular vectors join, the largest first, until rounding explains the rest: those of dependent
+    columns never do. Residuals are computed in long double, which the points deserve where they
+    are nearly dependent.
+    """
+    U, sizes, Vt = np.linalg.svd(weighted.astype(np.float64), full_matrices=False)
+    for r in range(1, int(np.count_nonzero(sizes)) + 1):
+        y = np.zeros((weighted.shape[1], targets.shape[1]))
+        for _ in range(4):  # each step leaves a share of cond · 1e-16 of the error
+            residual = (targets - weighted @ y).astype(np.float64)
+            y = y + Vt[:r].T @ (U[:, :r].T @ residual / sizes[:r, None])
+        if _gives(weighted, y, targets):
+            return float(np.square(y).sum(axis=0).max())
+    return np.inf
+
+
+def _gives(weighted: Floats | NDArray[np.longdouble], y: Floats, targets: Floats) -> bool:
+    """Tell whether weighted · y is the targets, judged by the size of what cancels in it.
+
+    What cancels may not be so large that its rounding hides the targets: that y proves nothing.
+    """
     size = (np.abs(weighted) @ np.abs(y) + np.abs(targets)).max(axis=0)
-    if not (np.abs(weighted @ y - targets) <= 1e-7 * size).all():
-        return np.inf
-    return float(np.square(y).sum(axis=0).max())
+    off = np.abs(weighted @ y - targets).max(axis=0)
+    return bool(
+        ((off <= _EXPLAINED * size) & (off <= _ROUNDING * np.abs(targets).max(axis=0))).all()
+    )
+
+
+def _wide_product(a: Floats, b: Floats) -> Floats:
+    """Return a @ b, summed in long double."""
+    return np.asarray(a.astype(np.longdouble) @ b.astype(np.longdouble), dtype=np.float64)
 
 
 def _scales(A: Floats) -> Floats:
+    """Return the magnitudes of the columns as powers of two, which round nothing."""
     scales = np.abs(A).max(axis=0)
     scales[scales == 0] = 1.0
-    return np.asarray(scales)
+    return np.asarray(np.ldexp(1.0, np.frexp(scales)[1]))
 
 
 def _chunks(array: Floats) -> Iterator[Floats]:

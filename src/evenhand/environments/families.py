@@ -32,10 +32,8 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.environments.ranges import check_gaps, check_room, check_size
 from evenhand.errors import InputError
-
-_MOST_KAPPA = 1e18  # α = 2e-9: to round 1 − α to a double leaves κ_* six digits
-_MOST_NUMBERS = 10**9
 
 
 def worst_case(
@@ -231,7 +229,7 @@ def random(
             f"estimated; got k = {k}, d = {d}."
         )
     _check_trap("separation", separation, lead)
-    _check_room(k, d)
+    check_room(k, d)
     rng = _generator(seed)
     groups = rng.permutation(np.where(np.arange(k) % 2 == 0, 1, -1))
     normal = _unit_vector(d, rng)
@@ -300,7 +298,7 @@ def random_groups(
             f"estimated; got k = {k}, d = {d}, n_groups = {n_groups}."
         )
     _check_trap("separation", separation, lead)
-    _check_room(k, d)
+    check_room(k, d)
     rng = _generator(seed)
     group = rng.permutation(np.arange(k) % n_groups)
     means = separation * np.array([_unit_vector(d, rng) for _ in range(n_groups)])
@@ -367,7 +365,7 @@ def random_attribute(
     _check_trap("independence", independence, lead)
     if independence == 0:
         raise InputError("independence must be larger than 0, or the features tell the attribute.")
-    _check_room(k, d)
+    check_room(k, d)
     rng = _generator(seed)
     features = rng.standard_normal((k, d))
     attribute = features @ _unit_vector(d, rng) + independence * rng.standard_normal(k)
@@ -422,53 +420,6 @@ def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Flo
     gamma[:half] = (1 + sign * delta_neq - delta_min) / 2
     gamma[[0, half]] += delta_min
     return gamma
-
-
-def check_size(d: int, kappa: float, name: str = "kappa") -> None:
-    """Refuse what is no number of features, or no κ_*, of the hard families.
-
-    Examples
-    --------
-    >>> check_size(d=2, kappa=0.5)
-    Traceback (most recent call last):
-    evenhand.errors.InputError: kappa must be a number from 1 to 1e+20; got 0.5. It is κ_*, which...
-    """
-    if not 2 <= d < math.inf or d != int(d):
-        raise InputError(
-            f"d must be a whole number ≥ 2; got {d}. With one feature at most two options can be "
-            "the best, and the problem is as easy as without bias."
-        )
-    _check_room(d + 1, d)
-    if not 1 <= kappa <= _MOST_KAPPA:
-        raise InputError(
-            f"{name} must be a number from 1 to {_MOST_KAPPA:g}; got {kappa}. It is κ_*, which is "
-            "never below 1, and beyond 10¹⁸ is lost in rounding."
-        )
-
-
-def check_gaps(delta_min: float, delta_neq: float) -> None:
-    """Refuse gaps that the gap-dependent families cannot have.
-
-    Examples
-    --------
-    >>> check_gaps(delta_min=0.2, delta_neq=0.1)
-    Traceback (most recent call last):
-    evenhand.errors.InputError: the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and ...
-    """
-    if not 0 < delta_min <= delta_neq <= 0.5 or delta_neq + 3 * delta_min > 1:
-        raise InputError(
-            "the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and delta_neq + 3 delta_min ≤ "
-            f"1, to keep values below 1; got delta_min = {delta_min}, delta_neq = {delta_neq}."
-        )
-
-
-def _check_room(k: int, d: int) -> None:
-    """Refuse a matrix of options that no memory holds."""
-    if k * d > _MOST_NUMBERS:
-        raise InputError(
-            f"{k} options with {d} features are too many numbers; at most {_MOST_NUMBERS:,} are "
-            "made, which take 8 GB. Take fewer."
-        )
 
 
 def _generator(seed: int | np.random.Generator) -> np.random.Generator:
