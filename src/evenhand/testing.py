@@ -9,13 +9,18 @@ A check is a function of a factory, called as `Policy` is, and a `Case`; its doc
 of the contract that it checks, and it raises `AssertionError` where that is broken. No test runner
 is needed. With pytest, parametrise over `CHECKS` and `CASES` to see each by its name.
 
-A policy that may stop before its horizon is spent says so by ``spends_all = False``.
+A policy that may stop before its horizon is spent says so by ``spends_all = False``. One that
+decides step by step has `Policy.memory` and `Policy.recall`, so that its state can be kept.
 """
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +31,7 @@ from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
+from evenhand.policies.state import restore
 
 PolicyFactory = Callable[..., Policy]
 
@@ -298,18 +304,24 @@ def malformed(good: Feedback) -> dict[str, Parts | None]:
         "a sum too large to square": (counts, put(sums, x, 1e200), put(squares, x, 1e300)),
     }
     if counts.max() > 0:
-        wrong["an evaluation too few"] = (counts - at, sums, squares)
         wrong["nothing evaluated"] = (0 * counts, 0.0 * sums, 0.0 * squares)
+    if counts.max() == 1:  # else it would be a part of what was asked for
+        wrong["a score that is not counted"] = (counts - at, sums, squares)
     for idle in np.flatnonzero(counts == 0)[:1]:
         wrong["a sum without evaluations"] = (counts, put(sums, idle, 1.0), squares)
         wrong["squares without evaluations"] = (counts, sums, put(squares, idle, 1.0))
     return wrong
 
 
-def _must_refuse(policy: Policy, what: str, parts: Parts | None) -> None:
+def _must_refuse(
+    policy: Policy,
+    what: str,
+    parts: Parts | None,
+    tell: Callable[[Feedback], None] | None = None,
+) -> None:
     """Fail unless `Feedback` or `tell` raises `InputError`."""
     try:
-        policy.tell(None if parts is None else Feedback(*parts))  # type: ignore[arg-type] # on purpose
+        (tell or policy.tell)(None if parts is None else Feedback(*parts))  # type: ignore[arg-type] # on purpose
     except InputError:
         return
     except Exception as error:
@@ -320,7 +332,7 @@ def _must_refuse(policy: Policy, what: str, parts: Parts | None) -> None:
 
 
 def malformed_feedback_is_refused(make: PolicyFactory, case: Case) -> None:
-    """A feedback that is not one of the allocation raises `InputError` and leaves no trace.
+    """A feedback that is no part of the allocation raises `InputError` and leaves no trace.
 
     At every round, the last included; what follows is as if nothing had happened.
     """
@@ -330,7 +342,7 @@ def malformed_feedback_is_refused(make: PolicyFactory, case: Case) -> None:
     def tell_wrongly(policy: Policy, good: Feedback) -> None:
         round_, spent = policy.ask().round, policy.spent
         wrong = malformed(good)
-        if earlier and not np.array_equal(earlier[-1].counts, good.counts):
+        if earlier and (earlier[-1].counts > policy.outstanding).any():
             old = earlier[-1]
             wrong["the feedback of the round before"] = (old.counts, old.sums, old.sums_of_squares)
         for what, parts in wrong.items():
@@ -559,8 +571,302 @@ def never_fails_midway(make: PolicyFactory, case: Case) -> None:
         )
 
 
+def _ask_aside(policy: Policy) -> None:
+    """Ask for other numbers, and beside what these asks would put on their way."""
+    for n in (1, 3, 10**6):
+        allocation = policy.ask(n)
+        assert allocation.total <= n, f"asked for {n} at most, it wants {allocation.total}"
+    pending = policy.ask(3).counts
+    for most in (2, None):
+        beside = policy.ask(most, pending).total
+        assert beside <= policy.remaining - pending.sum(), (
+            f"it wants {beside} beside {pending.sum()} pending; {policy.remaining} remain"
+        )
+    policy.ask(pending=policy.outstanding)
+
+
+def asking_aside_changes_nothing(make: PolicyFactory, case: Case) -> None:
+    """To ask with any ``n`` and ``pending``, and not act on it, changes nothing that comes later.
+
+    An ask for n gives no more than n, and no more than remain beside what is pending.
+    """
+    clean = _run(make(case.actions, HORIZON), case)
+    policy, run = make(case.actions, HORIZON), _Run(finished=clean.finished)
+    for feedback in clean.told:
+        _ask_aside(policy)
+        run.known.append(_knowledge(policy))
+        run.asks.append(policy.ask())
+        _ask_aside(policy)
+        policy.tell(feedback)
+    difference = clean.differs_from(run)
+    assert not difference, f"asks that nobody acted on changed the run: {difference}"
+
+
+def _single_scores(
+    counts: NDArray[np.int64], case: Case, rng: np.random.Generator
+) -> list[Feedback]:
+    """Draw evaluations one by one, in random order; in 1024ths, so that any sum is exact."""
+    options = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    drawn = case.evaluations[options] + rng.standard_normal(len(options))
+    scores = np.round(drawn * 1024.0) / 1024.0
+    return [
+        Feedback.from_scores(case.actions, [int(x)], [y])
+        for x, y in zip(options, scores, strict=True)
+    ]
+
+
+def _total(parts: list[Feedback]) -> Feedback:
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def any_part_may_be_told(make: PolicyFactory, case: Case) -> None:
+    """What was asked for may be told in parts or one by one, in any order.
+
+    ``spent`` and ``outstanding`` follow. A round that is learnt whole (`Allocation.whole`) is then
+    as if it had been told at once; until then the rest of it is asked for, and nothing is learnt.
+    """
+    horizon = 200
+    at_once, in_parts = make(case.actions, horizon), make(case.actions, horizon)
+    rng = np.random.default_rng(3)
+    for i in range(ROUNDS // 3):
+        allocation = in_parts.ask()
+        if allocation.whole:
+            due = at_once.ask().counts
+            assert np.array_equal(allocation.counts, due), (
+                f"told in parts, ask {i} is {_shown(allocation.counts)}, not {_shown(due)}"
+            )
+            assert _knowledge(in_parts) == _knowledge(at_once), f"ask {i}: parts taught it more"
+        if allocation.total == 0:
+            break
+        scores = _single_scores(allocation.counts, case, rng)
+        if i % 2:  # not one by one, but in three parts
+            cuts = np.sort(rng.integers(0, len(scores) + 1, 2)).tolist()
+            pairs = pairwise([0, *cuts, len(scores)])
+            parts = [_total(scores[a:b]) for a, b in pairs if a < b]
+        else:
+            parts = scores
+        before, left, spent = _knowledge(in_parts), allocation.counts.copy(), in_parts.spent
+        for part in parts:
+            if allocation.whole:
+                assert np.array_equal(in_parts.ask().counts, left), (
+                    f"with {_shown(left)} left of a round, it asks {_shown(in_parts.ask().counts)}"
+                )
+                assert _knowledge(in_parts) == before, "it learnt before the round was whole"
+            in_parts.tell(part)
+            left, spent = left - part.counts, spent + int(part.counts.sum())
+            assert in_parts.spent == spent, f"{spent} were told, spent is {in_parts.spent}"
+            assert np.array_equal(in_parts.outstanding, left), (
+                f"{_shown(left)} are outstanding, it says {_shown(in_parts.outstanding)}"
+            )
+        if allocation.whole:
+            at_once.tell(_total(scores))
+
+
+def evaluators_may_work_side_by_side(make: PolicyFactory, case: Case) -> None:
+    """Seven evaluators answer in any order, some not at all, some late: the run ends all the same.
+
+    At all times an ask gives no more than are free and than remain beside what is pending; what is
+    lost is asked for again; what comes late is taken as long as it is outstanding, and more than
+    that, or pending beyond it, is refused and changes nothing.
+    """
+    horizon, evaluators = 100, 7
+    policy, rng = make(case.actions, horizon), np.random.default_rng(4)
+    k = len(case.actions)
+    pending, outstanding = np.zeros(k, dtype=np.int64), np.zeros(k, dtype=np.int64)
+
+    def tell(x: int) -> None:
+        (score,) = _single_scores(np.eye(k, dtype=np.int64)[x], case, rng)
+        spent = policy.spent
+        policy.tell(score)
+        outstanding[x] -= 1
+        assert policy.spent == spent + 1, f"one was told, spent went from {spent} to {policy.spent}"
+        assert policy.remaining == horizon - policy.spent, f"remaining is {policy.remaining}"
+
+    for _ in range(20 * horizon):
+        free = evaluators - int(pending.sum())
+        if free > 0:
+            allocation = policy.ask(free, pending)
+            wanted, on_its_way = allocation.total, int(pending.sum())
+            assert wanted <= free, f"{free} evaluators are free, it wants {wanted}"
+            assert on_its_way + wanted <= policy.remaining, (
+                f"it wants {wanted} beside {on_its_way} pending; {policy.remaining} remain"
+            )
+            pending += allocation.counts
+            np.maximum(outstanding, pending, out=outstanding)
+            assert np.array_equal(policy.outstanding, outstanding), (
+                f"{_shown(outstanding)} are outstanding, it says {_shown(policy.outstanding)}"
+            )
+            if not pending.any():
+                break
+        x, fate = int(rng.choice(np.repeat(np.arange(k), pending))), rng.random()
+        late = np.flatnonzero(outstanding > pending)
+        if fate < 0.1:  # lost
+            pending[x] -= 1
+        elif fate < 0.3 and len(late) and policy.remaining > pending.sum():
+            tell(int(late[0]))
+        else:
+            pending[x] -= 1
+            tell(x)
+        if fate > 0.8:
+            _refuses_what_is_not_outstanding(policy, case)
+    assert not pending.any(), "it does not end"
+    assert policy.finished, "with nothing pending it asked for nothing, and is not finished"
+    assert policy.remaining == 0 or not getattr(policy, "spends_all", True), (
+        f"with nothing pending it asks for nothing, and {policy.remaining} remain"
+    )
+
+
+def _refuses_what_is_not_outstanding(policy: Policy, case: Case) -> None:
+    outstanding, said = policy.outstanding, _knowledge(policy)
+    x = int(np.argmax(outstanding))
+    beyond = outstanding.copy()
+    beyond[x] += 1
+    wrong: tuple[tuple[object, object], ...] = (
+        (None, beyond),
+        (None, outstanding - beyond),
+        (None, outstanding + 0.5),
+        (None, outstanding[:-1]),
+        (None, ["one"] * len(outstanding)),
+        (None, np.full(len(outstanding), np.nan)),
+        *((n, None) for n in (0, -1, 1.5, np.nan, True, "many")),
+    )
+    for n, pending in wrong:
+        try:
+            policy.ask(n, pending)  # type: ignore[arg-type] # on purpose
+        except InputError:
+            continue
+        raise AssertionError(f"ask({n!r}, pending={pending!r}) was accepted")
+    if outstanding.any():  # else to tell is also to ask
+        zeros = np.zeros(len(beyond))
+        _must_refuse(policy, "more than is outstanding", (beyond, zeros, zeros))
+    assert np.array_equal(policy.outstanding, outstanding), "a refusal changed what is outstanding"
+    assert _knowledge(policy) == said, "a refusal changed what it knows"
+
+
+def observing_teaches_or_is_refused(make: PolicyFactory, case: Case) -> None:
+    """Evaluations that nobody asked for are counted apart and learnt from, or refused.
+
+    Whatever cannot be right is refused. A refusal changes nothing. What is learnt shows: after
+    10⁹ evaluations of each option, the bias is known to 1%, unless the policy never says.
+    """
+    policy, rng = make(case.actions, HORIZON), np.random.default_rng(5)
+    for _ in range(3):
+        if not policy.finished:
+            policy.tell(_evaluate(policy.ask().counts, case, rng))
+    asked, said, spent = policy.ask(), _knowledge(policy), policy.spent
+    plenty = np.full(len(case.actions), 10**9)
+    scores = _evaluate(plenty, case, rng)
+    for what, parts in malformed(scores).items():
+        if "too many" in what and "option" not in what:
+            continue  # nobody asked: none is too many
+        _must_refuse(policy, f"observed, {what}", parts, tell=policy.observe)
+    try:
+        policy.observe(scores)
+    except InputError:
+        learnt = False
+    else:
+        learnt = True
+    assert policy.spent == spent, f"what was not asked for was spent: {policy.spent}, not {spent}"
+    if not learnt:
+        assert policy.observed == 0, f"refused, but {policy.observed} are counted as observed"
+        assert np.array_equal(policy.ask().counts, asked.counts), "a refusal changed what it asks"
+        assert _knowledge(policy) == said, "a refusal changed what it knows"
+        return
+    assert policy.observed == plenty.sum(), f"observed is {policy.observed}, not {plenty.sum()}"
+    bias = policy.bias()
+    assert np.isnan(bias.value) or abs(bias.value - case.bias) <= 0.01 * max(abs(case.bias), 1.0), (
+        f"the bias is {case.bias}; after 10⁹ evaluations of each option it says {bias}"
+    )
+    assert np.isnan(bias.value) or bias.covers(case.bias), f"{bias} does not cover {case.bias}"
+    _run(policy, case)
+
+
+def _through_json(policy: Policy) -> Policy:
+    return restore(json.loads(json.dumps(policy.state())), type(policy))
+
+
+def _through_pickle(policy: Policy) -> Policy:
+    again = pickle.loads(pickle.dumps(policy))
+    assert isinstance(again, Policy)
+    return again
+
+
+def a_copy_goes_on_the_same(make: PolicyFactory, case: Case) -> None:
+    """At every step, what `restore` makes of the state goes on as the policy would, to the bit.
+
+    The state goes through JSON; copies and pickles do the same. What was asked for is part of it.
+    """
+    ways: tuple[Callable[[Policy], Policy], ...] = (
+        _through_json,
+        copy.copy,
+        copy.deepcopy,
+        _through_pickle,
+    )
+    rng = np.random.default_rng(6)
+    policy = make(case.actions, HORIZON)
+    copies = [way(policy) for way in ways]
+    for i in range(ROUNDS // 4):
+        allocation = policy.ask()
+        parts = _single_scores(allocation.counts, case, rng)[: 1 + 7 * (i % 3)]
+        n, pending = 1 + i % 4, allocation.counts // 2
+        beside = policy.ask(n, pending)
+        for way, twin in zip(ways, copies, strict=True):
+            at = f"step {i}, {way.__name__.strip('_').replace('_', ' ')}"
+            for a, b in ((allocation, twin.ask()), (beside, twin.ask(n, pending))):
+                assert np.array_equal(a.counts, b.counts), (
+                    f"{at}: it asks {_shown(b.counts)}, not {_shown(a.counts)}"
+                )
+                assert (a.round, a.whole) == (b.round, b.whole), f"{at}: another round"
+            due = (policy.spent, policy.observed, policy.remaining, policy.outstanding.tolist())
+            has = (twin.spent, twin.observed, twin.remaining, twin.outstanding.tolist())
+            assert due == has, f"{at}: spent, observed, remaining, outstanding are {has}, not {due}"
+            assert _knowledge(twin) == _knowledge(policy), f"{at}: it knows something else"
+        if allocation.total == 0:
+            return
+        if i % 2:  # with the asks of now handed out, or not
+            copies = [way(twin) for way, twin in zip(ways, copies, strict=True)]
+        for each in (policy, *copies):
+            each.tell(_total(parts))
+        if not i % 2:
+            copies = [way(twin) for way, twin in zip(ways, copies, strict=True)]
+
+
+def bad_states_are_refused(make: PolicyFactory, case: Case) -> None:
+    """`restore` refuses a state of another version, of another policy, or none at all."""
+    policy = make(case.actions, HORIZON)
+    state = policy.state()
+    wrong: dict[str, object] = {
+        "None": None,
+        "a text": "state",
+        "a list": [state],
+        "nothing": {},
+        "another version": state | {"evenhand": "none"},
+        "another policy": state | {"policy": "another"},
+        **{f"no {part}": {n: v for n, v in state.items() if n != part} for part in state},
+        **{f"nonsense for {part}": state | {part: [7]} for part in state},
+        "an empty run": state | {"run": {}},
+        "an empty memory": state | {"run": state["run"] | {"memory": {}}},
+        "more spent than there is": state | {"run": state["run"] | {"spent": HORIZON + 1}},
+        "outstanding of other options": state | {"run": state["run"] | {"outstanding": [1]}},
+    }
+    for what, value in wrong.items():
+        try:
+            restore(value, type(policy))  # type: ignore[arg-type] # on purpose
+        except InputError:
+            continue
+        except Exception as error:
+            raise AssertionError(
+                f"{what}: refused by {type(error).__name__} ({error}), not by InputError"
+            ) from error
+        raise AssertionError(f"{what}: accepted as a state")
+
+
 CHECKS: tuple[Check, ...] = (
     asking_again_changes_nothing,
+    asking_aside_changes_nothing,
     counts_are_affordable,
     asks_nothing_only_at_the_end,
     malformed_feedback_is_refused,
@@ -575,6 +881,11 @@ CHECKS: tuple[Check, ...] = (
     units_do_not_matter,
     bad_arguments_are_refused,
     never_fails_midway,
+    any_part_may_be_told,
+    evaluators_may_work_side_by_side,
+    observing_teaches_or_is_refused,
+    a_copy_goes_on_the_same,
+    bad_states_are_refused,
 )
 """All checks; the name of each says what holds."""
 

@@ -5,14 +5,17 @@ Below, policies that break the contract, one way each: the suite must catch them
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import evenhand as eh
+from evenhand.arrays import Counts
 from evenhand.policies.base import Play
 from evenhand.testing import CASES, CHECKS, Case, Check, check_policy, never_fails_midway
 
@@ -70,25 +73,49 @@ class Steady(eh.Policy):
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
 
 
+class Stepping(Steady):
+    """A policy that keeps the contract step by step: options in turn, all evaluations learnt."""
+
+    name = "stepping"
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        first = int((self.counts + pending).sum())
+        turns = np.arange(first, first + min(n or 5, self.room(pending))) % len(self.actions)
+        return np.bincount(turns, minlength=len(self.actions)).astype(np.int64)
+
+    def learn(self, feedback: eh.Feedback) -> None:
+        self._round += 1
+        self.take(feedback)
+
+    def take_in(self, feedback: eh.Feedback) -> bool:
+        self.take(feedback)
+        return True
+
+    def memory(self) -> dict[str, Any]:
+        return {"sums": self.sums, "counts": self.counts}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self.sums = np.array(memory["sums"], dtype=np.float64)
+        self.counts = np.array(memory["counts"], dtype=np.int64)
+
+
 class Forgetful(Steady):
     """Draws anew at every ask."""
 
-    def ask(self) -> eh.Allocation:
-        fresh = np.random.default_rng()
-        counts = fresh.multinomial(
-            min(9, self.remaining), [1 / len(self.actions)] * len(self.actions)
-        )
-        counts.flags.writeable = False
-        self._pending = eh.Allocation(counts, self._round)
-        self._game = self._game or self.play()
-        return self._pending
+    def ask(self, n: int | None = None, pending: ArrayLike | None = None) -> eh.Allocation:
+        self._game, self._wanted = None, None
+        self._answers.clear()
+        return super().ask(n, pending)
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng()
 
 
 class Scribbled(Steady):
     """Hands out counts that can be written to."""
 
-    def ask(self) -> eh.Allocation:
-        allocation = super().ask()
+    def ask(self, n: int | None = None, pending: ArrayLike | None = None) -> eh.Allocation:
+        allocation = super().ask(n, pending)
         allocation.counts.flags.writeable = True
         return allocation
 
@@ -96,9 +123,117 @@ class Scribbled(Steady):
 class Fractional(Steady):
     """Asks for whole numbers of the wrong type."""
 
-    def ask(self) -> eh.Allocation:
-        allocation = super().ask()
+    def ask(self, n: int | None = None, pending: ArrayLike | None = None) -> eh.Allocation:
+        allocation = super().ask(n, pending)
         return replace(allocation, counts=allocation.counts.astype(np.float64))
+
+
+class Curious(Stepping):
+    """Counts how often it was asked, and asks by that."""
+
+    asked = 0
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        self.asked += 1
+        return self.single(self.asked % len(self.actions), min(n or 5, self.room(pending)))
+
+
+class Eager(Stepping):
+    """Gives every evaluator as much as it likes."""
+
+    def ask(self, n: int | None = None, pending: ArrayLike | None = None) -> eh.Allocation:
+        return super().ask(None, pending)
+
+
+class Impatient(Steady):
+    """Says that its rounds are whole, and learns from parts of them."""
+
+    def tell(self, feedback: eh.Feedback) -> None:
+        super().tell(feedback)
+        self.sums = self.sums + feedback.sums
+
+
+class Miscounting(Stepping):
+    """Forgets what is outstanding with every tell."""
+
+    def learn(self, feedback: eh.Feedback) -> None:
+        super().learn(feedback)
+        self._outstanding[:] = 0
+
+
+class Heedless(Stepping):
+    """Takes no account of what is on its way."""
+
+    def room(self, pending: Counts) -> int:
+        return self.remaining
+
+
+class Waiting(Stepping):
+    """Waits for ever for what was lost."""
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        return super().propose(n, pending) * (not (self._outstanding - pending).any())
+
+
+class Welcoming(Stepping):
+    """Thinks that anything may be pending."""
+
+    def _checked_pending(self, pending: ArrayLike | None) -> Counts:
+        return np.zeros(len(self.actions), dtype=np.int64)
+
+
+class Polite(Stepping):
+    """Takes in what it did not ask for, and learns nothing from it."""
+
+    def take_in(self, feedback: eh.Feedback) -> bool:
+        return True
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(float(self.sums.sum() * 1e-9), -np.inf, np.inf, 0.95)
+
+
+class Uncounted(Stepping):
+    """Learns from what it did not ask for, and does not say how much that was."""
+
+    @property
+    def observed(self) -> int:
+        return 0
+
+
+class Greedy(Stepping):
+    """Learns from what it refuses."""
+
+    def take_in(self, feedback: eh.Feedback) -> bool:
+        self.take(feedback)
+        return False
+
+
+class Amnesiac(Stepping):
+    """Remembers its counts, not its sums."""
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        self.counts = np.array(memory["counts"], dtype=np.int64)
+
+
+class Unmemorable(Stepping):
+    """Puts something into its state that JSON does not carry."""
+
+    def memory(self) -> dict[str, Any]:
+        return super().memory() | {"self": object()}
+
+
+class Memoryless(Steady):
+    """Decides step by step, and has no memory."""
+
+    propose, learn = Stepping.propose, Stepping.learn
+
+
+class Obliging(Stepping):
+    """Makes do with any memory."""
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        if isinstance(memory, Mapping) and "sums" in memory:
+            super().recall(memory)
 
 
 class Lavish(Steady):
@@ -130,7 +265,7 @@ class Trusting(Steady):
     """Takes whatever it is told."""
 
     def tell(self, feedback: eh.Feedback) -> None:
-        good = self.ask().counts
+        good = np.array(self.ask().counts)
         zeros = np.zeros(len(good))
         super().tell(eh.Feedback(good, zeros, zeros))
 
@@ -144,7 +279,7 @@ class Hasty(Steady):
         super().tell(feedback)
 
 
-class Borrowing(Steady):
+class Borrowing(Stepping):
     """Keeps the arrays it was told, and reads them later."""
 
     def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
@@ -270,11 +405,26 @@ CAUGHT = {
     Unitary: "units_do_not_matter",
     Credulous: "bad_arguments_are_refused",
     Surprised: "never_fails_midway",
+    Curious: "asking_aside_changes_nothing",
+    Eager: "asking_aside_changes_nothing",
+    Impatient: "any_part_may_be_told",
+    Miscounting: "any_part_may_be_told",
+    Heedless: "evaluators_may_work_side_by_side",
+    Waiting: "evaluators_may_work_side_by_side",
+    Welcoming: "evaluators_may_work_side_by_side",
+    Polite: "observing_teaches_or_is_refused",
+    Uncounted: "observing_teaches_or_is_refused",
+    Greedy: "observing_teaches_or_is_refused",
+    Amnesiac: "a_copy_goes_on_the_same",
+    Unmemorable: "a_copy_goes_on_the_same",
+    Memoryless: "a_copy_goes_on_the_same",
+    Obliging: "bad_states_are_refused",
 }
 
 
-def test_a_policy_of_ones_own_can_pass() -> None:
-    check_policy(Steady, cases=CASES[:2])
+@pytest.mark.parametrize("own", [Steady, Stepping], ids=lambda own: own.__name__)
+def test_a_policy_of_ones_own_can_pass(own: type[eh.Policy]) -> None:
+    check_policy(own, cases=CASES[:2])
 
 
 @pytest.mark.parametrize("broken", CAUGHT, ids=lambda broken: broken.__name__)
@@ -285,8 +435,11 @@ def test_the_suite_catches(broken: type[eh.Policy]) -> None:
         check_policy(broken, checks=(check,))
 
 
-def test_a_policy_may_say_that_it_stops_early() -> None:
-    class Frank(Lazy):
-        spends_all = False
+class Frank(Lazy):
+    """Stops at half its horizon, and says so."""
 
+    spends_all = False
+
+
+def test_a_policy_may_say_that_it_stops_early() -> None:
     check_policy(Frank, cases=CASES[:2])

@@ -106,12 +106,12 @@ class Policy(ABC):
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
-    _made_of: tuple[tuple[Any, ...], dict[str, Any]]
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]  # by place, and by name
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Take down what the policy is made of, for `state`."""
         policy = super().__new__(cls)
-        policy._made_of = args, options
+        policy._arguments = args, options
         return policy
 
     def __init__(
@@ -153,7 +153,8 @@ class Policy(ABC):
         self._game: Play | None = None
         self._wanted: Counts | None = None  # the present round; None before the first
         self._gathered = nothing(k)
-        self._log: list[dict[str, Any]] = []  # the rounds before, as `sparse` has them
+        self._log: list[dict[str, Any]] = []  # the rounds before, and what was spent then
+        self._start_spent = 0
 
     # ------------------------------------------------------------------ what an author writes
 
@@ -186,7 +187,7 @@ class Policy(ABC):
         self._gathered = self._gathered + feedback
         if (self._gathered.counts == self._wanted).all():
             whole, self._gathered = self._gathered, nothing(len(self.actions))
-            self._log.append(sparse(whole))
+            self._log.append({"spent": self._spent} | sparse(whole))
             self._continue(whole)
 
     def expects(self, feedback: Feedback) -> bool:
@@ -217,7 +218,13 @@ class Policy(ABC):
 
         Policies that work in rounds remember the rounds, and replay them.
         """
+        if not self.in_rounds or type(self).take_in is not Policy.take_in:
+            raise TypeError(
+                f"{type(self).__name__} learns from more than whole rounds, so its state is its "
+                "own: write memory() and recall()."
+            )
         return {
+            "start": self._start_spent,
             "rounds": self._log.copy(),
             "wanted": self._wanted,
             "gathered": sparse(self._gathered),
@@ -225,21 +232,20 @@ class Policy(ABC):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
-        k, spent, round_ = len(self.actions), self._spent, self._round
-        self._game, self._wanted, self._log, self._spent, self._round = None, None, [], 0, 0
-        self._gathered = nothing(k)
+        k, spent = len(self.actions), self._spent
+        self._game, self._wanted, self._log, self._round = None, None, [], 0
         if memory["wanted"] is not None:
+            self._spent = memory["start"]
             self._start()
         for kept in memory["rounds"]:
             # what was asked for is not derived again: the round is the one that was told
-            feedback = dense(kept, k)
-            self._spent += int(feedback.counts.sum())
-            self._log.append(sparse(feedback))
+            self._spent, feedback = kept["spent"], dense(kept, k)
+            self._log.append({"spent": self._spent} | sparse(feedback))
             self._continue(feedback)
         if memory["wanted"] is not None:
-            self._wanted = np.asarray(memory["wanted"], dtype=np.int64)
+            self._wanted = np.array(memory["wanted"], dtype=np.int64)
         self._gathered = dense(memory["gathered"], k)
-        self._spent, self._round = spent, round_
+        self._spent = spent
 
     def rng(self) -> np.random.Generator:
         """Return the randomness of the present round: it depends on seed and round only."""
@@ -355,6 +361,8 @@ class Policy(ABC):
         if self._failure is not None:
             raise self._failure
         refuse_impossible(feedback, len(self.actions))
+        if not feedback.counts.any():
+            raise InputError("this feedback has no evaluations; observe what there is.")
         if not self._guarded(self.take_in, feedback):
             raise InputError(
                 f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
@@ -402,7 +410,7 @@ class Policy(ABC):
     # ------------------------------------------------------------------ how rounds are played
 
     def _start(self) -> None:
-        self._game = self.play()
+        self._game, self._start_spent = self.play(), self._spent
         self._receive(self._guarded(next, self._game, None))
 
     def _continue(self, whole: Feedback) -> None:

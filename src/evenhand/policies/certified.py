@@ -240,7 +240,11 @@ class Certified(Policy):
         leads = epoch.leads
         return {
             "ledger": self.ledger.memory(),
-            "policy": {"spent": self.policy.spent, "memory": self.policy.memory()},
+            "policy": {
+                "round": self.policy._round,
+                "spent": self.policy.spent,
+                "memory": self.policy.memory(),
+            },
             "epoch": {
                 "horizon": epoch.horizon,
                 "noise": epoch.noise,
@@ -256,8 +260,10 @@ class Certified(Policy):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        self.policy.elapse(memory["policy"]["spent"] - self.policy.spent)
-        self.policy.recall(memory["policy"]["memory"])
+        inside = memory["policy"]
+        self.policy.elapse(inside["spent"] - self.policy.spent)
+        self.policy.recall(inside["memory"])
+        self.policy._round = inside["round"]
         said = memory["epoch"]
         self._epoch = self._begin(said["horizon"])
         self._epoch.noise, self._epoch.looked = said["noise"], said["looked"]

@@ -7,7 +7,6 @@ dictionaries, lists, texts and numbers only, so JSON carries it without loss.
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -17,9 +16,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.certified import Certified
 from evenhand.policies.messages import Allocation
-from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.registry import policy_class
 
 VERSION = 1
@@ -34,7 +31,7 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
     state
         What `Policy.state` returned, perhaps by way of a JSON file.
     policy
-        The class, where it is not registered.
+        The class, where it is neither registered nor the only one in memory of that name.
 
     Examples
     --------
@@ -55,10 +52,21 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
             f"this state is of version {state['evenhand']!r}; this evenhand reads version "
             f"{VERSION}."
         )
-    cls = _class(state["policy"]) if policy is None else policy
-    if cls.name != state["policy"]:
-        raise InputError(f"this is the state of {state['policy']!r}, not of {cls.name!r}.")
-    return revived(cls, _object(state["arguments"]), _object(state["run"]))
+    named = state.get("policy")
+    if not isinstance(named, str):
+        raise InputError(f"this state is of no policy that has a name, but of {named!r}.")
+    cls = _class_called(named) if policy is None else policy
+    if cls.name != named:
+        raise InputError(f"this is the state of {named!r}, not of {cls.name!r}.")
+    try:
+        return revived(cls, _object(state["arguments"]), _object(state["run"]))
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(
+            f"this state of {named!r} is not whole, or was changed: {error!r}. Give what "
+            "policy.state() returned."
+        ) from error
 
 
 def state_of(policy: Policy) -> dict[str, Any]:
@@ -87,32 +95,40 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
         ],
         "memory": policy.memory(),
     }
-    return {name: _recipe(value) for name, value in _arguments(policy).items()}, run
-
-
-def _arguments(policy: Policy) -> dict[str, Any]:
-    """Return what a policy was made of, by name."""
-    args, options = policy._made_of
-    bound = inspect.signature(type(policy)).bind_partial(*args, **options)
-    arguments: dict[str, Any] = {}
-    for name, value in bound.arguments.items():
-        several = bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
-        arguments |= value if several else {name: value}
-    return arguments
+    return _arguments_of(policy), run
 
 
 def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]) -> Policy:
     """Make a policy of a class from a snapshot."""
-    policy = cls(**{name: _made(value) for name, value in arguments.items()})
+    policy = _new(cls, arguments)
     policy._round, policy._spent = run["round"], run["spent"]
     policy._observed = run["observed"]
+    outstanding = np.array(run["outstanding"], dtype=np.int64)
+    if not 0 <= policy.spent <= policy.horizon or outstanding.shape != policy._outstanding.shape:
+        raise ValueError(
+            f"{policy.spent} of {policy.horizon} evaluations spent, {outstanding} outstanding"
+        )
     policy.recall(run["memory"])
-    policy._outstanding[:] = run["outstanding"]
+    policy._outstanding = outstanding
     for answer in run["answers"]:
         counts = np.array(answer["counts"], dtype=np.int64)
         counts.flags.writeable = False
         policy._answers[_key(answer["key"])] = Allocation(counts, policy._round, answer["whole"])
     return policy
+
+
+def _class_called(name: str) -> type[Policy]:
+    """Return the registered policy of that name, or else the only one in memory."""
+    try:
+        return policy_class(name)
+    except InputError:
+        found, level = [], [Policy]
+        while level:
+            level = [heir for cls in level for heir in cls.__subclasses__()]
+            found += [cls for cls in level if vars(cls).get("name") == name]
+        if len(found) != 1:
+            raise
+        return found[0]
 
 
 def _key_parts(key: Any) -> list[Any] | None:
@@ -124,25 +140,36 @@ def _key(parts: list[Any] | None) -> object:
     return None if parts is None else (parts[0], np.asarray(parts[1], dtype=np.int64).tobytes())
 
 
+def _arguments_of(policy: Policy) -> dict[str, Any]:
+    """Return what a policy was made of: arguments by place and by name."""
+    placed, named = policy._arguments
+    return {
+        "placed": [_recipe(value) for value in placed],
+        "named": {name: _recipe(value) for name, value in named.items()},
+    }
+
+
+def _new(cls: type[Policy], arguments: Mapping[str, Any]) -> Policy:
+    return cls(
+        *(_made(value) for value in arguments["placed"]),
+        **{name: _made(value) for name, value in arguments["named"].items()},
+    )
+
+
 def _recipe(value: Any) -> Any:
     """Return how to make an argument anew: a policy inside another is made fresh."""
     if isinstance(value, Policy):
-        arguments = {name: _recipe(inner) for name, inner in _arguments(value).items()}
-        return {"policy": type(value), "arguments": arguments}
+        return {"policy": type(value), "arguments": _arguments_of(value)}
     return value
 
 
 def _made(value: Any) -> Any:
     if isinstance(value, Mapping) and set(value) == {"policy", "arguments"}:
-        cls = _class(value["policy"]) if isinstance(value["policy"], str) else value["policy"]
-        return cls(**{name: _made(inner) for name, inner in value["arguments"].items()})
+        cls = (
+            _class_called(value["policy"]) if isinstance(value["policy"], str) else value["policy"]
+        )
+        return _new(cls, value["arguments"])
     return value
-
-
-def _class(name: str) -> type[Policy]:
-    """Return a class by the name of its policies: a registered one, or what those are built on."""
-    built_on = {cls.name: cls for cls in (Certified, BoundaryExploration)}
-    return built_on.get(name) or policy_class(name)
 
 
 def _plain(value: Any) -> Any:
