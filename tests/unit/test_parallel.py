@@ -259,6 +259,28 @@ def test_who_is_free_is_busy_at_once() -> None:
     assert clocks[True] == pytest.approx(sum(slowest))
 
 
+class Hesitant(Rounds):
+    """Asks for one evaluation at a time, whoever is free."""
+
+    name = "hesitant"
+
+    def propose(self, n: int | None, pending: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.single(0, 1)
+
+    def learn(self, feedback: eh.Feedback) -> None:
+        pass
+
+
+def test_who_is_free_asks_until_there_is_nothing_to_do() -> None:
+    latency = Noted(SLOW.median, SLOW.sigma)
+    evaluations = SimulatedEvaluations(PROBLEM, 1, latency)
+    play_out(Hesitant(PROBLEM.actions, 100, []), evaluations, GAPS, parallel=7)
+    free = [0.0] * 7
+    for time in latency.drawn:
+        heapq.heapreplace(free, free[0] + time)
+    assert evaluations.clock == pytest.approx(max(free))
+
+
 def test_a_policy_that_asks_for_nothing_is_waited_for() -> None:
     """The second round begins when the first is whole, though evaluators are free before."""
     latency = Noted(SLOW.median, SLOW.sigma)

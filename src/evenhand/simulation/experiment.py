@@ -346,8 +346,11 @@ def _turns_side_by_side(
     policy: Policy, evaluations: SimulatedEvaluations, parallel: Parallel
 ) -> list[tuple[Allocation, Feedback]]:
     """Have free evaluators ask, and wait for whoever is next; nothing if the policy is done."""
-    busy = evaluations.n_pending
-    free = parallel.evaluators - busy
-    if free > 0 and not (parallel.rounds and busy > 0):
-        evaluations.start(policy.ask(free, evaluations.pending))
+    while (free := parallel.evaluators - (busy := evaluations.n_pending)) > 0:
+        if parallel.rounds and busy > 0:
+            break
+        allocation = policy.ask(free, evaluations.pending)
+        if allocation.total == 0:
+            break  # for now, or for good
+        evaluations.start(allocation)
     return evaluations.wait() if evaluations.n_pending > 0 else []
