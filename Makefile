@@ -50,6 +50,7 @@ bench: $(READY)
 bench-regret: $(READY)
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/variants.py
+	$(BIN)/python benchmarks/parallel.py
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

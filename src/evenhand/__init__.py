@@ -16,7 +16,7 @@ _NAMES = {
         "c_optimal_design",
         "g_optimal_design",
     ),
-    "evenhand.environments": ("BiasedLinearBandit", "SimulatedEvaluations"),
+    "evenhand.environments": ("BiasedLinearBandit", "Latency", "SimulatedEvaluations"),
     "evenhand.errors": (
         "AccuracyError",
         "Confounding",
@@ -45,7 +45,7 @@ _NAMES = {
         "registered_policies",
         "restore",
     ),
-    "evenhand.simulation": ("Results", "simulate"),
+    "evenhand.simulation": ("Parallel", "Results", "simulate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.limits"}

@@ -17,6 +17,7 @@ from evenhand.designs import Verification as Verification
 from evenhand.designs import c_optimal_design as c_optimal_design
 from evenhand.designs import g_optimal_design as g_optimal_design
 from evenhand.environments import BiasedLinearBandit as BiasedLinearBandit
+from evenhand.environments import Latency as Latency
 from evenhand.environments import SimulatedEvaluations as SimulatedEvaluations
 from evenhand.environments import families as families
 from evenhand.errors import AccuracyError as AccuracyError
@@ -41,5 +42,6 @@ from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy
 from evenhand.policies import registered_policies as registered_policies
 from evenhand.policies import restore as restore
+from evenhand.simulation import Parallel as Parallel
 from evenhand.simulation import Results as Results
 from evenhand.simulation import simulate as simulate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from types import ModuleType
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -41,6 +43,21 @@ def test_regret_compares_every_policy(
     assert (frame["n"] == 2).all()
     assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
     assert list((tmp_path / "regret").glob("gaps-*.parquet"))
+
+
+@pytest.mark.parametrize("benchmark_", ["parallel"], indirect=True)
+def test_parallel_compares_side_by_side_with_rounds(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    assert "geometric mean" in shown
+    for shape in benchmark_.SHAPES[:2]:
+        assert shape.words in shown
+    # the larger of two lognormal times has mean 2 e^{σ²/2} Φ(σ/√2)
+    for sigma in benchmark_.SIGMAS:
+        exact = 1 / (2 * stats.norm.cdf(sigma / math.sqrt(2)))
+        assert benchmark_.ideal(sigma, 2) == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("benchmark_", ["sequential"], indirect=True)

@@ -154,12 +154,17 @@ REGRETS = {
 
 def outcome(name: str, instance: Instance, regret: Any) -> Outcome:
     wrong = np.array(regret) > 2.0 * np.median(regret) - 1e-9
-    return Outcome(instance, name, np.array(regret, dtype=float), wrong)
+    return Outcome(instance, name, np.array(regret, dtype=float), wrong, np.zeros(wrong.shape))
 
 
 def toy(regrets: dict[str, Any] = REGRETS, refusing: str | None = None) -> Comparison:
     outcomes = [
-        Outcome(instance, name, np.empty((0, 0)), np.empty((0, 0), dtype=bool), "has no wings")
+        Outcome(
+            instance,
+            name,
+            *(np.empty((0, 0), dtype=t) for t in (float, bool, float)),
+            "has no wings",
+        )
         if name == refusing
         else outcome(name, instance, given_[place])
         for place, instance in enumerate(TOY.instances)

@@ -28,8 +28,10 @@ from evenhand.comparison.measure import FLAGSHIP, ORACLE
 from evenhand.comparison.table import geometric_mean
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
+from evenhand.simulation import Parallel
 
 _NOTHING = "–"
+_CLOCK = "Clock: how long a run takes, if half of all evaluations take longer than 1."
 
 
 def compare(
@@ -66,6 +68,22 @@ def compare(
         int | None,
         typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
     ] = None,
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="N evaluators side by side, whose times differ (their logarithm has standard "
+            "deviation 1); whoever is free asks at once. Shows how long the runs take. Give "
+            "--horizon: evaluations are then simulated one by one.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        bool,
+        typer.Option(
+            "--rounds", help="With --parallel: all wait for the slowest before they ask for more."
+        ),
+    ] = False,
     seed: Seed = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -105,6 +123,8 @@ def compare(
 
     `evenhand compare --policies fair-phased-elimination,uniform --suite gaps --horizon 1e7`
 
+    `evenhand compare --parallel 16 --horizon 1e4 --replications 20`
+
     `evenhand compare --full --store runs --csv compare.csv`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
@@ -122,6 +142,10 @@ def compare(
         benchmark = benchmark.only(_names(suite))
     if horizon:
         benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
+    if rounds and parallel is None:
+        raise InputError("--rounds says how evaluators work side by side; give --parallel N too.")
+    if parallel is not None:
+        benchmark = dataclasses.replace(benchmark, parallel=Parallel(parallel, rounds=rounds))
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
     players = entrants(None if policies is None else _names(policies))
@@ -152,8 +176,10 @@ def _names(text: str) -> list[str]:
 
 
 def _to_dict(comparison: Comparison) -> dict[str, Any]:
+    parallel = comparison.benchmark.parallel
     return {
         "seed": comparison.seed,
+        "parallel": None if parallel is None else dataclasses.asdict(parallel),
         "replications": comparison.benchmark.replications,
         "policies": list(comparison.names),
         "suites": comparison.suites().to_dict("records"),
@@ -180,13 +206,16 @@ def _print(comparison: Comparison, details: bool) -> None:
         "÷ rival: over the best of the others, so the best is below 1. ÷ bound: over what no "
         "policy can beat. FPE ÷: times less than Fair Phased Elimination. Worst: the largest ÷ "
         "bound or ÷ rival of an instance. Wrong: runs that recommend an option that is not the "
-        "best. The oracle knows the bias and is nobody's rival.",
+        "best. The oracle knows the bias and is nobody's rival."
+        + ("" if comparison.benchmark.parallel is None else f" {_CLOCK}"),
         style="dim",
     )
 
 
 def _runs(comparison: Comparison) -> str:
-    return f"{comparison.benchmark.replications:,} runs per problem, seed {comparison.seed}"
+    benchmark = comparison.benchmark
+    runs = f"{benchmark.replications:,} runs per problem, seed {comparison.seed}"
+    return runs if benchmark.parallel is None else f"{runs}; {benchmark.parallel.words}"
 
 
 def _print_suite(
@@ -203,6 +232,7 @@ def _print_suite(
     table = number_table()
     table.add_column("policy", no_wrap=True)
     columns = {header: yard, "÷ rival": "over_rival"}
+    columns |= {"clock": "clock"} if "clock" in rows else {}
     columns = {column: key for column, key in columns.items() if rows[key].notna().any()}
     for column in columns:
         for horizon in suite.horizons:
@@ -244,7 +274,9 @@ def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
         terminal.print(f"\n  {where}; {limit}; {runs}")
         table = number_table()
         table.add_column("  policy", no_wrap=True)
-        for header in ("mean ± s.e.", "median", "90%", "max", "wrong", "÷ limit", "÷ rival"):
+        clock = [column for column in ("clock",) if column in part]
+        headers = ("mean ± s.e.", "median", "90%", "max", "wrong", "÷ limit", "÷ rival", *clock)
+        for header in headers:
             table.add_column(header, justify="right", no_wrap=True)
         for row in part.sort_values("mean", na_position="last", kind="stable").to_dict("records"):
             table.add_row(
@@ -254,6 +286,7 @@ def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
                 _share(row["wrong"]),
                 _ratio(row["over_limit"]),
                 _ratio(row["over_rival"]),
+                *(_number(row[column]) for column in clock),
                 style="bold" if row["policy"] == FLAGSHIP else None,
             )
         print_table(terminal, table)

@@ -190,6 +190,8 @@ def _note(comparison: Comparison) -> str:
         f"problem, T = {longest}; the diamond and the number are the geometric mean. The same "
         "noise for all."
     )
+    if benchmark.parallel is not None:
+        note += f" Side by side: {benchmark.parallel.words}."
     if ORACLE in comparison.names:
         note += " Dashed: OFUL that is told the bias."
     return note

@@ -23,6 +23,7 @@ from evenhand.environments import families
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.skating import skate_canada
 from evenhand.errors import InputError
+from evenhand.simulation import Parallel
 
 Problems = tuple[BiasedLinearBandit, ...]
 
@@ -221,6 +222,15 @@ class Suite:
 class Benchmark:
     """The suites, and how often every problem is played.
 
+    Parameters
+    ----------
+    suites
+        What is played.
+    replications
+        How often.
+    parallel
+        Who evaluates side by side; None if all that is asked for is evaluated at once.
+
     Examples
     --------
     >>> small = QUICK.only(["gaps"]).over([1000])
@@ -230,6 +240,7 @@ class Benchmark:
 
     suites: tuple[Suite, ...]
     replications: int
+    parallel: Parallel | None = None
 
     @property
     def instances(self) -> tuple[Instance, ...]:

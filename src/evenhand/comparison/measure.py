@@ -6,6 +6,7 @@ refuses an instance has no regret on it, and its reason is kept.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -20,7 +21,7 @@ from evenhand.comparison.instances import Benchmark, Instance
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.registry import policy_class, registered_policies
-from evenhand.simulation import Runs, simulate
+from evenhand.simulation import Parallel, Runs, simulate
 from evenhand.simulation.experiment import Contender
 from evenhand.simulation.storage import problem_digest
 
@@ -77,6 +78,8 @@ class Outcome:
         (P, n) regret at the horizon, by problem of the instance and replication.
     wrong
         (P, n) whether the option recommended at the end was not a best one.
+    clock
+        (P, n) when the last evaluation was back; 0 where evaluations take no time.
     refusal
         Why it did not take part; then there are no regrets.
     """
@@ -85,6 +88,7 @@ class Outcome:
     name: str
     regret: Floats
     wrong: NDArray[np.bool_]
+    clock: Floats
     refusal: str | None = None
 
     @property
@@ -131,7 +135,8 @@ def measure(
     executor
         Who runs it, as for `simulate`.
     store
-        A folder with one Parquet file per problem. What it holds already is not run again.
+        A folder with one Parquet file per problem and kind of evaluators. What it holds already
+        is not run again.
     done
         Told after each of the `steps`.
 
@@ -145,6 +150,7 @@ def measure(
     """
     if store is not None:
         _make_folder(Path(store))
+    beside = benchmark.parallel
     outcomes: list[Outcome] = []
     for instance in benchmark.instances:
         problems = instance.shape.problems(instance.horizon)
@@ -162,8 +168,9 @@ def measure(
                     seed,
                     executor,
                     checkpoints=(),
-                    store=None if store is None else _shelf(Path(store), instance, problem),
+                    store=None if store is None else _shelf(Path(store), instance, problem, beside),
                     progress=False,
+                    parallel=beside,
                 )
                 for one in results.runs:
                     runs[one.policy].append(one)
@@ -178,7 +185,8 @@ def measure(
 def _outcome(instance: Instance, name: str, runs: Sequence[Runs], refusal: str | None) -> Outcome:
     regret = [one.final_regret for one in runs] or np.empty((0, 0))
     wrong = [~one.correct for one in runs] or np.empty((0, 0), dtype=bool)
-    return Outcome(instance, name, np.array(regret), np.array(wrong), refusal)
+    clock = [one.clock for one in runs] or np.empty((0, 0))
+    return Outcome(instance, name, np.array(regret), np.array(wrong), np.array(clock), refusal)
 
 
 def _refusal(
@@ -203,6 +211,11 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
-def _shelf(folder: Path, instance: Instance, problem: BiasedLinearBandit) -> Path:
-    """Return the file of a problem's runs: a store holds runs of one problem."""
-    return folder / f"{instance.suite}-{problem_digest(problem)[:12]}.parquet"
+def _shelf(
+    folder: Path, instance: Instance, problem: BiasedLinearBandit, parallel: Parallel | None
+) -> Path:
+    """Return the file of a problem's runs: a store holds runs of one problem and one kind."""
+    name = f"{instance.suite}-{problem_digest(problem)[:12]}"
+    if parallel is not None:
+        name += f"-{hashlib.sha256(parallel.words.encode()).hexdigest()[:12]}"
+    return folder / f"{name}.parquet"

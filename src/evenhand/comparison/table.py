@@ -103,6 +103,7 @@ class Comparison:
         that recommend an option that is not a best one), limit_name, limit, over_limit, rival (the
         best of the others), over_rival, se_over_rival, over_best, below_paper, n (runs of every
         problem), refusal. Median, q90, max and wrong are over the runs of all problems together.
+        Where evaluations take time, clock is the mean time of a run.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -118,6 +119,7 @@ class Comparison:
         Columns: suite, horizon, policy, over_limit, over_rival, over_best and below_paper
         (geometric means over the instances it took part in), worst_over_limit, worst_over_rival
         (largest of an instance), se_over_rival, wrong (mean), played and instances (how many).
+        Where evaluations take time, also clock, the geometric mean over the instances.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -137,6 +139,8 @@ class Comparison:
                     )
                     row["wrong"] = own["wrong"].mean()
                     row |= {"played": len(own), "instances": len(suite.shapes)}
+                    if self.benchmark.parallel is not None:
+                        row["clock"] = geometric_mean(own["clock"])
                     rows.append(row)
         return pd.DataFrame(rows)
 
@@ -196,7 +200,7 @@ class Comparison:
             "q90": lambda regret: float(np.quantile(regret, 0.9)),
             "max": lambda regret: float(regret.max()),
         }
-        return {
+        row = {
             "suite": instance.suite,
             "instance": instance.shape.words,
             "horizon": instance.horizon,
@@ -216,6 +220,9 @@ class Comparison:
             "n": outcome.regret.shape[1],
             "refusal": outcome.refusal,
         }
+        if self.benchmark.parallel is not None:
+            row["clock"] = float(outcome.clock.mean()) if played else math.nan
+        return row
 
     def _of(self, name: str, instance: Instance) -> Outcome:
         return next(outcome for outcome in self._on(instance) if outcome.name == name)

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.environments import SimulatedEvaluations
+from evenhand.environments import Latency, SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
-from evenhand.policies.base import Policy
+from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Allocation, Estimate, Feedback
 from evenhand.policies.registry import policy_class
 from evenhand.simulation._loop import Regret, advance
@@ -28,6 +28,7 @@ Factory = Callable[..., Policy]
 Watch = Callable[[Policy, Allocation, Feedback], None]
 
 _PER_DECADE = 10  # checkpoints
+_USUAL = Latency.lognormal(median=1.0, sigma=1.0)
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,56 @@ def policy_for(
 
 
 @dataclass(frozen=True)
+class Parallel:
+    """Evaluators who work side by side, each on one evaluation at a time.
+
+    Parameters
+    ----------
+    evaluators
+        How many they are.
+    latency
+        How long they take. With the usual one the unit of time is their median, and one in six
+        takes more than 2.7 times as long.
+    rounds
+        Whether they all wait for the slowest before anything more is asked; if not, whoever is
+        free asks at once.
+
+    Examples
+    --------
+    >>> Parallel(16).words
+    '16 evaluators, who take 1 in the median, with sigma 1'
+    >>> Parallel(4, Latency.constant(2.0), rounds=True).words
+    '4 evaluators in rounds, who take 2 in the median, with sigma 0'
+    """
+
+    evaluators: int
+    latency: Latency = _USUAL
+    rounds: bool = False
+
+    def __post_init__(self) -> None:
+        n = self.evaluators
+        if not is_number(n) or n < 1 or n != int(n):
+            raise InputError(f"evaluators must be a whole number ≥ 1; got {n!r}.")
+        object.__setattr__(self, "evaluators", int(n))
+        if not isinstance(self.latency, Latency):
+            raise InputError(f"latency must be a Latency; got {self.latency!r}.")
+
+    @classmethod
+    def of(cls, given: int | Parallel | None) -> Parallel | None:
+        """Return evaluators that may be given by their number; None for none side by side."""
+        return given if given is None or isinstance(given, cls) else cls(given)  # type: ignore[arg-type] # checked
+
+    @property
+    def words(self) -> str:
+        """Who they are, in words that tell them from others."""
+        together = " in rounds" if self.rounds else ""
+        return (
+            f"{self.evaluators} evaluators{together}, who take {self.latency.median:.17g} in the "
+            f"median, with sigma {self.latency.sigma:.17g}"
+        )
+
+
+@dataclass(frozen=True)
 class Piece:
     """Some replications, first ≤ i < last, of one policy over one horizon."""
 
@@ -130,12 +181,15 @@ class Experiment:
         Number that all randomness derives from.
     checkpoints
         When the regret is wanted, in increasing order; None for ten times per decade.
+    parallel
+        Who evaluates side by side; None if all that is asked for is evaluated at once.
     """
 
     problem: BiasedLinearBandit
     contenders: tuple[Contender, ...]
     seed: int
     checkpoints: tuple[int, ...] | None = None
+    parallel: Parallel | None = None
 
     def checkpoints_until(self, horizon: int) -> NDArray[np.int64]:
         """Return the checkpoints up to a horizon; the horizon itself is always the last."""
@@ -149,7 +203,8 @@ class Experiment:
 
     def evaluations(self, replication: int) -> SimulatedEvaluations:
         """Return where the evaluations of one run come from, whoever asks for them."""
-        return SimulatedEvaluations(self.problem, self._randomness(replication, 0))
+        latency = None if self.parallel is None else self.parallel.latency
+        return SimulatedEvaluations(self.problem, self._randomness(replication, 0), latency)
 
     def run(self, piece: Piece) -> Runs:
         """Run the replications of a piece."""
@@ -158,13 +213,18 @@ class Experiment:
         regret = np.empty((n, len(checkpoint)))
         spent = np.empty(n, dtype=np.int64)
         option = np.empty(n, dtype=np.int64)
+        clock = np.empty(n)
         estimates: list[Estimate] = []
         stops: list[int] = checkpoint.tolist()
         for row, replication in enumerate(range(piece.first, piece.last)):
             try:
                 policy = self.policy(piece.contender, piece.horizon, replication)
-                paid = play_out(policy, self.evaluations(replication), self.problem.gaps, stops)
+                evaluations = self.evaluations(replication)
+                paid = play_out(
+                    policy, evaluations, self.problem.gaps, stops, parallel=self.parallel
+                )
                 regret[row], spent[row] = paid.curve(), paid.spent
+                clock[row] = evaluations.clock
                 option[row] = policy.recommend().option
                 estimates.append(policy.bias())
             except Exception as error:
@@ -190,6 +250,7 @@ class Experiment:
             bias_high=np.array([estimate.high for estimate in estimates]),
             bias_level=np.array([estimate.level for estimate in estimates]),
             covered=np.array([estimate.covers(truth) for estimate in estimates]),
+            clock=clock,
         )
 
     def _randomness(self, replication: int, purpose: int) -> np.random.SeedSequence:
@@ -218,44 +279,78 @@ def play_out(
     stops: Sequence[int] = (),
     *,
     watch: Watch | None = None,
+    parallel: int | Parallel | None = None,
 ) -> Regret:
     """Let a policy play to the end; return its regret, counted at the given times.
 
     Steps that are compiled run in a compiled loop; what it leaves is asked and told. For a watcher
     every turn is asked and told, which gives the same to the bit.
 
+    Side by side, evaluators who are free ask for more at once, beside what is on its way, and every
+    evaluation is told when it comes back; the clock of ``evaluations`` says how long all took.
+
     Parameters
     ----------
     policy, evaluations
         Who asks, and who answers.
     gaps
-        (k,) what an evaluation of each option loses.
+        (k,) what an evaluation of each option loses; it is lost when the evaluation is told.
     stops
         When the regret is wanted, in increasing order.
     watch
         Called after every turn with the policy, what it had asked for and what it was told.
+    parallel
+        Who evaluates side by side, or how many they are; they take the time that ``evaluations``
+        says. If not given, all that a policy asks for is evaluated at once.
     """
+    side_by_side = Parallel.of(parallel)
     regret = Regret(gaps, stops)
     while regret.spent < policy.horizon:
-        stepper = policy.compiled if watch is None else None
-        if stepper is not None:
-            before = regret.spent
-            rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
-            if rounds > 0:
-                policy.caught_up(rounds, regret.spent - before)
-            if regret.spent == policy.horizon:
-                break
-        allocation = policy.ask()
-        if allocation.total == 0:
-            if not policy.spends_all:
-                break
-            raise EvenhandError(
-                f"policy {policy.name!r} stopped after {regret.spent} of {policy.horizon} "
-                "evaluations; a policy that may do so must say spends_all = False."
-            )
-        feedback = evaluations.evaluate(allocation)
-        policy.tell(feedback)
-        regret.pay(allocation.counts)
-        if watch is not None:
-            watch(policy, allocation, feedback)
+        if side_by_side is None:
+            turns = _turn(policy, evaluations, regret, compiled=watch is None)
+        else:
+            turns = _turns_side_by_side(policy, evaluations, side_by_side)
+        for allocation, feedback in turns:
+            policy.tell(feedback)
+            regret.pay(allocation.counts)
+            if watch is not None:
+                watch(policy, allocation, feedback)
+        if not turns:
+            break
+    if regret.spent < policy.horizon and policy.spends_all:
+        raise EvenhandError(
+            f"policy {policy.name!r} stopped after {regret.spent} of {policy.horizon} "
+            "evaluations; a policy that may do so must say spends_all = False."
+        )
     return regret
+
+
+def _turn(
+    policy: Policy, evaluations: SimulatedEvaluations, regret: Regret, *, compiled: bool
+) -> list[tuple[Allocation, Feedback]]:
+    """Return what a policy asks for next and what came of it; nothing if it is done.
+
+    What can be ``compiled`` of its steps is run and paid for before.
+    """
+    stepper = policy.compiled if compiled else None
+    if stepper is not None:
+        before = regret.spent
+        rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
+        if rounds > 0:
+            policy.caught_up(rounds, regret.spent - before)
+    allocation = policy.ask()
+    return [(allocation, evaluations.evaluate(allocation))] if allocation.total else []
+
+
+def _turns_side_by_side(
+    policy: Policy, evaluations: SimulatedEvaluations, parallel: Parallel
+) -> list[tuple[Allocation, Feedback]]:
+    """Have free evaluators ask, and wait for whoever is next; nothing if the policy is done."""
+    while (free := parallel.evaluators - (busy := evaluations.n_pending)) > 0:
+        if parallel.rounds and busy > 0:
+            break
+        allocation = policy.ask(free, evaluations.pending)
+        if allocation.total == 0:
+            break  # for now, or for good
+        evaluations.start(allocation)
+    return evaluations.wait() if evaluations.n_pending > 0 else []

@@ -31,6 +31,7 @@ OUTCOMES = (
     "bias_high",
     "bias_level",
     "covered",
+    "clock",
 )
 """What is kept of every run besides its regret."""
 
@@ -57,6 +58,8 @@ class Runs:
     bias, bias_low, bias_high, bias_level, covered
         (n,) the bias as estimated at the end, its interval and the probability claimed for it;
         whether the interval holds the true bias. NaN and everything where there is no estimate.
+    clock
+        (n,) when the last evaluation was back; 0 where evaluations take no time.
     """
 
     policy: str
@@ -72,6 +75,7 @@ class Runs:
     bias_high: Floats
     bias_level: Floats
     covered: NDArray[np.bool_]
+    clock: Floats
 
     def __post_init__(self) -> None:
         for declared in fields(self):
@@ -141,11 +145,14 @@ class Results:
         """Return the regret at the horizon: one row per policy and horizon.
 
         Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, max,
-        wrong (share of the runs that end by recommending an option that is not a best one), n.
+        wrong (share of the runs that end by recommending an option that is not a best one), n;
+        where evaluations take time, also mean_spent and mean_clock: how many of them a run took,
+        and how long.
         """
         rows = []
         for runs in self.runs:
             regret = runs.final_regret
+            time = {"mean_spent": float(runs.spent.mean()), "mean_clock": float(runs.clock.mean())}
             rows.append(
                 {
                     "policy": runs.policy,
@@ -157,6 +164,7 @@ class Results:
                     "max": float(regret.max()),
                     "wrong": float((~runs.correct).mean()),
                     "n": len(runs),
+                    **(time if runs.clock.any() else {}),
                 }
             )
         return _rows(rows)
@@ -192,7 +200,7 @@ class Results:
         """Return how every run ended: a row per policy, horizon and replication.
 
         Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
-        bias, bias_low, bias_high, bias_level, covered.
+        bias, bias_low, bias_high, bias_level, covered, clock.
         """
         first, *others = OUTCOMES
         return _stacked(

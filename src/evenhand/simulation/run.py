@@ -14,7 +14,7 @@ from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies.registry import policy_class
 from evenhand.simulation.executors import pieces_of, run_pieces
-from evenhand.simulation.experiment import Contender, Experiment, Factory, Piece
+from evenhand.simulation.experiment import Contender, Experiment, Factory, Parallel, Piece
 from evenhand.simulation.results import Results, Runs
 from evenhand.simulation.storage import RunStore
 
@@ -37,6 +37,7 @@ def simulate(
     piece_size: int | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    parallel: int | Parallel | None = None,
 ) -> Results:
     """Run policies on a problem, many times each, and measure what they lose.
 
@@ -74,6 +75,11 @@ def simulate(
         only adds what is missing.
     progress
         Whether to show a progress bar; if not given, when the error stream is a terminal.
+    parallel
+        Evaluators who work side by side, as `Parallel` or by their number: whoever is free asks at
+        once, and every evaluation is told when it comes back. The results then say how long it
+        took. If not given, all that a policy asks for is evaluated at once. Every evaluation is
+        then asked for and told in Python: give horizons of thousands, not millions.
 
     Examples
     --------
@@ -85,12 +91,19 @@ def simulate(
                         policy        horizon  n
     0  fair-phased-elimination  1000000000000  5
     1                  uniform  1000000000000  5
+
+    Sixteen evaluators, in units of the time that half of them take longer than:
+
+    >>> busy = simulate(problem, "priced-exploration", 1600, 5, parallel=16).summary()
+    >>> bool(100 < busy["mean_clock"][0] < 200)
+    True
     """
     experiment = Experiment(
         problem,
         _contenders(policies),
         _whole_number("seed", seed, least=0),
         _checkpoints(checkpoints),
+        Parallel.of(parallel),
     )
     horizons = _horizons(horizon)
     n = _whole_number("replications", replications, least=1)

@@ -56,6 +56,7 @@ _WORDS = {
     "problem": "another problem",
     "seed": "another seed",
     "checkpoints": "other checkpoints",
+    "parallel": "other evaluators",
     "version": "another version of evenhand",
 }
 
@@ -150,11 +151,11 @@ class RunStore:
 
     def _refuse_others(self, found: dict[str, Any], path: Path) -> None:
         for key, words in _WORDS.items():
-            if found[key] != self._identity[key]:
+            if found.get(key) != self._identity[key]:
                 detail = (
                     ""
                     if key in ("problem", "checkpoints")
-                    else f" ({found[key]}, not {self._identity[key]})"
+                    else f" ({found.get(key)}, not {self._identity[key]})"
                 )
                 raise InputError(
                     f"{str(path)!r} holds runs of {words}{detail}; choose another file for these, "
@@ -179,10 +180,12 @@ class RunStore:
 
 def identity(experiment: Experiment) -> dict[str, Any]:
     """Return what tells runs of this experiment from others, as JSON would have it."""
+    parallel = experiment.parallel
     return {
         "problem": problem_digest(experiment.problem),
         "seed": experiment.seed,
         "checkpoints": None if experiment.checkpoints is None else list(experiment.checkpoints),
+        "parallel": "none in parallel" if parallel is None else parallel.words,
         "version": version("evenhand"),
         "policies": {contender.name: described(contender) for contender in experiment.contenders},
     }
