@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from distributed import Client
 from typer.testing import CliRunner, Result
@@ -217,13 +218,19 @@ def test_the_experiments_bytes_survive_their_worker(running: Cluster, tmp_path: 
         running.kill(first)
         results = future.result(timeout=PATIENCE)
     assert len(set(pids(log))) == 2
-    assert_same(results, simulate(*arguments))
+    with ThreadPoolExecutor(1) as here:
+        assert_same(results, simulate(*arguments, executor=here))
 
 
-def test_large_options_are_sent_without_a_warning(running: Cluster) -> None:
-    problem = eh.families.random(k=200_000, d=8, seed=1)  # 13 MB; Dask warns from 10
-    on = simulate(problem, "uniform", 100, 2, executor=running.client.get_executor())
-    assert_same(on, simulate(problem, "uniform", 100, 2))
+def test_large_options_are_sent_once_and_without_a_warning(running: Cluster) -> None:
+    problem = eh.families.random(k=300, d=20, seed=1)  # 48 kB
+    executor = running.client.get_executor()
+    # Dask warns of tasks above this: no piece takes the options along
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "20kB"}):
+        there = simulate(problem, "uniform", 100, 4, executor=executor, piece_size=1)
+        with pytest.warns(UserWarning, match="Sending large graph"):
+            executor.submit(len, bytes(30_000)).result()
+    assert_same(there, simulate(problem, "uniform", 100, 4))
 
 
 def test_pieces_are_cut_for_the_threads_of_the_cluster(running: Cluster) -> None:
