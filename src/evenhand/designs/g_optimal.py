@@ -88,15 +88,11 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         exact = max(0.01 * spend, _ROUNDING)
         w, d = _solved(_coordinates(A, rows, space), w, exact, max(loose, exact))
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
-        few = w[kept] / w[kept].sum()
+        few = cut_support(A[rows[kept]] @ space.transform, w[kept])
+        kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
         V = factor(space, A[rows[kept]], few)
         screen = screen or Screen(A, V)
         high, beyond = screen.rows_above(r * _EDGE, V)
-        if beyond.max() <= r * (1.0 + tol) and len(few) > p:
-            few = cut_support(A[rows[kept]] @ V.W.T, few)
-            kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
-            V = factor(space, A[rows[kept]], few)
-            high, beyond = screen.rows_above(r * _EDGE, V)
         largest = float(beyond.max())
         if largest <= r * (1.0 + tol):
             weights = np.zeros(k)
@@ -109,15 +105,9 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
         high, beyond = high[new], beyond[new]
-        support = int(np.count_nonzero(w))
-        if support < p - r:
-            near = np.flatnonzero(w)
-            high = high[_largest(beyond, p - support)]
-        else:
-            support = int(np.count_nonzero(r * w > r - d))
-            near = _nearest(d, _KEEP * min(support, p), rows, space)
-            near = np.union1d(near, _but_dust(w, max(loose, spend)))
-            high = high[_largest(beyond, _ADD * p)]
+        near = np.union1d(kept, _nearest(d, _KEEP * len(kept), rows, space))
+        room = p - int(np.count_nonzero(w))
+        high = high[_largest(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
@@ -135,8 +125,7 @@ def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Flo
     w, d = w / w.sum(), np.empty(len(B))
     if newton(B, w, d, tol, _STEPS) <= tol:
         return w, d
-    w = 0.5 * w + 0.5 / len(w)
-    multiplicative(B, w, d, _WARM_UP)
+    w = 0.9 * w + 0.1 / len(w)
     interior_point(B, w, d, loose, _STEPS)
     return w, d
 
