@@ -12,11 +12,19 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.errors import Confounding, NotIdentifiableError
 from evenhand.numerics.passes import products, sample_rows
-from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space
+from evenhand.numerics.row_space import (
+    DOUBT,
+    ERASED,
+    HIDING,
+    DoubtfulRankError,
+    RowSpace,
+    row_space,
+)
 from evenhand.tables import linear_rule
 from evenhand.tables.encoding import CONSTANT
 
 _EQUAL = 1e-6  # of the largest |z|: a combination that is off by more on some row is not printed
+_CHUNK = 65536  # rows looked at in one go
 _MOST_TERMS = 12  # of a sum in a sentence
 
 
@@ -28,6 +36,26 @@ def not_identifiable(actions: ActionSet, column: int) -> NotIdentifiableError:
     confounding = Confounding(_combination(actions, column), *_twin(actions))
     name = actions.attribute_names[column - actions.n_features]
     return NotIdentifiableError(" ".join(sentences(confounding, actions, name)), confounding)
+
+
+def refuse_erased(actions: ActionSet) -> None:
+    """Raise `DoubtfulRankError` if standardising may have made columns dependent.
+
+    To subtract the mean from a number that is tiny beside it erases digits: those of everybody's
+    income, where one person is richer by far. Columns that differed in these digits only are then
+    dependent, and nothing in the options tells.
+    """
+    A, offsets = actions.points, _offsets(actions)
+    if not offsets.any():
+        return
+    space = _space(A)
+    if space.full:
+        return
+    for start in range(0, len(A), _CHUNK):
+        factors = space.erased(A[start : start + _CHUNK], offsets).max(axis=0)
+        j = int(np.argmax(factors))
+        if factors[j] > HIDING:
+            raise DoubtfulRankError(space.related(j), ERASED)
 
 
 def sentences(confounding: Confounding, actions: ActionSet, attribute: str) -> list[str]:
@@ -47,10 +75,23 @@ def sentences(confounding: Confounding, actions: ActionSet, attribute: str) -> l
     ]
 
 
+def _space(A: Floats) -> RowSpace:
+    return row_space(A, sample_rows(len(A), 48 * A.shape[1]))
+
+
+def _offsets(actions: ActionSet) -> Floats:
+    """Return (m,) what standardising has subtracted from each column, in its present units."""
+    offsets = np.zeros(actions.points.shape[1])
+    if actions.encoding is not None:
+        columns = actions.encoding.features
+        offsets[: len(columns)] = [column.mean / column.scale for column in columns]
+    return offsets
+
+
 def _combination(actions: ActionSet, column: int) -> dict[str, float]:
     """Return the terms of the combination, in the user's units, checked on every option."""
     A, d = actions.points, actions.n_features
-    space = row_space(A, sample_rows(len(A), 48 * A.shape[1]))
+    space = _space(A)
     beta, columns = _coefficients(space, column)
     z = A[:, column]
     off = np.abs(products(A, beta) - z)
@@ -58,8 +99,7 @@ def _combination(actions: ActionSet, column: int) -> dict[str, float]:
         raise DoubtfulRankError(columns, DOUBT)
     terms = actions.in_user_units(beta[:d])
     if actions.encoding is not None:
-        shifts = [column.mean / column.scale for column in actions.encoding.features]
-        spent = np.abs(beta[:d]) @ np.abs(shifts) + abs(beta[0])
+        spent = np.abs(beta) @ np.abs(_offsets(actions)) + abs(beta[0])
         if abs(terms.get(CONSTANT, 0.0)) <= 1e-12 * spent:  # what cancelled has left rounding
             terms.pop(CONSTANT, None)
     terms |= dict(zip(actions.attribute_names, beta[d:].tolist(), strict=True))

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats, as_vector
-from evenhand.confounding import not_identifiable
+from evenhand.confounding import not_identifiable, refuse_erased
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
@@ -283,8 +283,12 @@ def _bias_design(actions: ActionSet, gaps: Floats | None, attribute: str | None)
 
 @contextmanager
 def _in_words(actions: ActionSet, direction: Floats) -> Iterator[None]:
-    """Let errors about points speak of the options: why κ = ∞, and the names of columns."""
+    """Let errors about points speak of the options: why κ = ∞, and the names of columns.
+
+    Nothing is computed where standardising has erased what would decide.
+    """
     try:
+        refuse_erased(actions)
         try:
             yield
         except NotIdentifiableError as error:

@@ -9,6 +9,7 @@ from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -62,6 +63,57 @@ def test_a_rich_person_in_two_currencies(richest: int) -> None:
     assert kappa_or_refusal(actions, "x1, x2") in (None, pytest.approx(exact, rel=1e-6))
     if richest <= 10**3:
         assert kappa_or_refusal(actions, "x1, x2") is not None
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("power", range(9))
+def test_what_standardising_erases_is_not_taken_for_dependent(
+    power: int, standardize: bool
+) -> None:
+    """The mean is nearly that of one rich person, and to subtract it takes the others' cents."""
+    cents = np.array([3_008_746, 3_877_012, 6_742_145 * 10**power, 3_633_782])
+    others = cents * 10_837 // 10_000
+    groups = [1, -1, -1, -1]
+    exact = kappa_star(np.column_stack([cents, others, np.ones(4)]), groups)
+    frame = pd.DataFrame({"euros": cents / 100, "dollars": others / 100, "side": groups})
+    actions = eh.ActionSet.from_frame(frame, group="side", positive=1, standardize=standardize)
+    found = kappa_or_refusal(actions, "euros, dollars")
+    assert found in (None, pytest.approx(exact, rel=1e-6))
+    assert found is not None or power > (2 if standardize else 7)
+
+
+def test_a_long_row_takes_no_digits_from_the_others() -> None:
+    """Incomes in two currencies beside shares of 100; one income is 1e7 times the others."""
+    cents = [2858343, 5024212, 3090204, 844919, 8363902, 5203933, 9127147, 9216344, 5767132]
+    cents.append(99550060000000)
+    shares = np.array([[23, 44], [46, 25], [23, 35], [30, 30], [37, 31], [37, 32], [32, 35]])
+    shares = np.vstack([shares, [[42, 28], [29, 36], [27, 40]]])
+    X = np.column_stack([cents, np.array(cents) * 10837 // 10000, shares, 100 - shares.sum(axis=1)])
+    groups = np.array([1, -1, 1, 1, 1, 1, -1, -1, -1, -1])
+    gaps = np.arange(10) % 4 / 4.0
+    points = np.column_stack([X, np.ones(10), groups]).astype(float)
+    exact = elfving_value(points, np.eye(7)[-1], gaps).kappa
+    units = np.array([0.01, 0.01, 1.0, 1.0, 1.0, 1.0, 1.0])
+    found = eh.c_optimal_design(points * units, np.eye(7)[-1], gaps)
+    assert found.value == pytest.approx(exact, rel=1e-7)
+
+
+def test_zeros_have_no_digits_to_erase() -> None:
+    """Small counts of which one column is minus another; the mean is not far from zero."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        k = int(rng.integers(4, 12))
+        x = rng.choice([0, 0, 0, 1, 2, -2], k)
+        x[:2] = [1, 0]
+        groups = rng.choice([-1, 1], k)
+        groups[:3] = [1, -1, 1]
+        frame = pd.DataFrame({"a": x, "b": -x, "side": groups})
+        points = np.column_stack([x, -x, np.ones(k), groups])
+        if not in_range(points, np.eye(4)[-1]):
+            continue
+        actions = eh.ActionSet.from_frame(frame, group="side", positive=1)
+        exact = kappa_star(points[:, :3], groups)
+        assert eh.bias_geometry(actions).kappa_star == pytest.approx(exact, rel=1e-9)
 
 
 def kappa_or_refusal(actions: eh.ActionSet, columns: str) -> float | None:

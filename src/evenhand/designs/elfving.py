@@ -265,7 +265,8 @@ class ElfvingProgram:
 
         Signs of zero say that the free rows do it alone.
         """
-        rows = np.concatenate([self.space.basis[: self._n_free], paid])
+        free = self.space.basis[: self._n_free]
+        rows = np.concatenate([free, paid]) if len(free) else paid
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
         M = self.space.reduced(self.A[rows])
         solver = RefinedSolver(M)

@@ -22,9 +22,9 @@ from evenhand.designs.design import Certificate, Design
 from evenhand.designs.screen import Screen, factor
 from evenhand.designs.support import cut_support
 from evenhand.errors import AccuracyError, InputError
-from evenhand.numerics._bases import dominant_basis, spanning_rows
+from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace, row_space
+from evenhand.numerics.row_space import RowSpace, row_space
 
 # Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
@@ -86,17 +86,14 @@ def _g_optimal(A: Floats, tol: float) -> Design:
     spend, loose = _SHARE * tol, 0.0
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
-        w, d = _solved(_coordinates(A, rows, space), w, exact, max(loose, exact))
+        B = _coordinates(A, rows, space)
+        w, d = _solved(B, w, exact, max(loose, exact))
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
-        few = w[kept] / w[kept].sum()
+        few = cut_support(B[kept], w[kept])
+        kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
         V = factor(space, A[rows[kept]], few)
         screen = screen or Screen(A, V)
         high, beyond = screen.rows_above(r * _EDGE, V)
-        if beyond.max() <= r * (1.0 + tol) and len(few) > p:
-            few = cut_support(A[rows[kept]] @ V.W.T, few)
-            kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
-            V = factor(space, A[rows[kept]], few)
-            high, beyond = screen.rows_above(r * _EDGE, V)
         largest = float(beyond.max())
         if largest <= r * (1.0 + tol):
             weights = np.zeros(k)
@@ -109,15 +106,9 @@ def _g_optimal(A: Floats, tol: float) -> Design:
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
         high, beyond = high[new], beyond[new]
-        support = int(np.count_nonzero(w))
-        if support < p - r:
-            near = np.flatnonzero(w)
-            high = high[_largest(beyond, p - support)]
-        else:
-            support = int(np.count_nonzero(r * w > r - d))
-            near = _nearest(d, _KEEP * min(support, p), rows, space)
-            near = np.union1d(near, _but_dust(w, max(loose, spend)))
-            high = high[_largest(beyond, _ADD * p)]
+        near = np.union1d(kept, _nearest(d, _KEEP * len(kept), rows, space))
+        room = p - int(np.count_nonzero(w))
+        high = high[_largest(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
@@ -135,8 +126,7 @@ def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Flo
     w, d = w / w.sum(), np.empty(len(B))
     if newton(B, w, d, tol, _STEPS) <= tol:
         return w, d
-    w = 0.5 * w + 0.5 / len(w)
-    multiplicative(B, w, d, _WARM_UP)
+    w = 0.9 * w + 0.1 / len(w)
     interior_point(B, w, d, loose, _STEPS)
     return w, d
 
@@ -160,7 +150,8 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
         d = np.empty(len(rows))
         multiplicative(_coordinates(A, rows, space), w, d, _WARM_UP)
         active = int(np.count_nonzero(d > r * _EDGE))
-        near = _nearest(d, int(_ROOM * min(active, p)), rows, space)
+        size = int(_ROOM * active) if active <= p else max(_SMALL, int(_ROOM * p))
+        near = _nearest(d, size, rows, space)
         if len(near) > 0.8 * len(rows):
             nearest = _largest(d, 2 * active)
             first = np.zeros(len(rows))
@@ -198,11 +189,12 @@ def _largest(d: Floats, size: int) -> Indices:
 def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
     """Return the rows in coordinates in which V is well conditioned.
 
-    On the basis of the row space; where some row is very long, on a basis that dominates.
+    On the basis of the row space, which is among them; where some row is very long, on one that
+    dominates, and worked out anew, since the exchanges have lost digits.
     """
     B = np.ascontiguousarray(A[rows] @ space.transform)
-    if np.abs(B).max() > _LONG:
-        basis, _, _ = spanning_rows(B, np.arange(len(B)), 0, RANK_TOLERANCE)
-        if len(basis) == B.shape[1]:
-            dominant_basis(B, basis, 2.0)
-    return B
+    if np.abs(B).max() <= _LONG:
+        return B
+    basis = np.flatnonzero(np.isin(rows, space.basis))
+    dominant_basis(B, basis, 2.0)
+    return space.rebased(rows[basis], A[rows[basis]]).weights_of(A[rows])

@@ -225,11 +225,10 @@ def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float
     """
     root, targets = np.sqrt(mu), np.atleast_2d(directions).T
     weighted = (rows * root[:, None]).T
-    padded = np.zeros((max(weighted.shape), targets.shape[1]))
-    padded[: len(targets)] = targets
-    _, y, _ = lapack.dgels(weighted, padded)
+    room = np.zeros((max(len(mu) - len(targets), 0), targets.shape[1]))  # for a y that is longer
+    _, y, _ = lapack.dgels(weighted, np.concatenate([targets, room]))
     y = y[: len(mu)]
-    variance = float(np.square(y).sum(axis=0).max())
+    variance = float((y * y).sum(axis=0).max())
     if variance <= enough and _gives(weighted, y, targets):
         return variance
     return _least_squares((rows.astype(np.longdouble) * root[:, None]).T, targets)
@@ -258,11 +257,10 @@ def _gives(weighted: Floats | NDArray[np.longdouble], y: Floats, targets: Floats
 
     What cancels may not be so large that its rounding hides the targets: that y proves nothing.
     """
-    size = (np.abs(weighted) @ np.abs(y) + np.abs(targets)).max(axis=0)
-    off = np.abs(weighted @ y - targets).max(axis=0)
-    return bool(
-        ((off <= _EXPLAINED * size) & (off <= _ROUNDING * np.abs(targets).max(axis=0))).all()
-    )
+    asked = np.abs(targets)
+    size = (np.abs(weighted) @ np.abs(y) + asked).max(axis=0)
+    limit = np.minimum(_EXPLAINED * size, _ROUNDING * asked.max(axis=0))
+    return bool((np.abs(weighted @ y - targets) <= limit).all())
 
 
 def _wide_product(a: Floats, b: Floats) -> Floats:

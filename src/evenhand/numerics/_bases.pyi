@@ -5,9 +5,6 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
 
-def spanning_rows(
-    points: Floats, sample: Indices, n_leading: int, tol: float
-) -> tuple[Indices, int, Floats]: ...
 def dominant_basis(P: Floats, basis: Indices, limit: float) -> None: ...
 def equilibrated(points: Floats, sample: Indices) -> tuple[Floats | None, NDArray[np.intc]]: ...
 def eliminate(

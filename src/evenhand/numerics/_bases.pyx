@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport fabs, frexp, isfinite, ldexp, sqrt
+from libc.math cimport fabs, frexp, isfinite, ldexp
 from scipy.linalg.cython_lapack cimport dgetrf, dgetri
 
 cdef enum:
@@ -22,78 +22,6 @@ cdef int invert(const double[:, ::1] P, Py_ssize_t[::1] basis, double[:, ::1] Bi
     if info == 0:
         dgetri(&r, &Binv[0, 0], &r, &ipiv[0], &work[0], &lwork, &info)
     return info
-
-
-def spanning_rows(const double[:, ::1] points, const Py_ssize_t[::1] sample,
-                  Py_ssize_t n_leading, double tol):
-    """Return places in ``sample`` of rows that span the sample, how many lead, and column scales.
-
-    Pivoted Gram–Schmidt on rows of length one, columns divided by their largest magnitude: takes
-    the row farthest from the span so far, first among the ``n_leading`` rows at the top until
-    they are spent, then among all.
-    """
-    cdef Py_ssize_t n = sample.shape[0], m = points.shape[1], i, j, pick, limit
-    cdef Py_ssize_t taken = 0, leading = 0
-    cdef double value, norm, inverse
-    cdef bint leads = True
-    scales_array = np.zeros(m)
-    basis_array = np.empty(min(n, m), dtype=np.intp)
-    cdef double[::1] scales = scales_array, left = np.empty(n), direction = np.empty(m)
-    cdef double[:, ::1] U = np.empty((n, m))
-    cdef Py_ssize_t[::1] basis = basis_array
-    with nogil:
-        for i in range(n):
-            for j in range(m):
-                value = points[sample[i], j]
-                U[i, j] = value
-                # a NaN replaces what was there and is never replaced: it reaches the caller
-                if scales[j] == scales[j] and not fabs(value) <= scales[j]:
-                    scales[j] = fabs(value)
-        for j in range(m):
-            if scales[j] == 0.0:
-                scales[j] = 1.0
-        for i in range(n):
-            norm = 0.0
-            for j in range(m):
-                U[i, j] /= scales[j]
-                norm += U[i, j] * U[i, j]
-            left[i] = 0.0
-            if norm > 0.0:
-                inverse = 1.0 / sqrt(norm)
-                for j in range(m):
-                    U[i, j] *= inverse
-                left[i] = 1.0
-        limit = n_leading
-        while taken < basis.shape[0]:
-            pick = -1
-            norm = tol * tol
-            for i in range(limit):
-                if left[i] > norm:
-                    norm = left[i]
-                    pick = i
-            if pick < 0:
-                if not leads:
-                    break
-                leads = False
-                leading = taken
-                limit = n
-                continue
-            basis[taken] = pick
-            taken += 1
-            inverse = 1.0 / sqrt(norm)
-            for j in range(m):
-                direction[j] = U[pick, j] * inverse
-            for i in range(n):
-                value = 0.0
-                for j in range(m):
-                    value += U[i, j] * direction[j]
-                norm = 0.0
-                for j in range(m):
-                    U[i, j] -= value * direction[j]
-                    norm += U[i, j] * U[i, j]
-                left[i] = norm
-            left[pick] = 0.0
-    return basis_array[:taken], taken if leads else leading, scales_array
 
 
 def equilibrated(const double[:, ::1] points, const Py_ssize_t[::1] sample):

@@ -19,7 +19,7 @@ S is off by at most ε E to first order, where with w = a T
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +39,9 @@ RANK_TOLERANCE = 1e-12
 
 _ROUNDING = 1e-14  # |S| / E up to here is rounding: of the entries, and of sums of some hundred
 _CERTAIN = 1e-11  # from here on it is data; in between nobody can tell
+HIDING = _CERTAIN / _ROUNDING
+"""From this factor of `RowSpace.erased` on, what counts as rounding may hide what was data."""
+
 _SAFE = 1e-6  # pivots of the quick elimination that need no second look
 _MATTERS = 1e-6  # share of a relation from which on a column is named
 _LEADING = 4096  # leading rows looked at first
@@ -52,6 +55,13 @@ DOUBT = (
     "others give."
 )
 """What `DoubtfulRankError` says of columns whose rank nobody can tell."""
+
+ERASED = (
+    "differ, if at all, by digits that were rounded away when their means were subtracted, beside "
+    "which some of their numbers are tiny. Make the options with standardize=False, or leave one "
+    "of these columns out."
+)
+"""What it says of columns of which nobody can tell because of how they were standardised."""
 
 NEARLY = "are nearly dependent; leave one of them out, or replace one by its difference from what "
 NEARLY += "the others give."
@@ -181,6 +191,26 @@ class RowSpace:
         if _ROUNDING < shares[j] < _CERTAIN:
             raise DoubtfulRankError(self.related(j), DOUBT)
         return bool(shares[j] <= _ROUNDING)
+
+    def erased(self, vectors: Floats, offsets: Floats) -> Floats:
+        """Return (n, m − r) factors by which subtracting offsets has enlarged the rounding of |S|.
+
+        Entries a came from a + offsets, whose rounding the user's numbers have anyway; to subtract
+        has rounded them by up to |a| + |offsets|. A factor of 1000 means that three digits, with
+        all that they had told of a relation between columns, are gone.
+        """
+        R, w = np.abs(self.relations), np.abs(self.weights_of(vectors))
+
+        def rounded(size: Callable[[Floats], Floats]) -> Floats:
+            own, basis = (
+                self._rest(a) + self.reduced(a) @ R for a in (size(vectors), size(self.rows))
+            )
+            return own + w @ basis
+
+        before = rounded(lambda a: np.abs(a + offsets))
+        now = rounded(lambda a: np.abs(a) + np.abs(offsets))
+        zero = before <= _ROUNDING * now  # zeros have no digits to lose
+        return np.divide(now, before, out=np.ones_like(now), where=~zero)
 
     def related(self, j: int) -> tuple[int, ...]:
         """Return the columns in the relation that gives the j-th of the others, and that one."""

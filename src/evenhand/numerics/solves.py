@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
@@ -28,36 +30,68 @@ class RefinedSolver:
     """
 
     def __init__(self, matrix: Floats) -> None:
-        self._rows = _power_of_two(np.abs(matrix).max(axis=1))
-        scaled = matrix / self._rows[:, None]
-        self._columns = _power_of_two(np.abs(scaled).max(axis=0))
-        scaled /= self._columns
-        self._lu, self._pivots, info = lapack.dgetrf(scaled)
-        if info != 0:
+        rows = _power_of_two(np.abs(matrix).max(axis=1))
+        columns = _power_of_two(np.abs(matrix / rows[:, None]).max(axis=0))
+        self._factors = _factored(matrix, rows, columns)
+        self._steps = 1  # it squares the error; more are for pivots that tell of trouble
+        if self._factors.least_pivot <= STEADY:
+            self._steps = 3
+            # a long row makes its columns tiny in all other rows; by their usual size they are not
+            columns = _power_of_two(_usual(matrix))
+            rows = _power_of_two(np.abs(matrix / columns).max(axis=1))
+            other = _factored(matrix, rows, columns)
+            if other.least_pivot > self._factors.least_pivot:
+                self._factors = other
+        if self._factors.least_pivot == 0.0:
             raise AccuracyError("a basis of the linear program is singular to working precision.")
-        self._wide = scaled.astype(np.longdouble)
-        # one step of refinement squares the error; more are for pivots that tell of trouble
-        self._steps = 1 if np.abs(self._lu.diagonal()).min() > STEADY else 3
 
     def solve(self, b: Floats) -> Floats:
         """Return x with M x = b."""
-        return self._refined(self._wide, (b.T / self._rows).T, self._columns, 0)
+        factors = self._factors
+        return self._refined(factors.wide, (b.T / factors.rows).T, factors.columns, 0)
 
     def solve_transposed(self, b: Floats) -> Floats:
         """Return y with Mᵀy = b."""
-        return self._refined(self._wide.T, (b.T / self._columns).T, self._rows, 1)
+        factors = self._factors
+        return self._refined(factors.wide.T, (b.T / factors.columns).T, factors.rows, 1)
 
     def _refined(
         self, wide: NDArray[np.longdouble], b: Floats, units: Floats, transposed: int
     ) -> Floats:
-        x, _ = lapack.dgetrs(self._lu, self._pivots, b, trans=transposed)
+        lu, swaps = self._factors.lu, self._factors.swaps
+        x, _ = lapack.dgetrs(lu, swaps, b, trans=transposed)
         for _ in range(self._steps):
             residual = (b - wide @ x).astype(np.float64)
-            correction, _ = lapack.dgetrs(self._lu, self._pivots, residual, trans=transposed)
+            correction, _ = lapack.dgetrs(lu, swaps, residual, trans=transposed)
             x = x + correction
         return np.asarray((x.T / units).T, dtype=np.float64)
+
+
+class _Factors(NamedTuple):
+    """LU factors of a matrix in units of rows and columns, and itself in long double."""
+
+    lu: Floats
+    swaps: NDArray[np.intc]
+    wide: NDArray[np.longdouble]
+    rows: Floats
+    columns: Floats
+    least_pivot: float
+
+
+def _factored(matrix: Floats, rows: Floats, columns: Floats) -> _Factors:
+    scaled = matrix / rows[:, None] / columns
+    lu, swaps, _ = lapack.dgetrf(scaled)
+    least = float(np.abs(lu.diagonal()).min())
+    return _Factors(lu, swaps, scaled.astype(np.longdouble), rows, columns, least)
 
 
 def _power_of_two(scales: Floats) -> Floats:
     """Return powers of two near the scales."""
     return np.ldexp(1.0, np.frexp(scales)[1])
+
+
+def _usual(matrix: Floats) -> Floats:
+    """Return the geometric mean of the entries of each column that are not zero."""
+    sizes = np.abs(matrix)
+    logs = np.log2(sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+    return np.asarray(np.exp2(logs.sum(axis=0) / np.maximum((sizes > 0.0).sum(axis=0), 1)))

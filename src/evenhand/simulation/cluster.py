@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -38,10 +39,11 @@ def cluster_executor(address: str) -> Iterator[Executor]:
     except ImportError as error:
         raise InputError(f'a cluster needs Dask ({error}): pip install "evenhand[dask]".') from None
     try:
+        asyncio.run(_greet(where))
         client = Client(where, timeout=_PATIENCE, set_as_default=False)
-    except OSError as error:
+    except OSError:
         raise InputError(
-            f"no scheduler answers at {where} within {_PATIENCE:g} s ({error}). Start one there "
+            f"no scheduler answers at {where} within {_PATIENCE:g} s. Start one there "
             "with `dask scheduler`, or give the address that it prints."
         ) from None
     with client:
@@ -53,6 +55,17 @@ def cluster_executor(address: str) -> Iterator[Executor]:
                 f"`dask worker {where} --nworkers auto --nthreads 1`."
             ) from None
         yield client.get_executor()
+
+
+async def _greet(where: str) -> None:
+    """Connect once: a client would wait for ever for one that listens and never answers."""
+    from distributed import Security  # noqa: PLC0415
+    from distributed.core import connect  # noqa: PLC0415
+
+    async with asyncio.timeout(_PATIENCE):
+        keys = Security().get_connection_args("client")
+        connection = await connect(where, timeout=_PATIENCE, **keys)
+        await connection.close()
 
 
 def _scheduler(address: str) -> str:

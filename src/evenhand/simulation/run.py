@@ -62,8 +62,8 @@ def simulate(
     seed
         Number that all randomness derives from.
     executor
-        Any `concurrent.futures.Executor`; processes on all processors if not given (or this
-        process, where there is little to do).
+        Any `concurrent.futures.Executor`, such as ``client.get_executor()`` of a Dask cluster;
+        processes on all processors if not given (or this process, where there is little to do).
     checkpoints
         Numbers of evaluations at which the regret is kept; ten per decade if not given. The
         horizon is always one.

@@ -1,0 +1,379 @@
+"""A real scheduler and real worker processes, some of which die: the rows are those of one machine.
+
+Started by Dask's own commands, on loopback addresses and ports that the system chooses.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+from distributed import Client
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+from evenhand.policies.uniform import Uniform
+from evenhand.simulation import Results, cluster, executors, simulate
+from evenhand.simulation.results import OUTCOMES
+
+PROBLEM = eh.families.random(k=12, d=3, seed=4)
+FEW = ("--family", "random", "--k", "8", "--d", "2", "--horizon", "2000", "--replications", "20")
+PATIENCE = 40  # seconds for what takes two on a quiet machine
+
+SLOW = """
+import os, time
+from pathlib import Path
+from evenhand.policies.uniform import Uniform
+
+class Slow(Uniform):
+    def recommend(self):
+        time.sleep(0.05)
+        with Path(__file__).with_name("ran").open("a") as file:
+            file.write(f"{os.getpid()}\\n")
+        return super().recommend()
+"""
+"""A module of the user's that workers find, for they are started in its folder."""
+
+
+class Cluster:
+    """A scheduler, the workers that were started for it, and a client."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self._processes: list[subprocess.Popen[bytes]] = []
+        # a package of our name that cannot be loaded: a machine without evenhand
+        bare = folder / "bare" / "evenhand"
+        bare.mkdir(parents=True)
+        (bare / "__init__.py").write_text("raise ModuleNotFoundError(\"No module 'evenhand'\")")
+        # The scheduler has no evenhand, and needs none.
+        self.scheduler = self._start(
+            "dask_scheduler", "--port", "0", "--scheduler-file", str(self.file), bare=True
+        )
+        self._wait("a scheduler", self.file.exists)
+        self.address: str = json.loads(self.file.read_text())["address"]
+        self.client = Client(self.address, timeout=PATIENCE, set_as_default=False)
+
+    def worker(self, *, bare: bool = False) -> str:
+        """Start a worker process, without a nanny that would start it again; return its address."""
+        before = set(self.client.nthreads())
+        self._start("dask_worker", self.address, "--no-nanny", "--nthreads", "1", bare=bare)
+        self._wait("a worker", lambda: len(self.client.nthreads()) > len(before))
+        (address,) = set(self.client.nthreads()) - before
+        return address
+
+    def kill(self, worker: str) -> None:
+        pids = self.client.run(os.getpid, workers=[worker])
+        os.kill(pids[worker], signal.SIGKILL)
+        self._wait("the end of a worker", lambda: worker not in self.client.nthreads())
+
+    def close(self) -> None:
+        try:
+            self.client.close()
+        finally:
+            for process in self._processes:
+                process.kill()
+                process.wait()
+
+    def _start(self, command: str, *arguments: str, bare: bool) -> subprocess.Popen[bytes]:
+        call = [sys.executable, "-m", f"distributed.cli.{command}", *arguments]
+        call += ["--host", "127.0.0.1", "--no-dashboard"]
+        environment = dict(os.environ)
+        if bare:
+            environment["PYTHONPATH"] = str(self.folder / "bare")
+        with (self.folder / "log").open("ab") as log:
+            process = subprocess.Popen(
+                call, env=environment, cwd=self.folder, stdout=log, stderr=log
+            )
+        self._processes.append(process)
+        return process
+
+    def _wait(self, what: str, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            if time.monotonic() > end:
+                pytest.fail(
+                    f"waited {PATIENCE} s for {what}. By hand: `python -m distributed.cli."
+                    "dask_scheduler` and `python -m distributed.cli.dask_worker ADDRESS`, after "
+                    f"`make setup`. They said: {(self.folder / 'log').read_text()[-2000:]}"
+                )
+            time.sleep(0.02)
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Cluster]:
+    made = Cluster(folder)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with started(tmp_path_factory.mktemp("cluster")) as made:
+        made.worker()
+        yield made
+
+
+def slow(log: Path) -> type[Uniform]:
+    """A policy that only this function knows, as in a notebook; it notes the process it runs in."""
+
+    class Slow(Uniform):
+        def recommend(self) -> eh.Decision:
+            time.sleep(0.05)
+            with log.open("a") as file:
+                file.write(f"{os.getpid()}\n")
+            return super().recommend()
+
+    return Slow
+
+
+def pids(log: Path) -> list[int]:
+    return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+
+def assert_same(one: Results, other: Results) -> None:
+    assert len(one.runs) == len(other.runs)
+    for mine, yours in zip(one.runs, other.runs, strict=True):
+        assert (mine.policy, mine.horizon) == (yours.policy, yours.horizon)
+        for name in ("checkpoint", "regret", *OUTCOMES):
+            assert getattr(mine, name).tobytes() == getattr(yours, name).tobytes(), name
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refusal(*arguments: str | Path) -> str:
+    result = run("simulate", *FEW, *arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    return " ".join(result.stderr.split())
+
+
+# ---------------------------------------------------------------- the same rows, whoever dies
+
+
+def test_a_worker_that_is_killed_changes_no_bit(
+    running: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (running.folder / "slow_policy.py").write_text(SLOW)
+    monkeypatch.syspath_prepend(running.folder)
+    one, two = (running.worker() for _ in range(2))
+    log, path = running.folder / "ran", tmp_path / "runs.parquet"
+    parts = tmp_path / "runs.parquet.parts"
+    source = importlib.import_module("slow_policy").Slow
+    policies = {"slow": source, "priced": "priced-exploration"}
+    arguments = (PROBLEM, policies, [200, 5000], 40)
+    executor = running.client.get_executor(workers=[one, two])
+    victim = running.client.run(os.getpid, workers=[two])[two]
+    with ThreadPoolExecutor(1) as background:
+        future = background.submit(
+            simulate, *arguments, executor=executor, piece_size=5, store=path
+        )
+        running._wait(
+            "both workers and the store",
+            lambda: (
+                future.done()
+                or (len(set(pids(log))) == 2 and len(list(parts.glob("[!.]*.parquet"))) >= 2)
+            ),
+        )
+        # rows are in the store, and others are still to come
+        assert not future.done(), future.result()
+        os.kill(victim, signal.SIGKILL)
+        before = len(pids(log))
+        results = future.result(timeout=PATIENCE)
+    after = pids(log)[before + 1 :]  # one more line may have been on its way
+    assert after
+    assert victim not in after
+    assert_same(results, simulate(*arguments))
+    assert_same(results, simulate(*arguments, store=path))
+    running.kill(one)
+
+
+def test_the_experiments_bytes_survive_their_worker(running: Cluster, tmp_path: Path) -> None:
+    # The only worker dies, with everything that it was sent; the next one is sent it again.
+    log = tmp_path / "log"
+    first = running.worker()
+    arguments = (PROBLEM, {"slow": slow(log)}, 100, 20)
+    executor = running.client.get_executor(workers=[first], allow_other_workers=True)
+    with ThreadPoolExecutor(1) as background:
+        future = background.submit(simulate, *arguments, executor=executor, piece_size=2)
+        running._wait("the first rows", lambda: len(pids(log)) >= 3)
+        running.kill(first)
+        results = future.result(timeout=PATIENCE)
+    assert len(set(pids(log))) == 2
+    with ThreadPoolExecutor(1) as here:
+        assert_same(results, simulate(*arguments, executor=here))
+
+
+def test_large_options_are_sent_once_and_without_a_warning(running: Cluster) -> None:
+    problem = eh.families.random(k=300, d=20, seed=1)  # 48 kB
+    executor = running.client.get_executor()
+    # Dask warns of tasks above this: no piece takes the options along
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "20kB"}):
+        there = simulate(problem, "uniform", 100, 4, executor=executor, piece_size=1)
+        with pytest.warns(UserWarning, match="Sending large graph"):
+            executor.submit(len, bytes(30_000)).result()
+    assert_same(there, simulate(problem, "uniform", 100, 4))
+
+
+def test_pieces_are_cut_for_the_threads_of_the_cluster(running: Cluster) -> None:
+    executor = running.client.get_executor()
+    assert executors._workers(executor) == sum(running.client.nthreads().values())
+
+
+# ---------------------------------------------------------------- what goes wrong, in words
+
+
+def test_a_worker_without_evenhand_says_what_to_install(running: Cluster) -> None:
+    bare = running.worker(bare=True)
+    try:
+        executor = running.client.get_executor(workers=[bare])
+        with pytest.raises(eh.InputError, match=r"No module 'evenhand'.*Install evenhand \d"):
+            simulate(PROBLEM, "uniform", 100, 20, executor=executor)
+        assert bare in running.client.nthreads()  # it lives, and says so again
+    finally:
+        running.kill(bare)
+
+
+def test_a_worker_with_other_versions_is_refused(
+    running: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = executors._versions()
+    monkeypatch.setattr(executors, "_versions", lambda: ours | {"numpy": "1.0"})
+    with pytest.raises(
+        eh.InputError,
+        match=r"a worker .* has .*numpy [2-9].*, and this process .*"
+        r"numpy 1\.0.*Install the same",
+    ):
+        simulate(PROBLEM, "uniform", 100, 20, executor=running.client.get_executor())
+
+
+def test_what_a_policy_raises_arrives_as_it_was(running: Cluster) -> None:
+    class Fails(Uniform):
+        def recommend(self) -> eh.Decision:
+            raise ZeroDivisionError("on the worker")
+
+    with pytest.raises(ZeroDivisionError, match="on the worker"):
+        simulate(PROBLEM, {"fails": Fails}, 100, 20, executor=running.client.get_executor())
+
+
+def test_what_cannot_be_sent_is_named(running: Cluster) -> None:
+    lock = ThreadPoolExecutor(1)
+
+    def make(actions: eh.ActionSet, horizon: int, seed: int) -> eh.Policy:
+        assert lock
+        return eh.policy("uniform", actions, horizon)
+
+    with pytest.raises(eh.InputError, match="'locked' cannot be sent to other processes"):
+        simulate(PROBLEM, {"locked": make}, 100, 20, executor=running.client.get_executor())
+
+
+def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
+    class Deadly(Uniform):
+        def recommend(self) -> eh.Decision:
+            os.kill(os.getpid(), signal.SIGKILL)
+            return super().recommend()
+
+    def forgive(n: int, dask_scheduler: Any) -> None:
+        dask_scheduler.allowed_failures = n
+
+    doomed = running.worker()
+    running.client.run_on_scheduler(lambda dask_scheduler: forgive(0, dask_scheduler))
+    try:
+        executor = running.client.get_executor(workers=[doomed])
+        with pytest.raises(eh.EvenhandError, match=f"worker that took it died.*{doomed}"):
+            simulate(PROBLEM, {"deadly": Deadly}, 100, 1, executor=executor)
+    finally:
+        running.client.run_on_scheduler(lambda dask_scheduler: forgive(3, dask_scheduler))
+
+
+def test_a_scheduler_that_is_lost_or_has_no_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
+    log = tmp_path / "log-of-runs"
+    with started(tmp_path) as own:
+        assert "has no workers. Start some: `dask worker" in refusal("--cluster", own.address)
+        own.worker()
+        executor = own.client.get_executor()
+        with ThreadPoolExecutor(1) as background:
+            future = background.submit(
+                simulate, PROBLEM, {"slow": slow(log)}, 100, 100, executor=executor
+            )
+            own._wait("the first rows", lambda: bool(pids(log)))
+            own.scheduler.kill()
+            with pytest.raises(eh.EvenhandError, match=r"the cluster was lost.*run this again"):
+                future.result(timeout=PATIENCE)
+        said = refusal("--cluster", own.file)
+        assert f"no scheduler answers at {own.address}" in said
+
+
+# ---------------------------------------------------------------- from the command line
+
+
+def test_the_commands_give_the_same_on_a_cluster(running: Cluster) -> None:
+    playing = ("compare", "--suite", "skating", "--policies", "uniform,oful", "--horizon", "500")
+    for call in (("simulate", *FEW), (*playing, "--replications", "3")):
+        here = run(*call, "--json", "--workers", "1")
+        for where in (running.address, running.file, running.address.removeprefix("tcp://")):
+            there = run(*call, "--json", "--cluster", where)
+            assert there.exit_code == 0, there.output
+            assert there.stdout == here.stdout
+
+
+@pytest.mark.parametrize("command", [("simulate", *FEW), ("compare", "--suite", "skating")])
+def test_a_cluster_and_workers_exclude_each_other(command: tuple[str, ...]) -> None:
+    result = run(*command, "--workers", "2", "--cluster", "tcp://127.0.0.1:8786")
+    assert result.exit_code == 2
+    assert "give one of the two" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("", " ", "host", ":8786", "tcp://", "tcp://host", "tcp://host:port", "tcp://host:99999"),
+        *("http://host:8786", "tcp://[::1:8786", "no/such/file.json", "9" * 400, "\0"),
+    ],
+)
+def test_nonsense_for_an_address_is_refused(address: str) -> None:
+    assert "such as tcp://10.0.0.1:8786" in refusal("--cluster", address)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "{", '"tcp://127.0.0.1:1"', "\udcff"])
+def test_a_file_that_is_not_a_schedulers_is_refused(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    file.write_text(content, errors="surrogateescape")
+    assert f"{file} is not the file of a scheduler" in refusal("--cluster", file)
+
+
+def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert f"no scheduler answers at tcp://{address}" in refusal("--cluster", address)
+        silent.listen()
+        assert f"no scheduler answers at tcp://{address}" in refusal("--cluster", address)
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    said = refusal("--cluster", "tcp://127.0.0.1:8786")
+    assert 'pip install "evenhand[dask]"' in said
