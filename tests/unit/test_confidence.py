@@ -248,7 +248,7 @@ def test_how_much_scatter_is_enough(failure: float, horizon: int) -> None:
     for degrees in (enough, 2 * enough, 100 * enough):
         bound = noise_bound(7.0, full_room(degrees), failure, horizon)
         assert bound**2 <= 3.35 * 7.0 / degrees
-    assert noise_bound(7.0, full_room(0.45 * enough), failure, horizon) == math.inf
+    assert noise_bound(7.0, full_room(int(0.45 * enough)), failure, horizon) == math.inf
 
 
 def test_the_noise_bound_is_the_least_on_its_grid() -> None:
