@@ -1,8 +1,8 @@
 """The inequalities that docs/guarantee.md rests on, each by a route of its own.
 
-Nothing of the policies is used but their parameters: intervals, streams, the core and the envelope
-are written down again from the page, in plain numpy. Samplers are hostile: they see the noise and
-act on it.
+Nothing of the policies is used but their parameters, and the ledger that hears the noise:
+intervals, streams, the core and the envelope are written down again from the page, in plain numpy.
+Samplers are hostile: they see the noise and act on it.
 
     S, V    Σ a_s ξ_s and Σ a_s a_sᵀ            R_i, w_i   matrices and weights of the mixture
     Λ, ρ    precision of a stream, its prior     κ_v(c)     least cost of unit variance for v
@@ -25,10 +25,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 from scipy.special import logsumexp
+from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.policies import core as the_core
+from evenhand.policies._sequential import Ledger
 from evenhand.policies.certified import Certified
+from evenhand.policies.confidence import Frame, noise_bound
 from evenhand.policies.priced_exploration import PricedExploration
 from instances import worst_case
 from reference import Floats, kappa_star
@@ -281,6 +284,98 @@ def test_noise_bound_holds_under_adaptive_batch_sizes(delta: float) -> None:
     assert failed.mean() <= allowed(delta, runs)
 
 
+@given(st.floats(0.0, 30.0), st.floats(0.0, 50.0))
+def test_a_bias_of_the_prediction_only_makes_errors_larger(b: float, y: float) -> None:
+    """Theorem 9: E exp(−y(b + ξ)²), by quadrature, has its closed form and is largest at b = 0."""
+    nodes = np.linspace(-40.0, 40.0, 80_001)
+    density = np.exp(-0.5 * nodes**2) / math.sqrt(2 * math.pi)
+    mean = float((np.exp(-y * (b + nodes) ** 2) * density).sum() * (nodes[1] - nodes[0]))
+    closed = (1 + 2 * y) ** -0.5 * math.exp(-y * b**2 / (1 + 2 * y))
+    assert mean == pytest.approx(closed, rel=1e-9, abs=1e-15)
+    assert closed <= (1 + 2 * y) ** -0.5
+
+
+SPREAD = eh.ActionSet(
+    np.array([[1.0, 0.2], [0.1, 1.0], [-0.4, 0.3], [0.05, 0.02], [3.0, -2.0]]), [1, -1, -1, 1, 1]
+)
+
+
+def chosen(kind: str, ledger: Ledger, rng: np.random.Generator, means: Floats) -> tuple[int, int]:
+    """Choose an option and how often, by all that was told before."""
+    k = len(means)
+    if kind == "by turns" or not ledger.counts.all():
+        return int(np.argmin(ledger.counts)), 1
+    off = ledger.sums / ledger.counts - means  # an enemy that knows the truth
+    if kind == "where the past was calm":
+        return int(np.argmin(np.abs(off))), 1
+    if kind == "where the past misled":
+        return int(np.argmax(np.abs(off))), 1
+    return int(rng.integers(k)), 1 + int(ledger.scatter < ledger.counts.sum()) * int(
+        rng.integers(9)
+    )
+
+
+@pytest.mark.parametrize(
+    "kind", ["by turns", "where the past was calm", "where the past misled", "batches if calm"]
+)
+def test_noise_is_bounded_by_errors_of_predictions(kind: str) -> None:
+    """Theorem 9 and Lemma 10, on the ledger itself, whatever chooses; σ = 2, δ' = .2.
+
+    S is what regularised least squares leaves, by another route; σ̄ covers at all times; it is
+    tight at the end; and S and L(1) keep to their bounds.
+    """
+    frame, runs, failure, horizon, sigma = Frame.of(SPREAD), 200, 0.2, 400, 2.0
+    theta = np.array([30.0, -20.0, 7.0])[: SPREAD.points.shape[1]]
+    means = SPREAD.points @ theta
+    rank = frame.points.shape[1]
+    failed, last = 0, []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        ledger = Ledger(len(means), 2.0, rows=frame.points)
+        low, options, scores = math.inf, [], []
+        while ledger.spent < horizon:
+            x, n = chosen(kind, ledger, rng, means)
+            drawn = means[x] + sigma * rng.standard_normal(n)
+            options += [x] * n
+            scores += drawn.tolist()
+            at = np.eye(len(means))[x]
+            ledger.record((n * at).astype(np.int64), at * drawn.sum(), at * (drawn**2).sum(), True)
+            low = min(low, noise_bound(ledger.scatter, ledger.room, failure, horizon))
+        failed += low < sigma
+        last.append(low)
+        N = len(scores)
+        rows, flat = frame.points[options], 1e-5 * np.eye(rank)
+        system, due = np.vstack([rows, flat]), np.append(scores, np.zeros(rank))
+        left = due - system @ np.linalg.lstsq(system, due, rcond=None)[0]
+        assert ledger.scatter == pytest.approx(left @ left, rel=1e-6)
+        noise = np.asarray(scores) - means[options]
+        assert ledger.scatter <= (noise @ noise + 1e-10 * (means**2).max()) * (1 + 1e-9)
+        log_det = np.linalg.slogdet(system.T @ system)[1] - rank * math.log(1e-10)
+        assert log_det <= rank * math.log1p(1e10 * N) * (1 + 1e-9)
+        assert ledger.room[0] >= 0.5 * (N * math.log(3.0) - log_det)
+        assert ledger.room[0] <= 0.5 * N * math.log(3.0) * (1 + 1e-12)
+        ell = math.log((2 + math.ceil(0.5 * math.log2(horizon))) / failure)
+        assert ledger.room[0] >= 2 * ell * math.log(3.0)
+        C = 3.35 + 0.761 * log_det / ell
+        bound = noise_bound(ledger.scatter, ledger.room, failure, horizon)
+        assert bound**2 <= C * (noise @ noise / N + 1e-10 * (means**2).max() / N)
+    assert failed <= binom.isf(1e-6, runs, failure)
+    assert np.median(last) < 1.2 * sigma
+
+
+@given(st.floats(0.0, 1e12), st.floats(1e-3, 500.0), st.floats(1.0, 60.0))
+def test_the_constant_of_the_noise_bound(N: float, Lambda: float, ell: float) -> None:
+    """Lemma 10: 1/(1 − 1/(2 log 3)) · N/max(2ℓ log 3, ½(N log 3 − Λ)) ≤ 3.35 + .761 Λ/ℓ, sharp."""
+    share = 1 / (1 - 1 / (2 * math.log(3)))
+
+    def ratio(N: float) -> float:
+        return share * N / max(2 * ell * math.log(3), 0.5 * (N * math.log(3) - Lambda))
+
+    assert ratio(N) <= 3.35 + 0.761 * Lambda / ell
+    crossing = Lambda / math.log(3) + 4 * ell
+    assert ratio(crossing) >= 0.997 * (3.35 + 0.761 * Lambda / ell)
+
+
 def test_noise_bound_breaks_if_a_batch_ends_when_it_looks_calm() -> None:
     """Why the size must be fixed before: batches of 2 to 9 that end at their least scatter fail."""
     runs, batches, rng, delta = 400, 150, np.random.default_rng(9), 0.1
@@ -314,7 +409,7 @@ def test_noise_bound_is_of_use_from_four_logs_on(delta: float, size: int, more: 
 
 @pytest.mark.parametrize("first", [12, 24, 60])
 def test_noise_bound_is_a_multiple_of_the_noise_in_the_mean(first: int) -> None:
-    """Theorem 10: E max SS/ν over all times with ν ≥ ν₀ is at most (4/3)(E Y⁴)^¼ ≤ 1.65 σ².
+    """Theorem 11: E max SS/ν over all times with ν ≥ ν₀ is at most (4/3)(E Y⁴)^¼ ≤ 1.65 σ².
 
     An enemy fixes the sizes: it lets a large scatter stand and drowns a small one.
     """
@@ -332,14 +427,14 @@ def test_noise_bound_is_a_multiple_of_the_noise_in_the_mean(first: int) -> None:
     assert limit <= 1.65
     error = most.std() / math.sqrt(runs)
     assert 1.0 + 3 * error < most.mean() < limit - 3 * error
-    # what Theorem 10 makes of it: E σ̄ and E σ̄^⅔ where σ̄² ≤ 3.35 SS/ν
+    # what Theorem 11 makes of it, were all weights 1: E σ̄ and E σ̄^⅔ where σ̄² ≤ 3.35 SS/ν
     assert np.sqrt(3.35 * most).mean() <= 2.36
     assert np.cbrt(3.35 * most).mean() <= 1.77
     assert 3.35 * 1.65 <= 5.53 <= min(2.36**2, 1.77**3)
 
 
 def test_contrasts_are_independent_whatever_decides_the_sizes() -> None:
-    """Theorem 10: SS at ν is a walk of ν fresh squares, though the next size looks at all of it.
+    """Theorem 11: SS at ν is a walk of ν fresh squares, though the next size looks at all of it.
 
     Var(SS/ν − σ²) at a fixed ν is 2σ⁴/ν, and steps do not depend on what went before.
     """
@@ -367,7 +462,7 @@ def test_contrasts_are_independent_whatever_decides_the_sizes() -> None:
 
 @pytest.mark.parametrize("first", [32, 128])
 def test_batches_of_all_epochs(first: int) -> None:
-    """Both unknown: one batch an epoch tops ν up to ν₀(j); in all ≤ ν₀(J) + 1 + log₂ t."""
+    """Both unknown, weights 1: an epoch tops ν up to 4ℓ; in all ≤ 4ℓ + 2 + log₂ t of the last."""
     nu = asked = 0
     for j in range(40):
         horizon = first * 2**j
@@ -429,7 +524,7 @@ def test_prices_of_directions(seed: int) -> None:
 
 @given(st.integers(0, 10**6))
 def test_greedy_pulls_cost_no_more_than_the_design(seed: int) -> None:
-    """Lemma 12: max_a (aᵀV⁻¹v)²/c_a ≥ s⁴/κ_v(c), and the cost of a run of greedy batches."""
+    """Lemma 13: max_a (aᵀV⁻¹v)²/c_a ≥ s⁴/κ_v(c), and the cost of a run of greedy batches."""
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 5))
     A = random_points(rng, int(rng.integers(m + 1, 4 * m)), m)
@@ -911,7 +1006,7 @@ def test_sums_over_epochs(first: int) -> None:
 
 @given(st.integers(0, 10**6))
 def test_recommendation_withstands_a_true_difference(seed: int) -> None:
-    """Theorem 11: loss ≤ max_x (ε h(z_x − z_x̂) − low_x)⁺, low = d − w, for |τ| ≤ ε; sharp at 0."""
+    """Theorem 12: loss ≤ max_x (ε h(z_x − z_x̂) − low_x)⁺, low = d − w, for |τ| ≤ ε; sharp at 0."""
     rng = np.random.default_rng(seed)
     k, p = int(rng.integers(2, 8)), int(rng.integers(1, 4))
     Z, low = rng.standard_normal((k, p)), rng.uniform(0, 1, size=k)

@@ -17,7 +17,7 @@ from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.base import Counts, Play
 from evenhand.policies.certified import Certified, _Epoch, _withstands
-from evenhand.policies.confidence import Leads, noise_degrees
+from evenhand.policies.confidence import Leads, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
@@ -44,11 +44,12 @@ class Pooled(eh.Policy):
             else:
                 n = max(1, int(self.counts.sum()) // 100)
                 counts[type(self).wants(self.values())] = min(n, self.remaining)
-            self.observe((yield counts))
+            self.take_in((yield counts))
 
-    def observe(self, feedback: eh.Feedback) -> None:
+    def take_in(self, feedback: eh.Feedback) -> bool:
         self.counts = self.counts + feedback.counts
         self.sums = self.sums + feedback.sums
+        return True
 
     def values(self) -> np.ndarray:
         root = np.sqrt(self.counts)
@@ -341,7 +342,7 @@ def test_bounds_start_anew_in_every_epoch() -> None:
     while not policy.finished:
         before, epoch = policy.ledger.bounds.copy(), policy._epoch
         allocation = policy.ask()
-        if policy._turn == "core":  # it knows all that is known
+        if policy._block is not None:  # the core knows all that is known
             assert epoch.core is not None
             assert (epoch.core.bounds <= policy.ledger.bounds).all()
         policy.tell(evaluations.evaluate(allocation))
@@ -379,8 +380,9 @@ class Scripted(eh.Policy):
             feedback = yield np.array(counts, dtype=np.int64)
             self.heard.append(feedback.counts.tolist())
 
-    def observe(self, feedback: eh.Feedback) -> None:
+    def take_in(self, feedback: eh.Feedback) -> bool:
         self.shown.append(feedback.counts.tolist())
+        return True
 
     def recommend(self) -> eh.Decision:
         return self.decision(2)
@@ -411,7 +413,7 @@ def test_what_no_longer_fits_is_cut_and_shown() -> None:
     policy.tell(evaluations.evaluate(policy.ask()))
     policy.ledger.limit = 0.0  # nothing is admitted; what is asked next is the core's
     policy.ledger.bounds.fill(2.0)
-    policy._forget_pending()
+    policy._answers.clear()
     block = policy.ask()
     policy.ledger.limit = math.inf
     policy.tell(evaluations.evaluate(block))
@@ -581,7 +583,7 @@ class Little(Hostile):
         while self.remaining > 0:
             known = self.counts.all()
             x = int(np.argmin(self.values())) if known else int(np.argmin(self.counts))
-            self.observe((yield self.single(x, min(self.at_once, self.remaining))))
+            self.take_in((yield self.single(x, min(self.at_once, self.remaining))))
 
     def recommend(self) -> eh.Decision:
         return self.decision(1)
@@ -594,8 +596,8 @@ def test_scatter_is_asked_for_where_there_is_too_little(
 ) -> None:
     """Before the noise is bounded a policy may lose χg_t; after it, χ max(G_t(σ̄), g_t).
 
-    Single evaluations show no scatter, pairs show little; the envelope then asks for a batch of
-    what the policy would recommend, once in an epoch, and not charged.
+    Few evaluations show little of it; the envelope then asks for a batch of what the policy would
+    recommend, once in an epoch, and not charged.
     """
     problem = eh.BiasedLinearBandit(THREE.actions, THREE.gamma, THREE.omega, noise_scale=noise)
     T = 20_000
@@ -607,19 +609,18 @@ def test_scatter_is_asked_for_where_there_is_too_little(
         allocation = policy.ask()
         ledger, epoch = policy.ledger, policy._epoch
         deaf, pulls = math.isinf(epoch.noise), ledger.pulls.copy()
-        enough = noise_degrees(epoch.failures[3], epoch.horizon)
-        assert deaf or ledger.degrees >= enough
+        enough = noise_room(epoch.failures[3], epoch.horizon)
+        assert deaf or ledger.room[0] >= enough
         t = policy.spent + allocation.total if anytime else T
         g = 2.0 * (3 + t ** (1 / 3))
-        if deaf and policy._turn == "core":
+        if deaf and policy._block is not None:
             room = min(T, epoch.horizon) - policy.spent
-            assert (
-                allocation.counts[1] == allocation.total == min(enough - ledger.degrees + 1, room)
-            )
+            lacking = math.ceil((enough - ledger.room[0]) / math.log(math.sqrt(3.0))) + 1
+            assert allocation.counts[1] == allocation.total == min(lacking, room)
             assert epoch.core is None
             batches.append(epoch)
             first = first or policy.spent
-        elif policy._turn == "core":
+        elif policy._block is not None:
             assert epoch.core is not None
             assert epoch.core.noise_scale == epoch.noise  # as it is known now
         policy.tell(evaluations.evaluate(allocation))

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.policies import confidence
-from evenhand.policies.confidence import Ellipsoid, Frame, noise_bound, noise_degrees
+from evenhand.policies.confidence import Ellipsoid, Frame, noise_bound, noise_room
 
 Floats = np.ndarray
 
@@ -216,6 +216,11 @@ def test_intervals_hold_under_adaptive_sampling() -> None:
     assert narrowest < 1.0  # the intervals did say something
 
 
+def full_room(degrees: float) -> np.ndarray:
+    """The room of so many squares that count fully."""
+    return 0.5 * degrees * np.log1p(2.0 ** (1.0 - np.arange(32)))
+
+
 def test_the_noise_is_bounded_at_all_times() -> None:
     """Batch sizes follow what was seen: large where the scatter looks small. Tolerance 10⁻⁶."""
     runs, failure, failed, last = 400, 0.2, 0, []
@@ -226,7 +231,7 @@ def test_the_noise_is_bounded_at_all_times() -> None:
             n = 2 + (degrees if scatter < degrees else degrees // 20)
             scatter += 4.0 * rng.chisquare(n - 1)  # σ = 2
             degrees += n - 1
-            low = min(low, noise_bound(scatter, degrees, failure, 20_000))
+            low = min(low, noise_bound(scatter, full_room(degrees), failure, 20_000))
         failed += low < 2.0
         last.append(low)
     assert failed <= binom.isf(1e-6, runs, failure)
@@ -236,11 +241,14 @@ def test_the_noise_is_bounded_at_all_times() -> None:
 @pytest.mark.parametrize("failure", [0.2, 1e-6])
 @pytest.mark.parametrize("horizon", [1, 10**3, 10**18])
 def test_how_much_scatter_is_enough(failure: float, horizon: int) -> None:
-    """With 4 log(I/δ) degrees σ̄² ≤ 3.35 scatter/degrees; a few less may do, half of them do not."""
-    enough = noise_degrees(failure, horizon)
+    """With 4 log(J/δ) degrees σ̄² ≤ 3.35 scatter/degrees; a few less may do, half of them do not."""
+    enough = math.ceil(noise_room(failure, horizon) / (0.5 * math.log(3.0)))
+    grid = 2 + math.ceil(math.log2(horizon) / 2)
+    assert enough == math.ceil(4.0 * math.log(grid / failure))
     for degrees in (enough, 2 * enough, 100 * enough):
-        assert noise_bound(7.0, degrees, failure, horizon) ** 2 <= 3.35 * 7.0 / degrees
-    assert noise_bound(7.0, int(0.45 * enough), failure, horizon) == math.inf
+        bound = noise_bound(7.0, full_room(degrees), failure, horizon)
+        assert bound**2 <= 3.35 * 7.0 / degrees
+    assert noise_bound(7.0, full_room(int(0.45 * enough)), failure, horizon) == math.inf
 
 
 def test_the_noise_bound_is_the_least_on_its_grid() -> None:
@@ -252,8 +260,9 @@ def test_the_noise_bound_is_the_least_on_its_grid() -> None:
         below = degrees / 2 * math.log(1 + 2 * eta) - math.log(size / failure)
         if below > 0:
             bounds.append(math.sqrt(eta * scatter / below))
-    assert noise_bound(scatter, degrees, failure, horizon) == pytest.approx(min(bounds), rel=1e-12)
-    assert noise_bound(0.0, 0, failure, horizon) == math.inf
+    bound = noise_bound(scatter, full_room(degrees), failure, horizon)
+    assert bound == pytest.approx(min(bounds), rel=1e-12)
+    assert noise_bound(0.0, full_room(0), failure, horizon) == math.inf
 
 
 def test_coordinates_make_the_design_a_unit() -> None:

@@ -57,7 +57,15 @@ def test_bad_feedback_is_refused_and_changes_nothing(name: str) -> None:
             assert state(policy) == before, case
         with pytest.raises(eh.InputError, match="a Feedback is needed; got tuple"):
             policy.observe(GOOD)  # type: ignore[arg-type]
-        policy.observe(eh.Feedback(*GOOD))
+        with pytest.raises(eh.InputError, match="no evaluations"):
+            policy.observe(eh.Feedback([0] * 4, [0.0] * 4, [0.0] * 4))
+        if policy.in_rounds:
+            with pytest.raises(eh.InputError, match=f"'{name}' learns only from evaluations that"):
+                policy.observe(eh.Feedback(*GOOD))
+            assert state(policy) == before
+        else:
+            policy.observe(eh.Feedback(*GOOD))
+            assert policy.observed == sum(COUNTS)
 
 
 def test_observing_is_learning_for_an_envelope() -> None:

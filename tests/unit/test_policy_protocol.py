@@ -94,7 +94,8 @@ def test_a_policy_cannot_ask_for_what_there_is_not(counts: list[int]) -> None:
     ("wrong", "reason"),
     [
         (feedback(1, 2), r"shape \(3,\); got \(2,\)"),
-        (feedback(1, 1, 0), "option 1 has 1 evaluations, 2 were asked for"),
+        (feedback(1, 3, 0), "option 1 has 3 evaluations, but only 2 were asked for"),
+        (feedback(0, 0, 0), "no evaluations"),
         (eh.Feedback([1, 2, 0], [np.nan, 1.0, 0.0], [1.0, 1.0, 0.0]), "option 0.*finite"),
         (eh.Feedback([1, 2, 0], [0.5, 1.0, 0.1], [1.0, 1.0, 0.1]), "option 2.*0 without eval"),
         (eh.Feedback([1, 2, 0], [0.5, 2.0, 0.0], [1.0, 1.9, 0.0]), "option 1.*at least sum"),

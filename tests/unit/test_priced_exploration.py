@@ -718,12 +718,12 @@ def test_frugal_looks_are_admitted_and_lower_the_charge() -> None:
     looks, made_room, refused = 0, 0, math.inf  # the charge when the first of some looks was asked
     while not policy.finished:
         allocation, charge = policy.ask(), policy.ledger.charge
-        if policy._turn == "frugal":
+        if policy._frugal:
             assert np.count_nonzero(allocation.counts) == 1
             assert policy.ledger.admits(allocation.counts)
             refused = min(refused, charge)
             looks += allocation.total
-        elif policy._turn == "policy" and refused < math.inf:
+        elif policy._block is None and refused < math.inf:
             made_room += charge < refused
             refused = math.inf
         policy.tell(evaluations.evaluate(allocation))
