@@ -129,6 +129,10 @@ def test_pending_is_what_was_started_and_is_not_back() -> None:
             expected -= feedback.counts
     with pytest.raises(eh.InputError, match="nothing is on its way"):
         evaluations.wait()
+    for wrong, said in (([1], "must count 12 options"), ([0] * 11 + [-2], "counts -2 evaluat")):
+        with pytest.raises(eh.InputError, match=said):
+            evaluations.start(eh.Allocation(np.array(wrong), 0))
+    assert evaluations.n_pending == 0
     with pytest.raises(eh.InputError, match="say how long they take"):
         SimulatedEvaluations(PROBLEM, 1).start(asked(x0=1))
 

@@ -144,7 +144,9 @@ class SimulatedEvaluations:
         self._n_options = len(problem.actions)
         self._latency = latency
         self._times = np.random.default_rng(
-            np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _CLOCK))
+            np.random.SeedSequence(
+                seed.entropy, spawn_key=(*seed.spawn_key, _CLOCK), pool_size=seed.pool_size
+            )
         )
         self._started = 0
         self._coming: list[tuple[float, int, Allocation, Feedback]] = []  # the next one first
@@ -153,14 +155,8 @@ class SimulatedEvaluations:
 
     def evaluate(self, allocation: Allocation) -> Feedback:
         """Draw the evaluations of an allocation; every call draws new ones."""
-        counts = allocation.counts
-        k = self._n_options
-        if counts.shape != (k,):
-            raise InputError(f"an allocation must count {k} options; this one is {counts!r}.")
-        if counts.min() < 0:
-            x = int(np.argmin(counts))
-            raise InputError(f"an allocation counts {counts[x]} evaluations of option {x}.")
-        sums, squares = np.zeros(k), np.zeros(k)
+        counts = self._checked(allocation)
+        sums, squares = np.zeros(self._n_options), np.zeros(self._n_options)
         self.streams.evaluate(np.ascontiguousarray(counts, dtype=np.int64), sums, squares)
         return Feedback(counts, sums, squares)
 
@@ -181,7 +177,7 @@ class SimulatedEvaluations:
                 "evaluations take no time here; say how long they take, such as "
                 "latency=Latency.lognormal(median=1.0, sigma=1.0)."
             )
-        options = np.repeat(np.arange(self._n_options), allocation.counts)
+        options = np.repeat(np.arange(self._n_options), self._checked(allocation))
         times = self.clock + self._latency.times(self._times, len(options))
         for option, time in zip(options.tolist(), times.tolist(), strict=True):
             counts = np.zeros(self._n_options, dtype=np.int64)
@@ -202,3 +198,13 @@ class SimulatedEvaluations:
             self._pending -= one.counts
             back.append((one, feedback))
         return back
+
+    def _checked(self, allocation: Allocation) -> Counts:
+        """Return the counts of an allocation, or say what is wrong with them."""
+        counts, k = allocation.counts, self._n_options
+        if counts.shape != (k,):
+            raise InputError(f"an allocation must count {k} options; this one is {counts!r}.")
+        if counts.min() < 0:
+            x = int(np.argmin(counts))
+            raise InputError(f"an allocation counts {counts[x]} evaluations of option {x}.")
+        return counts

@@ -151,11 +151,12 @@ class RunStore:
 
     def _refuse_others(self, found: dict[str, Any], path: Path) -> None:
         for key, words in _WORDS.items():
-            if found.get(key) != self._identity[key]:
+            kept = found.get(key, "unknown")
+            if kept != self._identity[key]:
                 detail = (
                     ""
                     if key in ("problem", "checkpoints")
-                    else f" ({found.get(key)}, not {self._identity[key]})"
+                    else f" ({kept}, not {self._identity[key]})"
                 )
                 raise InputError(
                     f"{str(path)!r} holds runs of {words}{detail}; choose another file for these, "
