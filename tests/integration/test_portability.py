@@ -27,20 +27,20 @@ from evenhand.policies import registered_policies
 
 asked = {}
 for instance in QUICK.over([10_000]).instances:
-    for which, problem in enumerate(instance.shape.problems(instance.horizon)[:2]):
-        for entrant in entrants(registered_policies()):
-            player = entrant.with_options(value_bound=instance.shape.value_bound)
-            try:
-                policy = player.policy(problem, instance.horizon, seed=1)
-            except EvenhandError as refusal:
-                asked[f"{instance.words} {which} {entrant.name}"] = str(refusal)
-                continue
-            evaluations, asks = SimulatedEvaluations(problem, seed=1), []
-            while not policy.finished:
-                allocation = policy.ask()
-                asks.append(allocation.counts.tolist())
-                policy.tell(evaluations.evaluate(allocation))
-            asked[f"{instance.words} {which} {entrant.name}"] = [asks, policy.recommend().option]
+    problem = instance.shape.problems(instance.horizon)[0]
+    for entrant in entrants(registered_policies()):
+        player, name = entrant.with_options(value_bound=instance.shape.value_bound), entrant.name
+        try:
+            policy = player.policy(problem, instance.horizon, seed=1)
+        except EvenhandError as refusal:
+            asked[f"{instance.words}: {name}"] = str(refusal)
+            continue
+        evaluations, asks = SimulatedEvaluations(problem, seed=1), []
+        while not policy.finished:
+            allocation = policy.ask()
+            asks.append(allocation.counts.tolist())
+            policy.tell(evaluations.evaluate(allocation))
+        asked[f"{instance.words}: {name}"] = [asks, policy.recommend().option]
 print(json.dumps(asked))
 """
 

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats
 from evenhand.designs.verification import recompute
 from evenhand.errors import InputError
-from evenhand.numerics.ties import rounded_up
 from evenhand.values import ArrayValue
 
 Criterion = Literal["G", "c", "minimax", "joint"]
@@ -173,7 +172,7 @@ class Design(ArrayValue):
         if amount is None or not np.isfinite(amount) or amount < 0:
             raise InputError(f"the amount must be a finite number ≥ 0; got {amount}")
         scale = amount if pulls is not None else amount * self.mass
-        wanted = rounded_up(scale * self.weights)
+        wanted = np.ceil(scale * self.weights)
         if not wanted.sum() <= _MOST:
             raise InputError(
                 f"that takes {wanted.sum():.3g} evaluations; at most {_MOST:.3g} can be counted. "
