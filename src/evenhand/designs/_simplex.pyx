@@ -15,6 +15,10 @@ from evenhand.numerics._bases cimport invert
 cdef extern from "numerics/_passes.h" nogil:
     void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
 
+cdef extern from "numerics/_ties.h" nogil:
+    double TIE
+    int clearly_larger(double one, double other)
+
 
 def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] basis,
                   double[::1] u, double tol, int max_steps):
@@ -72,7 +76,7 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
                 q = -1
                 best = 1.0 + tol
                 for i in range(n):
-                    if fabs(y[i]) > best:
+                    if fabs(y[i]) > best and (q < 0 or clearly_larger(fabs(y[i]), best)):
                         best = fabs(y[i])
                         q = i
                 if q < 0:
@@ -106,7 +110,7 @@ def elfving_basis(const double[:, ::1] P, const double[::1] g, Py_ssize_t[::1] b
                 for t in range(n_kinks):
                     leave = queue[t]
                     slope += 2.0 * fabs(alpha[leave])
-                    if slope >= 0.0:
+                    if slope >= -TIE * best:  # a flat piece ends here, whatever rounding says
                         break
                 if leave < 0:  # only rounding error lets a row enter that nothing holds back
                     if fresh:

@@ -13,13 +13,19 @@ x̂                the option of largest estimated value, the leader
 import numpy as np
 
 from evenhand.policies._sequential cimport Regression, Stepper
-from libc.math cimport INFINITY, floor, fmax, fmin, log, log1p, sqrt
+from libc.math cimport INFINITY, fabs, floor, fmax, fmin, log, log1p, sqrt
 
 cdef extern from "numerics/_passes.h" nogil:
     enum: ROWS
     void squared_norms(const double *A, Py_ssize_t k, Py_ssize_t m, const double *W,
                        Py_ssize_t r, const Py_ssize_t *length, double *turned, double *out)
     void products(const double *A, Py_ssize_t k, Py_ssize_t m, const double *u, double *out)
+
+cdef extern from "numerics/_ties.h" nogil:
+    double TIE
+    Py_ssize_t first_largest(const double *entries, Py_ssize_t n)
+    int clearly_larger(double one, double other)
+    double rounded_down(double x)
 
 
 cdef struct Mixture:
@@ -29,14 +35,16 @@ cdef struct Mixture:
 
 cdef Py_ssize_t _lowest(const double[::1] gaps, const double[::1] information,
                         double slope) noexcept nogil:
-    """Return the option where gap − slope · information is least."""
-    cdef Py_ssize_t x, best = 0
-    cdef double score, least = INFINITY
+    """Return the option where gap − slope · information is least, the first that ties."""
+    cdef Py_ssize_t x
+    cdef double least = INFINITY
     for x in range(gaps.shape[0]):
-        score = gaps[x] - slope * information[x]
-        if score < least:
-            least, best = score, x
-    return best
+        least = fmin(least, gaps[x] - slope * information[x])
+    least += TIE * fabs(least)
+    for x in range(gaps.shape[0]):
+        if gaps[x] - slope * information[x] <= least:
+            return x
+    return 0
 
 
 cdef Mixture _mixture(const double[::1] D, const double[::1] I) noexcept nogil:
@@ -47,21 +55,23 @@ cdef Mixture _mixture(const double[::1] D, const double[::1] I) noexcept nogil:
     of a convex function). So a bracket of two corners closes in on the best edge. The gradient
     at the best point of the bracket's chord has the direction (−c, 1), c = Δ/2I: a corner that
     lies lower in that direction than both ends cuts the bracket, and if there is none the chord
-    is best, as Δ²/I is convex in the plane too. One pass per corner, and two or three corners are
-    the rule: this is Newton's method.
+    is best, as Δ²/I is convex in the plane too. Two passes per corner, and two or three corners
+    are the rule: this is Newton's method. A corner that ties with an end does not cut.
     """
-    cdef Py_ssize_t x, lower, left = 0, right = 0
-    cdef double rise, run, q, slope, here
+    cdef Py_ssize_t x, lower, left = -1, right = -1
+    cdef double rise, run, q, slope, here, least = INFINITY, most = 0.0
     cdef Mixture answer
-    for x in range(1, D.shape[0]):
-        if D[x] < D[left] or (D[x] == D[left] and I[x] > I[left]):
+    for x in range(D.shape[0]):
+        least, most = fmin(least, D[x]), fmax(most, I[x])
+    for x in range(D.shape[0]):
+        if not clearly_larger(D[x], least) and (left < 0 or clearly_larger(I[x], I[left])):
             left = x
-        if I[x] > I[right] or (I[x] == I[right] and D[x] < D[right]):
+        if not clearly_larger(most, I[x]) and (right < 0 or clearly_larger(D[right], D[x])):
             right = x
     answer.left, answer.right, answer.share = left, left, 0.0
     if D[left] <= 0.0:
         return answer
-    while I[left] < I[right]:
+    while clearly_larger(I[right], I[left]):
         rise, run = D[right] - D[left], I[right] - I[left]
         q = 1.0
         if rise > 0.0:
@@ -70,8 +80,8 @@ cdef Mixture _mixture(const double[::1] D, const double[::1] I) noexcept nogil:
         slope = 0.5 * (D[left] + q * rise) / (I[left] + q * run)
         x = _lowest(D, I, slope)
         here = D[x] - slope * I[x]
-        if not (I[left] < I[x] < I[right] and here < D[left] - slope * I[left]
-                and here < D[right] - slope * I[right]):
+        if not (I[left] < I[x] < I[right] and clearly_larger(D[left] - slope * I[left], here)
+                and clearly_larger(D[right] - slope * I[right], here)):
             break
         slope = 0.5 * D[x] / I[x]
         if D[x] - D[left] > slope * (I[x] - I[left]):
@@ -81,7 +91,7 @@ cdef Mixture _mixture(const double[::1] D, const double[::1] I) noexcept nogil:
         else:  # x is best of the three: best of all, unless the hull goes lower on one side
             lower = _lowest(D, I, slope)
             if not (I[left] < I[lower] < I[right]
-                    and D[lower] - slope * I[lower] < D[x] - slope * I[x]):
+                    and clearly_larger(D[x] - slope * I[x], D[lower] - slope * I[lower])):
                 answer.left, answer.right, answer.share = x, x, 0.0
                 break
             if I[lower] < I[x]:
@@ -238,13 +248,9 @@ cdef class InformationStepper(Stepper):
 
     cdef Py_ssize_t estimate_values(self) noexcept nogil:
         """Fill means and leverages; return the leader."""
-        cdef Py_ssize_t x, leader = 0
         products(&self._values[0, 0], self.k, self.d, &self.regression.theta[0], &self._means[0])
         self.norms(&self.regression.rows[0, 0], self.regression.m, &self._leverages[0])
-        for x in range(1, self.k):
-            if self._means[x] > self._means[leader]:
-                leader = x
-        return leader
+        return first_largest(&self._means[0], self.k)
 
     cdef void norms(self, const double *rows, Py_ssize_t w, double *out) noexcept nogil:
         """Fill out with vᵀV⁻¹v of the (k, w) rows v, zeros added at their end."""
@@ -263,8 +269,8 @@ cdef class InformationStepper(Stepper):
         and twice what all pairs give; the direction is the widest of h_y − h_x̂ among options y
         that can be better than x̂. Returns whether there is none.
         """
-        cdef Py_ssize_t x, i, widest = leader
-        cdef double trail, width, most = 0.0, largest = 0.0
+        cdef Py_ssize_t x, i, widest
+        cdef double trail, width, most = 0.0
         for x in range(self.k):
             for i in range(self.d):
                 self._apart[x, i] = self._values[x, i] - self._values[leader, i]
@@ -273,8 +279,10 @@ cdef class InformationStepper(Stepper):
             width = sqrt(self._scratch[x])
             trail = self._means[leader] - self._means[x]
             most = fmax(most, beta * width - trail)
-            if trail <= beta * width and width > largest:
-                largest, widest = width, x
+            self._scratch[x] = width if trail <= beta * width else 0.0
+        widest = first_largest(&self._scratch[0], self.k)
+        if self._scratch[widest] == 0.0:
+            widest = leader
         for x in range(self.k):
             self._gaps[x] = most + (self._means[leader] - self._means[x])
         for i in range(self.d):
@@ -312,7 +320,7 @@ cdef class InformationStepper(Stepper):
                 if self._scratch[y] > 0.0:
                     continue
                 width = self.distance(x, y)
-                if width > widest:
+                if clearly_larger(width, widest):
                     widest, first, second = width, x, y
         for i in range(self.d):
             self._direction[i] = self._values[first, i] - self._values[second, i]
@@ -364,7 +372,7 @@ cdef class InformationStepper(Stepper):
             n = self.switching * <double>self.taken
             if added * n > self.switching:
                 n = self.switching / added
-            n = fmax(1.0, floor(n))
+            n = fmax(1.0, rounded_down(n))
         if n < <double>remaining:
             total = <long long>n
         of_right = <long long>floor(<double>total * q + _uniform(self.key, self.taken))

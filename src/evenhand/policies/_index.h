@@ -3,12 +3,8 @@
  * options. Padding has a mean of minus infinity: it is never the largest. */
 #ifndef EVENHAND_INDEX_H
 #define EVENHAND_INDEX_H
-#include <math.h>
 #include "numerics/_passes.h"
-
-#define LANES 8
-/* Inlined, so that it is compiled for the instruction set of the clone that calls it. */
-#define EVENHAND_INLINE static inline __attribute__((always_inline))
+#include "numerics/_ties.h"
 
 /* out[x] = h_x . u for rows h_x by columns, w x k, k a multiple of LANES. */
 EVENHAND_INLINE void all_products(const double *restrict T, ptrdiff_t k, ptrdiff_t w,
@@ -22,27 +18,9 @@ EVENHAND_INLINE void all_products(const double *restrict T, ptrdiff_t k, ptrdiff
     }
 }
 
-/* The first place of the largest entry. */
-EVENHAND_INLINE ptrdiff_t first_largest(const double *restrict index, ptrdiff_t k)
-{
-    double best[LANES], most;
-    for (int l = 0; l < LANES; l++)
-        best[l] = index[l];
-    for (ptrdiff_t x = LANES; x < k; x += LANES)
-        for (int l = 0; l < LANES; l++)
-            best[l] = index[x + l] > best[l] ? index[x + l] : best[l];
-    most = best[0];
-    for (int l = 1; l < LANES; l++)
-        most = best[l] > most ? best[l] : most;
-    ptrdiff_t x = 0;
-    while (x < k - 1 && index[x] < most)
-        x++;
-    return x;
-}
-
 /* After n evaluations of a: the means move by `move` times h.g and the leverages of all h fall by
  * `fall` times (h.g)^2, where g is V^-1 a of before. Returns where mean + beta sqrt(leverage) is
- * largest. */
+ * largest, here and below the first that ties. */
 EVENHAND_CLONES
 static ptrdiff_t follow(const double *restrict T, ptrdiff_t k, ptrdiff_t w,
                         const double *restrict g, double move, double fall, double beta,

@@ -18,7 +18,7 @@ than det V grows, so the relative error stays below 1024 · 1000 · 2⁻⁵², a
 import numpy as np
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport INFINITY, floor, log, sqrt
+from libc.math cimport INFINITY, log, sqrt
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_normal
@@ -28,6 +28,7 @@ from evenhand.policies._sequential cimport Regression, Stepper
 cdef extern from "policies/_index.h" nogil:
     enum: LANES
     enum: ROWS
+    double rounded_down(double x)
     Py_ssize_t follow(const double *T, Py_ssize_t k, Py_ssize_t w, const double *g, double move,
                       double fall, double beta, double *mean, double *leverage, double *index)
     Py_ssize_t largest_product(const double *T, Py_ssize_t k, Py_ssize_t w, const double *u,
@@ -101,7 +102,7 @@ cdef class Ridge(Stepper):
     cdef double long_enough(self, Py_ssize_t x):
         """Return the least n with det(V + n a aᵀ) > (1 + C) det V; infinite if there is none."""
         cdef double leverage = self.regression.leverage(&self.regression.rows[x, 0])
-        return floor(self.switching / leverage) + 1.0 if leverage > 0.0 else INFINITY
+        return rounded_down(self.switching / leverage) + 1.0 if leverage > 0.0 else INFINITY
 
     cdef double expected(self, Py_ssize_t x) except? -1.0:
         return self.regression.predicted(x) + self.offsets[x]
@@ -301,7 +302,7 @@ cdef class PosteriorSampling(Ridge):
         ), 1
         if self.switching > 0.0:
             # never longer than a share C of the time so far: another draw may choose otherwise
-            n = min(self.long_enough(self.items[0]), floor(self.switching * self.told) + 1.0)
+            n = min(self.long_enough(self.items[0]), rounded_down(self.switching * self.told) + 1.0)
             self.pulls[0] = remaining if n >= <double>remaining else <long long>n
         return 0
 

@@ -37,6 +37,9 @@ cdef extern from "policies/_rivals.h" nogil:
     enum: LANES
     enum: CELLS
     enum: FARTHEST
+    Py_ssize_t first_largest(const double *entries, Py_ssize_t k)
+    int clearly_larger(double one, double other)
+    double rounded_down(double x)
     void tiles_of(const double *rows, Py_ssize_t k, Py_ssize_t m, double *tiles)
     void tile_products(const double *tiles, Py_ssize_t k, Py_ssize_t m, const double *u,
                        double *out)
@@ -79,7 +82,7 @@ cdef inline double mean_loss(double u) noexcept nogil:
 
 cdef inline long long at_most(double n, long long most) noexcept nogil:
     """⌊n⌋, but at least 1 and at most ``most``, which a double may not hold exactly."""
-    return most if n >= <double>most else max(1, <long long>n)
+    return most if n >= <double>most else max(1, <long long>rounded_down(n))
 
 
 cdef class Boundary:
@@ -487,8 +490,12 @@ cdef class PricedSteps(Stepper):
         for x in range(self.k):
             if self.loss[x] > most:
                 s = self.deviation[x]
-                most = fmax(most, s * mean_loss((self.best_value - self.value[x]) / s))
+                most = fmax(most, s * mean_loss(self.behind(x) / s))
         return most
+
+    cdef double behind(self, Py_ssize_t x) noexcept nogil:
+        """Return d_x; 0 where x ties with the leader, whichever is ahead."""
+        return fmax(0.0, self.best_value - self.value[x])
 
     cdef void price_options(self, double loss) noexcept nogil:
         """Work out 1/c_a of all options, and Λ; ``loss`` is the largest L."""
@@ -522,10 +529,10 @@ cdef class PricedSteps(Stepper):
         cdef int looked = 0, decided = 0
         while best < 0 or looked < LOOK_AT:
             x = place_of_largest(&self.steep[0], self.size)
-            if self.steep[x] * unit <= steepest:
+            if not clearly_larger(self.steep[x] * unit, steepest):
                 break
             self.steep[x] = 0.0
-            s, d = self.deviation[x], self.best_value - self.value[x]
+            s, d = self.deviation[x], self.behind(x)
             if within_batch and self.status[x] == UNDECIDED:
                 if decided >= LOOK_AT:
                     self.leave_out(UNDECIDED)
@@ -545,7 +552,7 @@ cdef class PricedSteps(Stepper):
                 self.status[x] = OPEN if self.is_open(d, s, rho) else CLOSED
             if self.status[x] == OPEN:
                 slope = density(d / s) / s * rho
-                if slope > steepest:
+                if clearly_larger(slope, steepest):
                     steepest, best = slope, a
             elif best < 0 and looked >= LOOK_AT:
                 self.narrow(x, rho)
@@ -596,8 +603,7 @@ cdef class PricedSteps(Stepper):
                 beside = fmax(0.0, self.variance[x] - inner * inner / norm)
                 beside += 1e-12 * self.variance[x]  # for rounding
                 bound = fabs(inner) / norm * sqrt(rho) + sqrt(self.most_per_price * beside)
-                if not self.is_open(self.best_value - self.value[x], self.deviation[x],
-                                    bound * bound):
+                if not self.is_open(self.behind(x), self.deviation[x], bound * bound):
                     self.steep[x] = 0.0
                     self.status[x] = CLOSED
 
@@ -606,14 +612,12 @@ cdef class PricedSteps(Stepper):
 
         That is where the variance of the lead falls most per price.
         """
-        cdef double share, largest = -1.0
-        cdef Py_ssize_t a, best = 0
+        cdef Py_ssize_t a, best
         if self.stale:
             self.refresh()
         self.aim(option, rival)
         tile_products(&self.P_tiles[0], self.size, self.m, &self.regression.g[0], &self.along[0])
         for a in range(self.k):
-            share = self.along[a] * self.along[a] / fmax(price[a], 1e-12 * self.worst_gap)
-            if share > largest:
-                largest, best = share, a
-        return best, at_most(self.repeat / fmax(self.leverage[best], 1e-300), most)
+            self.along[a] *= self.along[a] / fmax(price[a], 1e-12 * self.worst_gap)
+        best = first_largest(&self.along[0], self.k)
+        return best, self.evaluations(best, most)

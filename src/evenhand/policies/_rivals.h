@@ -115,7 +115,8 @@ static double price_all(ptrdiff_t k, double best, double worst, double extra,
     double most[LANES] = {0}, largest = 0;
     for (ptrdiff_t x = 0; x < k; x += LANES)
         for (int l = 0; l < LANES; l++) {
-            const double gap = best - value[x + l];
+            double gap = best - value[x + l];
+            gap = gap > 0 ? gap : 0; /* of a tie with the leader, whichever is ahead */
             const double inverse = 1 / ((gap < worst ? gap : worst) + extra);
             const double sharp = leverage[x + l] * inverse;
             per_price[x + l] = inverse;

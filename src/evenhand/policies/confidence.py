@@ -29,7 +29,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
@@ -38,6 +37,7 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.kept import per_action_set
 from evenhand.policies.messages import Estimate
 
@@ -102,9 +102,18 @@ class Frame:
 
     @cached_property
     def basis(self) -> Indices:
-        """(r,) options whose points span all of them, the longest first."""
-        *_, order = qr(self.points.T, mode="economic", pivoting=True)
-        return np.asarray(order[: self.rank], dtype=np.intp)
+        """(r,) options whose points span all of them, each the longest beside those before it.
+
+        Points of the design are all of one length, so that ties are the rule.
+        """
+        beside = self.points.copy()
+        chosen = np.zeros(self.rank, dtype=np.intp)
+        for i in range(self.rank):
+            squares = np.einsum("ij,ij->i", beside, beside)
+            x = chosen[i] = first_largest(squares)
+            unit = beside[x] / math.sqrt(squares[x])
+            beside -= np.outer(beside @ unit, unit)
+        return chosen
 
 
 def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cell: Indices) -> None:
@@ -244,7 +253,7 @@ class Fit:
         """
         H = self.ellipsoid.frame.values
         parameter = self._to_unit @ self._estimate
-        best = int(np.argmax(H @ parameter)) if option is None else option
+        best = first_largest(H @ parameter) if option is None else option
         apart = H[best] - H  # differences first: equal options are then exactly equal
         widths = self.widths(apart, failure)
         leads = np.where(np.isfinite(widths), apart @ parameter, 0.0)

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.messages import Feedback
 from evenhand.policies.plans import whole
@@ -273,7 +274,7 @@ class Core:
     def _exploit(self, remaining: int) -> _Block:
         counts = np.zeros(len(self.bounds), dtype=np.int64)
         size = max(int(self._first_size), self._exploited)
-        counts[int(np.argmin(self.bounds))] = min(size, remaining)
+        counts[first_largest(-self.bounds)] = min(size, remaining)
         return _Block("exploit", counts)
 
     def _radii(self) -> tuple[Floats, Floats]:

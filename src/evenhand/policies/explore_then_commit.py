@@ -36,6 +36,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Play, Policy, Settings, checked_failure, is_number
 from evenhand.policies.kept import per_action_set
@@ -119,7 +120,7 @@ class ExploreThenCommit(Policy):
         counts: Counts = feedback.counts
         estimator = least_squares_estimator(points, counts, np.eye(points.shape[1]))
         theta = estimator @ feedback.means
-        self._best = int(np.argmax(self.actions.features @ theta[:d]))
+        self._best = first_largest(self.actions.features @ theta[:d])
         w, e = estimator[d], np.eye(points.shape[1])[d]
         if not np.allclose(w @ points, e):
             return  # the differences between attributes are known, but not the first one's effect

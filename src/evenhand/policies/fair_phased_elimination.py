@@ -28,6 +28,7 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import gaussian_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Play, Policy, checked_failure
 from evenhand.policies.kept import Recent, per_action_set
 from evenhand.policies.messages import Decision, Estimate, Feedback
@@ -240,11 +241,7 @@ class FairPhasedElimination(Policy):
         """
         omega = self._omega.value if self._omega is not None else 0.0
         values = self._evaluation[options] - self._z[options] * omega
-        known = values[~np.isnan(values)]
-        if len(known) == 0:
-            return int(options[0])
-        rounding = 1e-12 * np.abs(known).max()
-        return int(options[np.argmax(values >= known.max() - rounding)])
+        return int(options[first_largest(np.where(np.isnan(values), -np.inf, values))])
 
     def recommend(self) -> Decision:
         """Return the empirical best of the options still in play."""

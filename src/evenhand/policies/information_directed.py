@@ -45,6 +45,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
+from evenhand.numerics.ties import first_largest
 from evenhand.policies._ids import InformationStepper
 from evenhand.policies.base import Settings, checked_failure, is_number
 from evenhand.policies.confidence import Ellipsoid
@@ -147,7 +148,7 @@ class InformationDirectedSampling(SequentialPolicy):
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
         gamma = self.stepper.regression.estimate[: self._values.shape[1]]
-        return self.decision(int(np.argmax(self._values @ gamma)))
+        return self.decision(first_largest(self._values @ gamma))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate, with an interval that holds at all times at once.

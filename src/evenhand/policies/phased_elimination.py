@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.estimation import least_squares_estimator
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Play, Policy, Settings, checked_failure
 from evenhand.policies.kept import Recent, per_action_set
 from evenhand.policies.messages import Decision, Estimate
@@ -93,7 +94,7 @@ class PhasedElimination(Policy):
                 break
             feedback = yield plan.counts.copy()
             estimates = rows[self._active] @ (plan.estimator @ feedback.means)
-            self._best = int(self._active[np.argmax(estimates)])
+            self._best = int(self._active[first_largest(estimates)])
             self._active = self._active[estimates.max() - estimates <= 2.0 * eps]
         if self.remaining:
             yield self.single(self._best, self.remaining)

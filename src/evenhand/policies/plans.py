@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats
 from evenhand.designs import Design, g_optimal_design
+from evenhand.numerics.ties import rounded_up
 from evenhand.policies.kept import Recent
 
 
@@ -52,4 +53,4 @@ def whole(pulls: Floats) -> Counts:
     >>> whole(np.array([0.0, 1.5, 1e30]))[:2]
     array([0, 2])
     """
-    return np.minimum(np.ceil(pulls), 2.0**60 / len(pulls)).astype(np.int64)
+    return np.minimum(rounded_up(pulls), 2.0**60 / len(pulls)).astype(np.int64)

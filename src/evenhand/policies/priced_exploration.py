@@ -26,6 +26,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts
 from evenhand.errors import InputError
+from evenhand.numerics.ties import first_largest
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
@@ -130,7 +131,7 @@ class BoundaryExploration(SequentialPolicy):
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        return self.decision(int(np.argmax(self.stepper.estimates)))
+        return self.decision(first_largest(self.stepper.estimates))
 
     def bias(self) -> Estimate:
         """Return the (first) bias by least squares; the interval holds at all times at once."""
@@ -144,7 +145,7 @@ class BoundaryExploration(SequentialPolicy):
 
         That is cheaper than to play on: what was played is charged by what may be lost.
         """
-        rival = int(np.argmax(leads.widths - leads.leads))
+        rival = first_largest(leads.widths - leads.leads)
         if rival == leads.option or not np.isfinite(leads.widths[rival]):
             return None
         price = leads.leads + leads.loss

@@ -28,6 +28,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
+from evenhand.numerics.ties import first_largest
 from evenhand.policies._oful import Ridge
 from evenhand.policies.base import Settings, checked_failure, is_number
 from evenhand.policies.kept import per_action_set
@@ -97,7 +98,7 @@ class RidgePolicy(SequentialPolicy):
         """Return the option of largest estimated value."""
         c = feature_coordinates(self.actions)
         estimate = self.stepper.regression.estimate[: c.shape[1]]
-        return self.decision(int(np.argmax(c @ estimate)))
+        return self.decision(first_largest(c @ estimate))
 
 
 def feature_coordinates(actions: ActionSet) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
@@ -76,7 +77,7 @@ class Uniform(Policy):
         """Return the option of largest estimated value."""
         targets = self.actions.points.copy()
         targets[:, self.actions.n_features :] = 0.0
-        return self.decision(int(np.argmax(self._estimator(targets) @ self._means)))
+        return self.decision(first_largest(self._estimator(targets) @ self._means))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds for all rounds at once."""

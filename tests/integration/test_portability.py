@@ -1,0 +1,65 @@
+"""Whatever the linear algebra of a machine adds first, policies ask and decide the same.
+
+OpenBLAS has kernels for each kind of processor, whose sums differ in the last bits;
+OPENBLAS_CORETYPE chooses between them. Where it has no effect, on other processors or with another
+library, the three runs are one and the same and agree for that reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import evenhand
+
+KERNELS = ("Nehalem", "Haswell", "SkylakeX")
+
+PLAY = """
+import json
+
+from evenhand.comparison import QUICK, entrants
+from evenhand.environments import SimulatedEvaluations
+from evenhand.errors import EvenhandError
+from evenhand.policies import registered_policies
+
+asked = {}
+for instance in QUICK.over([10_000]).instances:
+    problem = instance.shape.problems(instance.horizon)[0]
+    for entrant in entrants(registered_policies()):
+        player, name = entrant.with_options(value_bound=instance.shape.value_bound), entrant.name
+        try:
+            policy = player.policy(problem, instance.horizon, seed=1)
+        except EvenhandError as refusal:
+            asked[f"{instance.words}: {name}"] = str(refusal)
+            continue
+        evaluations, asks = SimulatedEvaluations(problem, seed=1), []
+        while not policy.finished:
+            allocation = policy.ask()
+            asks.append(allocation.counts.tolist())
+            policy.tell(evaluations.evaluate(allocation))
+        asked[f"{instance.words}: {name}"] = [asks, policy.recommend().option]
+print(json.dumps(asked))
+"""
+
+
+def test_policies_ask_and_decide_the_same_on_every_kernel() -> None:
+    source = str(Path(evenhand.__file__).parents[1])
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", PLAY],
+            env=os.environ
+            | {"OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": source},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for kernel in KERNELS
+    ]
+    outputs = [run.communicate()[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0, 0]
+    first, *others = map(json.loads, outputs)
+    assert sum(isinstance(found, list) for found in first.values()) > 100
+    for other in others:
+        assert [name for name in first if other[name] != first[name]] == []
