@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.designs._ascent import interior_point, multiplicative
+from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
 from evenhand.designs.screen import Screen, factor
 from evenhand.designs.support import cut_support
@@ -179,6 +179,39 @@ def test_the_interior_point_method_reaches_the_rank(kind: str, n: int) -> None:
         assert abs(w.sum() - 1.0) < 1e-14
         V = (B * w[:, None]).T @ B
         assert np.einsum("ij,jk,ik->i", B, np.linalg.inv(V), B).max() <= space.rank * (1 + 2e-7)
+
+
+@pytest.mark.parametrize("m", [2, 4, 6])
+def test_newton_and_the_interior_point_method_meet_in_one_ellipsoid(m: int) -> None:
+    """V is unique: two methods that share no step give the same one."""
+    p = m * (m + 1) // 2
+    B = np.random.default_rng(m).standard_normal((p, m))
+    one, other, d = np.full(p, 1.0 / p), np.full(p, 1.0 / p), np.empty(p)
+    assert newton(B, one, d, 1e-10, 100) <= 1e-10
+    assert interior_point(B, other, d, 1e-10, 100) <= 1e-10
+    V = (B * one[:, None]).T @ B
+    assert abs(one.sum() - 1.0) < 1e-14
+    assert np.einsum("ij,jk,ik->i", B, np.linalg.inv(V), B).max() <= m * (1 + 1e-9)
+    np.testing.assert_allclose(V, (B * other[:, None]).T @ B, atol=1e-7)
+
+
+def test_newton_leaves_more_rows_than_moments_alone() -> None:
+    """Four rows that carry weight, three moments: H is singular, and nothing is changed."""
+    B, w, d = np.array([[1.0, 0], [0, 1], [1, 1], [1, -2]]), np.full(4, 0.25), np.empty(4)
+    assert newton(B, w, d, 1e-9, 100) > 1e-9
+    assert w.tolist() == [0.25] * 4
+
+
+def test_newton_gives_up_on_singular_rows() -> None:
+    assert newton(np.ones((3, 2)), np.full(3, 1 / 3), np.empty(3), 1e-6, 10) == np.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_of_very_different_lengths(seed: int) -> None:
+    """Coordinates on a poor basis, exchanged for a good one, once lost the digits of the gap."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((300, 6)) * 10.0 ** rng.uniform(-6, 6, (300, 1))
+    assert eh.g_optimal_design(points, 1e-9).certificate.gap <= 1e-9
 
 
 def test_an_interior_point_on_singular_rows_says_so() -> None:

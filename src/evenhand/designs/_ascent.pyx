@@ -126,7 +126,8 @@ cdef class ActiveSet:
 
     The model on C has its maximum at H_CC x = 2d − r, since H w = d. Rows that come out negative
     leave C, and the rest is solved again. Moments that are nearly dependent say nothing about the
-    weights; there ``damping`` keeps them near w. It falls with the gap: the last steps are Newton's.
+    weights; there ``damping`` keeps them near w: the gap times r, which is what H_ij is for rows in
+    unrelated directions. So the last steps are Newton's.
     """
 
     cdef Py_ssize_t[::1] rows

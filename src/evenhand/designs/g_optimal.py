@@ -4,10 +4,11 @@ Kiefer and Wolfowitz: the design that maximises log det V(π) also minimises the
 max_x a_xᵀV(π)⁺a_x, which is then the rank r of the points. So max leverage / r − 1, the gap over
 all points, certifies any design.
 
-The work is done on a small working set of rows: a sample at first, then also what its optimum
-leaves too high. Titterington's multiplicative steps, cheap and slow, say which rows matter; the
-interior-point method then finds the weights, whatever the rows: V is unique, the weights often
-are not. In the end the support is cut to the p = r(r+1)/2 rows that suffice.
+The work is done on a small working set of rows: a sample and those far out at first, then also
+what its optimum leaves too high. Titterington's multiplicative steps, cheap and slow, say which
+rows matter. Where no more than p = r(r+1)/2 do, Newton's method finds their weights; else, and
+where it fails, the interior-point method, whatever the rows: V is unique, the weights often are
+not. In every round the support is cut to the p rows that suffice, which keeps V.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from evenhand.numerics.row_space import RowSpace, row_space
 _ROOM = 2.5
 _SMALL = 512  # rows that cost less than the Python of another round
 _WARM_UP = 10  # multiplicative steps at a time; each costs one leverage pass over the working set
-_SPREAD = 64  # sampled rows per dimension: their covariance is off by a share of 1/√64
-_FAR = 3  # rows taken for their leverage under that covariance, per moment
+_SPREAD = 64  # sampled rows per dimension: their covariance is off by about 1/√64, an eighth
+_FAR = 3  # rows far out under it, per moment: 95 to 100 % of the support of Gaussian points
 _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
+_INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
 _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
@@ -107,7 +109,7 @@ def _g_optimal(A: Floats, tol: float) -> Design:
             loose, spend = 0.0, 0.1 * spend
         high, beyond = high[new], beyond[new]
         near = np.union1d(kept, _nearest(d, _KEEP * len(kept), rows, space))
-        room = p - int(np.count_nonzero(w))
+        room = p - int(np.count_nonzero(w))  # for Newton's method; none after an interior point
         high = high[_largest(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
     raise AccuracyError(
@@ -121,12 +123,12 @@ def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Flo
 
     Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
     there are more, or where it fails since moments are dependent, the interior-point method, up to
-    ``loose``, from half of the weight spread evenly.
+    ``loose``, from inside: a share of the weight is spread evenly.
     """
     w, d = w / w.sum(), np.empty(len(B))
     if newton(B, w, d, tol, _STEPS) <= tol:
         return w, d
-    w = 0.9 * w + 0.1 / len(w)
+    w = (1.0 - _INWARD) * w + _INWARD / len(w)
     interior_point(B, w, d, loose, _STEPS)
     return w, d
 
@@ -136,6 +138,7 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
 
     A sample, joined by the rows that reach farthest out as the covariance of a larger one has it.
     Then rows are left out while many hardly matter: a leverage above r says that a weight rises.
+    Weight is left to these and as many next in line.
     """
     k, r = len(A), space.rank
     p = r * (r + 1) // 2
@@ -153,10 +156,8 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
         size = int(_ROOM * active) if active <= p else max(_SMALL, int(_ROOM * p))
         near = _nearest(d, size, rows, space)
         if len(near) > 0.8 * len(rows):
-            nearest = _largest(d, 2 * active)
-            first = np.zeros(len(rows))
-            first[nearest] = w[nearest]
-            return rows, first, screen
+            w[d < np.partition(d, -min(2 * active, len(d)))[-min(2 * active, len(d))]] = 0.0
+            return rows, w, screen
         rows, w = rows[near], w[near] / w[near].sum()
 
 
