@@ -36,6 +36,15 @@ cdef class Turns(Stepper):
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
         self.turn = (x + 1) % self.k
         return 0
+
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        return 0.0
+
+    def memory(self):
+        return {"turn": self.turn}
+
+    def recall(self, memory):
+        self.turn = memory["turn"]
 """
 
 BUILD = """
@@ -78,6 +87,8 @@ for _ in range(4):
     n = policy.ask().counts
     print(n.tolist())
     policy.tell(eh.Feedback(n, 0.0 * n, 0.0 * n))
+print(InTurn(actions, 5).ask(4).counts.tolist())
+print(eh.restore(InTurn(actions, 4).state()).ask().counts.tolist())
 """
 
 
@@ -124,4 +135,5 @@ def test_an_outside_kernel_runs_in_a_simulation(installed: Path, tmp_path: Path)
     where, regret, *asked = run("-c", USE, within=tmp_path, path=installed).splitlines()
     assert Path(where).is_relative_to(installed)
     assert regret == "True"
-    assert asked == ["[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]", "[1, 0, 0]"]
+    turns = ["[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]", "[1, 0, 0]"]
+    assert asked == [*turns, "[2, 1, 1]", "[1, 0, 0]"]

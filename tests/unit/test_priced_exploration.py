@@ -42,7 +42,7 @@ class Setting:
     value_bound: float = 1.0
     worth: float = math.nan  # NaN: a look costs its gap
     anytime: bool = False
-    batch: int = 1
+    batch: int = 0  # as many as a decision stands for
     repeat: float = REPEAT
 
     def steps(self, actions: eh.ActionSet) -> PricedSteps:
@@ -212,10 +212,10 @@ def follow(problem: BiasedLinearBandit, setting: Setting, horizon: int, most: in
     evaluations = SimulatedEvaluations(problem, 7)
     remaining, start = horizon, n_start(problem, setting)
     certain = 0
-    for step in range(start + most):
+    for step in range(1 + most):
         counts = steps.ask(remaining)
-        if step < start:
-            assert counts.sum() == 1
+        if step == 0:
+            assert counts.sum() == start
         else:
             options, sure = written.acceptable(remaining, np.zeros(len(counts)))
             asked = {int(x): int(counts[x]) for x in np.flatnonzero(counts)}
@@ -230,8 +230,8 @@ def follow(problem: BiasedLinearBandit, setting: Setting, horizon: int, most: in
         remaining -= int(counts.sum())
         if remaining == 0:
             break
-    assert step > start
-    assert certain == step + 1 - start or len(problem.actions) > LOOK_AT
+    assert step > 1
+    assert certain == step or len(problem.actions) > LOOK_AT
     x, d = problem.actions.features, problem.actions.n_features
     leads = (x[0] - x) @ written.theta[:d]
     np.testing.assert_allclose(steps.estimates[0] - steps.estimates, leads, rtol=1e-6, atol=1e-8)
@@ -267,7 +267,7 @@ def test_so_is_every_step_to_the_end_where_little_is_left_to_lose(name: str, noi
 def test_a_batch_keeps_the_estimate_and_the_open_rivals(
     name: str, mode: dict[str, Any], batch: int
 ) -> None:
-    """Only V grows. The whole batch is asked for, or more where one decision stands for more."""
+    """Only V grows. The whole batch is asked for, and no more."""
     problem = PROBLEMS[name]
     setting = Setting(**({"noise_scale": problem.noise_scale, "batch": batch} | mode))
     steps, written = setting.steps(problem.actions), Written(problem.actions, setting)
@@ -278,9 +278,9 @@ def test_a_batch_keeps_the_estimate_and_the_open_rivals(
         if 50_000 - remaining < start:
             assert counts.sum() == min(batch, start - (50_000 - remaining))
         else:
-            expected, first, stopped, stay_open = np.zeros(k), 0, False, None
+            expected, stopped, stay_open = np.zeros(k), False, None
             while expected.sum() < min(batch, remaining):
-                most = remaining if first == 0 else min(batch, remaining) - int(expected.sum())
+                most = min(batch, remaining) - int(expected.sum())
                 options, sure = written.acceptable(remaining, expected, stay_open)
                 assert sure
                 stay_open = written.is_open if stay_open is None else stay_open
@@ -288,9 +288,8 @@ def test_a_batch_keeps_the_estimate_and_the_open_rivals(
                     break
                 ((option, n),) = options.items()
                 expected[option] += min(n, most)
-                first = first or min(n, most)
             np.testing.assert_array_equal(counts, expected)
-            assert stopped or counts.sum() == min(max(batch, first), remaining)
+            assert stopped or counts.sum() == min(batch, remaining)
         if counts.sum() == 0:
             break
         feedback = evaluated(evaluations, counts)
