@@ -210,7 +210,10 @@ def check(table: Table) -> list[str]:
 
 def check_g(table: Table) -> list[str]:
     """Return what is wrong with the G-optimal design of this table's points."""
-    design = eh.g_optimal_design(table.actions.points)
+    try:
+        design = eh.g_optimal_design(table.actions.points)
+    except eh.AccuracyError as error:
+        return _unhelpful(table, error)
     rank = exact_rank(bias_points(table.counts, table.groups)[0])
     if round(design.certificate.bound) != rank:
         return [f"the G-optimal design is for rank {design.certificate.bound}, not {rank}"]

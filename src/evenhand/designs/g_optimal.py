@@ -25,7 +25,7 @@ from evenhand.designs.support import cut_support
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import RowSpace, row_space
+from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space
 
 # Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
@@ -66,23 +66,26 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol must lie between 0 and 1; got {tol!r}.")
     A = as_points(points)
-    try:
-        return _g_optimal(A, tol)
-    except np.linalg.LinAlgError as error:
-        raise AccuracyError(
-            "the G-optimal design broke down: the points are singular to working precision. Bring "
-            "rows and columns to comparable size, or drop columns that are almost combinations "
-            "of others."
-        ) from error
-
-
-def _g_optimal(A: Floats, tol: float) -> Design:
-    """Solve a small working set; add the rows that its optimum leaves too high; repeat."""
     k, m = A.shape
     space = row_space(A, sample_rows(k, max(1024, 48 * m)))
-    r = space.rank
-    if r == 0:
+    if space.rank == 0:
         raise InputError("all points are zero; there is nothing to estimate.")
+    if space.doubt:
+        raise DoubtfulRankError(space.doubt, DOUBT)
+    with space.blamed():
+        try:
+            return _g_optimal(A, space, tol)
+        except np.linalg.LinAlgError as error:
+            raise AccuracyError(
+                "the G-optimal design broke down: the points are singular to working precision. "
+                "Bring rows and columns to comparable size, or drop columns that are almost "
+                "combinations of others."
+            ) from error
+
+
+def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
+    """Solve a small working set; add the rows that its optimum leaves too high; repeat."""
+    k, r = len(A), space.rank
     p = r * (r + 1) // 2
     rows, w, screen = _first_rows(A, space)
     spend, loose = _SHARE * tol, 0.0

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from libc.math cimport fabs, frexp, isfinite, ldexp
+from libc.float cimport DBL_MAX
+from libc.math cimport fabs, frexp, ldexp
 from scipy.linalg.cython_lapack cimport dgetrf, dgetri
 
 cdef enum:
-    LOWEST = -100000  # below the exponent of any number
+    MOST = 1000  # exponent of a unit: beyond, numbers are too small for floats beside others
 
 
 cdef int invert(const double[:, ::1] P, Py_ssize_t[::1] basis, double[:, ::1] Binv,
@@ -31,37 +32,41 @@ def equilibrated(const double[:, ::1] points, const Py_ssize_t[::1] sample):
     each lies between 1 and 2. The first is None where an entry is not finite. A column of zeros
     has exponent 0.
     """
-    cdef Py_ssize_t n = sample.shape[0], m = points.shape[1], i, j
-    cdef int exponent = 0, largest
-    cdef double value
+    cdef Py_ssize_t n = sample.shape[0], m = points.shape[1], i, j, x
+    cdef int exponent = 0
+    cdef double value, largest, unit
     cdef bint finite = True
-    S_array, exponents_array = np.empty((n, m)), np.full(m, LOWEST, dtype=np.intc)
+    S_array, exponents_array = np.empty((n, m)), np.zeros(m, dtype=np.intc)
     cdef double[:, ::1] S = S_array
     cdef int[::1] exponents = exponents_array
+    cdef double[::1] sizes = np.zeros(m), units = np.ones(m)
     with nogil:
         for i in range(n):
+            x = sample[i]
             for j in range(m):
-                value = points[sample[i], j]
-                if not isfinite(value):
+                value = fabs(points[x, j])
+                if not value <= DBL_MAX:
                     finite = False
-                if value != 0.0:
-                    frexp(value, &exponent)
-                    if exponent > exponents[j]:
-                        exponents[j] = exponent
+                if value > sizes[j]:
+                    sizes[j] = value
         for j in range(m):
-            exponents[j] = 0 if exponents[j] == LOWEST else exponents[j] - 1
+            if sizes[j] > 0.0:
+                frexp(sizes[j], &exponent)
+                exponents[j] = exponent - 1
+                units[j] = ldexp(1.0, -exponents[j])
         for i in range(n):
-            largest = LOWEST
+            x = sample[i]
+            largest = 0.0
             for j in range(m):
-                value = points[sample[i], j]
-                if value != 0.0:
-                    frexp(value, &exponent)
-                    exponent -= exponents[j] + 1
-                    if exponent > largest:
-                        largest = exponent
-            for j in range(m):
-                value = points[sample[i], j]
-                S[i, j] = ldexp(value, -exponents[j] - largest) if value != 0.0 else 0.0
+                value = points[x, j] * units[j]
+                S[i, j] = value
+                if fabs(value) > largest:
+                    largest = fabs(value)
+            if largest > 0.0:
+                frexp(largest, &exponent)
+                unit = ldexp(1.0, min(1 - exponent, MOST))
+                for j in range(m):
+                    S[i, j] *= unit
     return S_array if finite else None, exponents_array
 
 
