@@ -184,6 +184,7 @@ class Certified(Policy):
     def learn(self, feedback: Feedback) -> None:
         """Take what came back: for the core's block first, then for the policy."""
         self._round += 1
+        self._pass_time()
         of_block = self._nothing > 0
         if self._block is not None:
             left = self._block - self._gathered.counts
@@ -193,7 +194,6 @@ class Certified(Policy):
         if (feedback.counts[~of_block] > 0).any():
             rest = _only(feedback, ~of_block)
             self._record(rest, charged=True)
-            self.policy.elapse(int(rest.counts.sum()))
             if self.policy.expects(rest):
                 self.policy.learn(rest)
             else:
@@ -203,16 +203,21 @@ class Certified(Policy):
         self._begin_epochs()
 
     def take_in(self, feedback: Feedback) -> bool:
-        """Take evaluations that nobody asked for: no time passes, nothing is charged."""
+        """Take evaluations that nobody asked for, or an envelope around this: nothing is charged."""
+        self._pass_time()
         self.ledger.observe(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self.policy.take_in(feedback)
         self._epoch.looked = -1
+        self._begin_epochs()
         return True
+
+    def _pass_time(self) -> None:
+        """Let the policy inside know what time it is, whoever played."""
+        self.policy.elapse(self.spent - self.policy.spent)
 
     def _learn_block(self, part: Feedback) -> None:
         """Gather the block; when it is whole, the core learns."""
         self._record(part, charged=False)
-        self.policy.elapse(int(part.counts.sum()))
         self.policy.take_in(part)
         self._gathered = self._gathered + part
         if (self._gathered.counts != self._block).any():
