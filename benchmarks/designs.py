@@ -21,7 +21,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import cvxpy as cp
@@ -41,6 +41,7 @@ CLOUDS = ("Gaussian", "sphere", "0.99-equicorrelated")
 DEGENERATE = ("Gaussian + group", "sphere + group", "±1", "one-hot + group", "near-sphere + group")
 LARGE = ((1_000_000, 21), (100_000, 31))
 TINY = (200, 6)
+SMALL = ((3_000, 5),)  # instead of the large ones, just to see that it runs
 TARGETS = {(1_000_000, 21): (3, 2), (100_000, 31): (6, 4), (200, 6): (100, 40)}
 
 
@@ -111,10 +112,10 @@ def extra_memory(call: Callable[[], Any], A: Floats) -> float:
     return peak / A.nbytes
 
 
-def our_times(console: Console) -> None:
-    for k, m in (*LARGE, TINY):
+def our_times(console: Console, sizes: Sequence[tuple[int, int]]) -> None:
+    for k, m in (*sizes, TINY):
         tiny = (k, m) == TINY
-        g_target, c_target = TARGETS[k, m]
+        g_target, c_target = TARGETS.get((k, m), ("none", "none"))
         unit_name = "inv" if tiny else "passes"
         table = Table(
             title=f"{k:,} × {m}: {unit_name} (numpy passes), targets {g_target} and {c_target}"
@@ -148,9 +149,9 @@ def our_times(console: Console) -> None:
         console.print(table)
 
 
-def ordinary_times(console: Console) -> None:
+def ordinary_times(console: Console, sizes: Sequence[tuple[int, int]]) -> None:
     """G-optimal designs where all points are nearly optimal and the weights are not unique."""
-    for k, m in LARGE:
+    for k, m in sizes:
         table = Table(title=f"{k:,} × {m}: G-optimal on degenerate points")
         for column in ("points", "passes", "support", "gap"):
             table.add_column(column, justify="right")
@@ -223,16 +224,20 @@ def alignment(console: Console) -> None:
     console.print(f"α for k = 500, d = 10: {alpha:.6g} in {time.perf_counter() - start:.2f} s")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="leave the other solvers out")
-    quick = parser.parse_args().quick
+    parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
+    arguments = parser.parse_args(argv)
+    sizes = SMALL if arguments.tiny else LARGE
     console = Console(width=110)
     with threadpool_limits(1):
-        our_times(console)
-        ordinary_times(console)
+        our_times(console, sizes)
+        ordinary_times(console, sizes)
+        if arguments.tiny:
+            return
         alignment(console)
-        if not quick:
+        if not arguments.quick:
             rivals(console)
 
 

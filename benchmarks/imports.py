@@ -14,6 +14,7 @@ import argparse
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 UNIT = "import numpy, scipy.linalg"
 PROGRAMS = {
@@ -34,10 +35,10 @@ def seconds(program: str) -> float:
     return time.perf_counter() - start
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10, help="interpreters for each program")
-    runs = parser.parse_args().runs
+    runs = parser.parse_args(argv).runs
 
     programs = ["", UNIT, *PROGRAMS.values()]
     rounds = [[seconds(program) for program in programs] for _ in range(runs)]

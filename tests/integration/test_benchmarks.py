@@ -83,3 +83,22 @@ def test_variants_runs_every_part(
     # what it says holds with probability 1 − δ ≥ 0.9: of a few runs, nearly all are right
     said = found["statements"]
     assert sum(one["failed"] for one in said) <= 0.2 * sum(one["n"] for one in said)
+
+
+@pytest.mark.parametrize("benchmark_", ["designs"], indirect=True)
+def test_designs_measures_every_cloud(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for kind in (*benchmark_.CLOUDS, *benchmark_.DEGENERATE):
+        assert kind in shown
+
+
+@pytest.mark.parametrize("benchmark_", ["imports"], indirect=True)
+def test_imports_measures_every_program(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--runs", "1"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in benchmark_.PROGRAMS)

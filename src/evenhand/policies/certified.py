@@ -203,7 +203,7 @@ class Certified(Policy):
         self._begin_epochs()
 
     def take_in(self, feedback: Feedback) -> bool:
-        """Take evaluations that nobody asked for, or an envelope around this: nothing is charged."""
+        """Take evaluations that the policy did not ask for: nothing is charged."""
         self._pass_time()
         self.ledger.observe(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self.policy.take_in(feedback)
