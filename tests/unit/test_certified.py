@@ -81,6 +81,8 @@ class Greedy(Pooled):
 class Unsure(Uniform):
     """Does not know the noise."""
 
+    name = "unsure"
+
     def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
         super().__init__(actions, horizon, **scales)
         self.noise_known = False
