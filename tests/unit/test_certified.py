@@ -81,6 +81,8 @@ class Greedy(Pooled):
 class Unsure(Uniform):
     """Does not know the noise."""
 
+    name = "unsure"
+
     def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
         super().__init__(actions, horizon, **scales)
         self.noise_known = False
@@ -428,6 +430,7 @@ def test_what_no_longer_fits_is_cut_and_shown() -> None:
     policy.ledger.limit = 0.0  # nothing is admitted; what is asked next is the core's
     policy.ledger.bounds.fill(2.0)
     policy._answers.clear()
+    policy._decide()
     block = policy.ask()
     policy.ledger.limit = math.inf
     policy.tell(evaluations.evaluate(block))

@@ -22,9 +22,12 @@ An unknown noise is bounded by the errors of predictions from the past (`noise_b
 that of the bound, and at least g_t = 2B(m + t^{1/3}), of smaller order: so much the policy may lose
 before enough was predicted. If it never is, the envelope asks for it.
 
-What is on its way counts as evaluated for the charge. A block of the core begins when nothing else
-is on its way, is handed out in parts and learnt when it is whole. What comes back belongs to it
-first; that depends on what was evaluated, not on how it came out.
+Whose turn it is, and with which bounds, is decided when something is told, as if nothing were on
+its way: so it does not depend on who asked, when, or how much. In the policy's turn an ask gives
+what the policy wants beside what is on its way, which counts as evaluated for the charge; if that
+is too costly, less, or nothing until more came back. A block of the core is handed out in parts and
+learnt when it is whole. What comes back belongs to it first; that depends on what was evaluated,
+not on how it came out.
 """
 
 from __future__ import annotations
@@ -148,7 +151,8 @@ class Certified(Policy):
         self._fitted: tuple[int, Fit] | None = None  # for `recommend` and `bias`, and for when
         self._block: Counts | None = None  # of the core, or to hear the noise; gathered in parts
         self._block_is_core = False
-        self._frugal = False  # whether something cheaper was asked for since the last look
+        self._frugal = False  # whether something cheaper than the policy's proposal was decided on
+        self._decided: Counts | None = None  # what is next with nothing on its way
         first = self.horizon
         if self.anytime:
             first = 2 ** (16 * self.actions.points.shape[1]).bit_length()
@@ -156,30 +160,47 @@ class Certified(Policy):
         self._epoch = self._begin(first)
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Let the policy play while its charge is within the budget; else the core."""
-        if self._block is not None:
-            left = np.maximum(self._block - self._gathered.counts - pending, 0)
-            return left if n is None else first_of(left, n)
-        room = min(self.room(pending), self._epoch.horizon - self.spent - int(pending.sum()))
+        """Let the policy play in its turn; else hand out what was decided."""
+        if self._decided is None:
+            self._decide()
+        assert self._decided is not None
+        on_its_way = int(pending.sum())
+        if n is None and on_its_way == 0 and self._block is None:
+            return self._decided
+        room = min(self.room(pending), self._epoch.horizon - self.spent - on_its_way)
         if room <= 0:
             return self._nothing  # an epoch ends with what is on its way
         most = room if n is None else min(n, room)
+        if self._block is not None:
+            return first_of(np.maximum(self._block - self._gathered.counts - pending, 0), most)
+        if self._frugal:
+            return first_of(np.maximum(self._decided - pending, 0), most)
         counts = first_of(self.policy.propose(n, pending), most)
-        if counts.any():
-            if self._admits(counts + pending):
-                return counts
-            cheaper = self._cheaper(pending, most)
-            if cheaper is not None:
-                self._frugal = True
-                return cheaper
-        elif not self.spends_all:
+        if counts.any() and self.ledger.admits(counts + pending):
             return counts
-        if pending.any():
-            return self._nothing  # a block begins when nothing else is on its way
+        return self._nothing if on_its_way else first_of(self._decided, most)
+
+    def _decide(self) -> None:
+        """Let the policy play while its charge is within the budget; else the core."""
+        if self._block is not None:
+            return  # it is made whole
+        room = min(self.remaining, self._epoch.horizon - self.spent)
+        if room <= 0:
+            self._decided = self._nothing
+            return
+        self._decided = first_of(self.policy.propose(None, self._nothing), room)
+        if self._decided.any():
+            if self._admits(self._decided):
+                return
+            cheaper = self._cheaper(room)
+            if cheaper is not None:
+                self._decided, self._frugal = cheaper, True
+                return
+        elif not self.spends_all:
+            return
         core = self._core()
         self._block = self._scatter(room) if core is None else core.next_block(room)
         self._block_is_core = core is not None
-        return self._block if n is None else first_of(self._block, n)
 
     def learn(self, feedback: Feedback) -> None:
         """Take what came back: for the core's block first, then for the policy."""
@@ -201,14 +222,16 @@ class Certified(Policy):
         if self._frugal:
             self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
+        self._decide()
 
     def take_in(self, feedback: Feedback) -> bool:
-        """Take evaluations that the policy did not ask for: nothing is charged."""
+        """Take evaluations that nobody asked for, or an envelope around: nothing is charged."""
         self._pass_time()
         self.ledger.observe(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self.policy.take_in(feedback)
-        self._epoch.looked = -1
+        self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
+        self._decide()
         return True
 
     def _pass_time(self) -> None:
@@ -261,6 +284,7 @@ class Certified(Policy):
             "block_is_core": self._block_is_core,
             "gathered": sparse(self._gathered),
             "frugal": self._frugal,
+            "decided": self._decided,
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -282,8 +306,10 @@ class Certified(Policy):
             self._epoch.core = self._new_core()
             self._epoch.core.recall(said["core"])
         self.ledger.recall(memory["ledger"])
-        block = memory["block"]
-        self._block = None if block is None else np.asarray(block, dtype=np.int64)
+        self._block, self._decided = (
+            None if counts is None else np.array(counts, dtype=np.int64)
+            for counts in (memory["block"], memory["decided"])
+        )
         self._block_is_core, self._frugal = memory["block_is_core"], memory["frugal"]
         self._gathered = dense(memory["gathered"], len(self.actions))
 
@@ -319,7 +345,7 @@ class Certified(Policy):
         None while something else is asked for, and where the steps are not under this ledger:
         those of another envelope, or steps that the policy has changed since.
         """
-        if self._block is not None or self._outstanding.any():
+        if self._block is not None or self._frugal or self._outstanding.any():
             return None
         stepper = self.policy.compiled
         return stepper if stepper is not None and stepper.ledger is self.ledger else None
@@ -329,6 +355,7 @@ class Certified(Policy):
         super().caught_up(rounds, evaluations)
         self.policy.caught_up(rounds, evaluations)
         self._begin_epochs()
+        self._decide()
 
     def guarantee(self, time: int, noise_scale: float) -> float:
         """Return G_t, the unit of the budget."""
@@ -409,7 +436,7 @@ class Certified(Policy):
             most = max(least, self.budget * self.guarantee(t, epoch.noise))
         self.ledger.limit = min(most, max(least, 2.0 * charge))
 
-    def _cheaper(self, pending: Counts, most: int) -> Counts | None:
+    def _cheaper(self, most: int) -> Counts | None:
         """Return something cheaper that the policy would have, if it can name it."""
         leads = self._epoch.leads
         if leads is None or not isinstance(self.policy, Frugal):
@@ -418,7 +445,7 @@ class Certified(Policy):
         if counts is None:
             return None
         counts = first_of(counts, most)
-        return counts if counts.any() and self.ledger.admits(counts + pending) else None
+        return counts if counts.any() and self.ledger.admits(counts) else None
 
     def _core(self) -> Core | None:
         """Return the core of this epoch, with what is known now; None while the noise is not."""

@@ -189,6 +189,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, ActionSet):
         return {"actions": value.to_dict()}
     if isinstance(value, type) and issubclass(value, Policy):
+        if _class_called(value.name) is not value:
+            raise InputError(
+                f"the state cannot hold a {value.__name__}: {value.name!r} is the name of another "
+                "policy. Give the class a name of its own."
+            )
         return value.name
     if value is None or isinstance(value, str | int | float):
         return value
