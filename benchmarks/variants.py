@@ -338,15 +338,14 @@ def interventions(job: tuple[Shape, int, int, int]) -> Record:
     assert isinstance(policy, PricedExploration)
     first: int | None = None
     cost: Counter[str] = Counter()
-    policy.ask()
-    turn = policy._turn  # whose the next turn is: when it is over, this is that of the one after
+    turn = policy.turn  # whose the next turn is: when it is over, this is that of the one after
 
     def watch(_: Policy, allocation: eh.Allocation, __: eh.Feedback) -> None:
         nonlocal first, turn
         if turn in ("frugal", "core"):
             first = policy.spent - allocation.total if first is None else first
             cost[turn] += float(allocation.counts @ problem.gaps)
-        turn = policy._turn
+        turn = policy.turn
 
     evaluations = SimulatedEvaluations(problem, np.random.SeedSequence([SEED, replication]))
     play_out(policy, evaluations, problem.gaps, watch=watch)

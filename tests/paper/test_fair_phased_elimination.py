@@ -310,7 +310,10 @@ def test_policy_and_transcription_agree_in_every_step(problem: Problem, horizon:
         steps = []
         counts, step = next(paper)
         for i, (asked, sums) in enumerate(run.told):
-            np.testing.assert_array_equal(asked, counts, err_msg=f"step {i} of seed {seed}")
+            # whole numbers may be met from either side where they are known to nine digits only
+            np.testing.assert_allclose(
+                asked, counts, rtol=1e-8, atol=0, err_msg=f"step {i} of seed {seed}"
+            )
             steps.append(step)
             following = next_or_none(paper, sums)
             if following is None:

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 LOOK_AT, TIME_PRICE = 12, 0.5  # what the notes leave to be said
+CERTAIN = 9.0  # a lead of so many standard deviations: a rival that does not count
 SLACK = 0.08
 TIE = 1e-9  # what is closer than that may be ranked either way
 REPEAT = 0.0213  # given to the steps as it is; n of them are never nearly whole
@@ -141,6 +142,7 @@ class Written:
             self.is_open = (lead < s * Z(s / np.cbrt(kappa / R))) & ~known
         if stay_open is None:
             stay_open = self.is_open
+        stay_open = stay_open & (u < CERTAIN)
         if not stay_open.any():
             alone = {leader: self.times(setting.repeat, leverage[leader], remaining)}
             return ({} if unit_price else alone), True

@@ -115,7 +115,7 @@ def test_a_decision_lasts_as_long_as_is_said() -> None:
     for _ in range(120):
         counts = policy.ask().counts
         x, n = int(np.argmax(counts)), int(counts.sum())
-        by_det = np.floor(C / (a[x] @ np.linalg.solve(V, a[x]))) + 1
+        by_det = np.floor(C / (a[x] @ np.linalg.solve(V, a[x])) * (1 + 1e-9)) + 1
         by_time = np.floor(C * policy.spent) + 1
         assert n == min(by_det, by_time)
         limited.add(by_det < by_time)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def first_misfit(
-    asked: NDArray[np.int64],
+    most: NDArray[np.int64],
     counts: NDArray[np.int64],
     sums: NDArray[np.float64],
     squares: NDArray[np.float64],

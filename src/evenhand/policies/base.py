@@ -23,6 +23,7 @@ back sooner because they are high would mislead every policy.
 
 from __future__ import annotations
 
+import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
@@ -495,7 +496,10 @@ def is_number(value: object) -> TypeGuard[float]:
     """Tell whether the value is a finite real number (a bool is not meant as one)."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return False
-    return bool(np.isfinite(float(value)))
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def checked_failure(delta: object, *, sure: bool = False) -> float:

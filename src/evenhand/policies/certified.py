@@ -36,7 +36,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -337,6 +337,15 @@ class Certified(Policy):
         """Return the (first) bias, with an interval that holds at all times at once."""
         fit, failure, noise = self._reading()
         return replace(fit.bias(failure, noise), level=1.0 - self.delta)
+
+    @property
+    def turn(self) -> Literal["policy", "frugal", "core"]:
+        """Whose the next turn is: the policy's, something cheaper that it names, or the core's."""
+        if self._decided is None:
+            self._decide()
+        if self._block is not None:
+            return "core"
+        return "frugal" if self._frugal else "policy"
 
     @property
     def compiled(self) -> Stepper | None:

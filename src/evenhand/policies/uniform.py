@@ -108,7 +108,7 @@ def _evenly(have: Counts, n: int) -> Counts:
     Examples
     --------
     >>> _evenly(np.array([2, 0, 1, 5]), 5)
-    array([1, 2, 2, 0])
+    array([1, 3, 1, 0])
     """
     order = np.argsort(have, kind="stable")
     ranked = have[order]
