@@ -302,3 +302,108 @@ def test_who_is_registered_has_a_name_of_its_own() -> None:
 
     with pytest.raises(TypeError, match="Heir has no name of its own"):
         registry.registered(Heir)
+
+
+# ---------------------------------------------------------------- what an author may get wrong
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ([1, 0, 0], "array of 3 whole numbers .* it asked with list"),
+        (np.array([1.0, 0.0, 0.0]), "array of 3 whole numbers .* it asked with float64"),
+        (np.array([1, 0]), r"one count for each of 3 options; .* shape \(2,\)"),
+        (None, "it asked with NoneType"),
+    ],
+)
+def test_an_ask_of_the_wrong_kind_says_so(asked: object, said: str) -> None:
+    class Odd(Scripted):
+        def propose(self, n: object, pending: object) -> np.ndarray:
+            return asked  # type: ignore[return-value]
+
+    with pytest.raises(TypeError, match=f"policy 'scripted' must ask with .*{said}"):
+        Odd(ACTIONS, 5).ask()
+
+
+def test_a_policy_without_a_name_says_so() -> None:
+    class Anonymous(eh.Policy):
+        def recommend(self) -> eh.Decision:
+            return self.decision(0)
+
+        def bias(self) -> eh.Estimate:
+            return eh.Estimate(0.0, 0.0, 0.0, 0.0)
+
+    with pytest.raises(TypeError, match="Anonymous has no name; give the class a text `name`"):
+        Anonymous(ACTIONS, 5)
+
+    class Idle(Anonymous):
+        name = "idle"
+
+    with pytest.raises(TypeError, match=r"Idle has neither play\(\) nor propose\(\) and learn\(\)"):
+        Idle(ACTIONS, 5).ask()
+
+
+# ---------------------------------------------------------------- states
+
+
+class Restless(Scripted):
+    """Asks otherwise each time its script is read: a version that changed its mind."""
+
+    name = "restless"
+    reads = 0
+
+    def play(self) -> Play:
+        type(self).reads += 1
+        yield self.single(self.reads % 3, 2)
+        yield self.single((self.reads + 1) % 3, 2)
+
+
+def test_what_was_asked_for_is_not_derived_again() -> None:
+    for told in ([], [1], [1, 1], [1, 1, 1]):
+        policy = Restless(ACTIONS, 6)
+        for n in told:
+            policy.tell(feedback(*(n * np.sign(policy.ask().counts))))
+        asked, beside = policy.ask(), policy.ask(1)
+        again = eh.restore(policy.state(), Restless)
+        assert again.ask().counts.tolist() == asked.counts.tolist()
+        assert again.ask(1).counts.tolist() == beside.counts.tolist()
+        assert again.outstanding.tolist() == policy.outstanding.tolist()
+
+
+def test_arguments_by_place_and_name_survive() -> None:
+    class Loose(Scripted):
+        name = "loose"
+
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, **options)  # type: ignore[arg-type]
+
+    policy = Loose(ACTIONS, 6, [[1, 2, 0]], seed=5)
+    again = eh.restore(policy.state())  # the only class of that name
+    assert type(again) is Loose
+    assert (again.horizon, again.seed, again.ask().counts.tolist()) == (6, 5, [1, 2, 0])
+
+
+def test_an_envelope_restores_the_policy_inside() -> None:
+    policy = eh.Certified(Scripted(ACTIONS, 60, [[1, 2, 0], [3, 0, 3]]), budget=0.2)
+    policy.tell(feedback(1, 1, 0))
+    again = eh.restore(policy.state(), eh.Certified)
+    assert again.ask().counts.tolist() == policy.ask().counts.tolist() == [0, 1, 0]
+    for each in (policy, again):
+        each.tell(feedback(0, 1, 0))
+    assert again.ask().counts.tolist() == policy.ask().counts.tolist()
+
+
+def test_a_state_holds_no_policy_that_its_name_does_not_find() -> None:
+    class Heir(eh.policies.Uniform):
+        pass
+
+    with pytest.raises(eh.InputError, match="hold a Heir: 'uniform' is the name of another policy"):
+        eh.Certified(Heir(ACTIONS, 60)).state()
+
+
+def test_a_version_that_is_not_ours_is_named() -> None:
+    state = Scripted(ACTIONS, 6).state()
+    with pytest.raises(eh.InputError, match="of version 7; this evenhand reads version 1"):
+        eh.restore(state | {"evenhand": 7})
+    with pytest.raises(eh.InputError, match="state of 'scripted', not of 'uniform'"):
+        eh.restore(state, eh.policies.Uniform)

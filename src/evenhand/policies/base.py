@@ -320,7 +320,7 @@ class Policy(ABC):
             key = n, on_its_way.tobytes()
         allocation = self._answers.get(key)
         if allocation is None:
-            room = self.room(on_its_way)
+            room = self.remaining if on_its_way is self._nothing else self.room(on_its_way)
             if room == 0:
                 counts = self._nothing
             else:
@@ -335,11 +335,10 @@ class Policy(ABC):
 
     def tell(self, feedback: Feedback) -> None:
         """Take evaluations that were asked for, any part of them."""
-        if not self._outstanding.any():
-            self.ask()
+        done = not self._outstanding.any() and self.ask().total == 0
         refuse_impossible(feedback, len(self.actions), self._outstanding)
         total = int(feedback.counts.sum())
-        if not self._outstanding.any():
+        if done:
             raise InputError("the policy is done: it asks for no evaluations and takes none.")
         if total == 0:
             raise InputError("this feedback has no evaluations; tell those that came back.")

@@ -164,9 +164,9 @@ class Certified(Policy):
         if self._decided is None:
             self._decide()
         assert self._decided is not None
-        on_its_way = int(pending.sum())
-        if n is None and on_its_way == 0 and self._block is None:
+        if n is None and pending is self._nothing and self._block is None:
             return self._decided
+        on_its_way = int(pending.sum())
         room = min(self.room(pending), self._epoch.horizon - self.spent - on_its_way)
         if room <= 0:
             return self._nothing  # an epoch ends with what is on its way
@@ -188,8 +188,11 @@ class Certified(Policy):
         if room <= 0:
             self._decided = self._nothing
             return
-        self._decided = first_of(self.policy.propose(None, self._nothing), room)
-        if self._decided.any():
+        self._decided = self.policy.propose(None, self._nothing)
+        total = int(self._decided.sum())
+        if total > room:
+            self._decided = first_of(self._decided, room)
+        if total > 0:
             if self._admits(self._decided):
                 return
             cheaper = self._cheaper(room)
@@ -206,14 +209,15 @@ class Certified(Policy):
         """Take what came back: for the core's block first, then for the policy."""
         self._round += 1
         self._pass_time()
-        of_block = self._nothing > 0
+        rest: Feedback | None = feedback
         if self._block is not None:
             left = self._block - self._gathered.counts
             of_block = (feedback.counts > 0) & (feedback.counts <= left)
-        if of_block.any():
-            self._learn_block(_only(feedback, of_block))
-        if (feedback.counts[~of_block] > 0).any():
-            rest = _only(feedback, ~of_block)
+            others = (feedback.counts > 0) & ~of_block
+            rest = _only(feedback, others) if others.any() else None
+            if of_block.any():
+                self._learn_block(_only(feedback, of_block))
+        if rest is not None:
             self._record(rest, charged=True)
             if self.policy.expects(rest):
                 self.policy.learn(rest)
