@@ -383,8 +383,14 @@ def test_arguments_by_place_and_name_survive() -> None:
     assert (again.horizon, again.seed, again.ask().counts.tolist()) == (6, 5, [1, 2, 0])
 
 
+class Inside(Scripted):
+    """One whose name nobody else has."""
+
+    name = "inside"
+
+
 def test_an_envelope_restores_the_policy_inside() -> None:
-    policy = eh.Certified(Scripted(ACTIONS, 60, [[1, 2, 0], [3, 0, 3]]), budget=0.2)
+    policy = eh.Certified(Inside(ACTIONS, 60, [[1, 2, 0], [3, 0, 3]]), budget=0.2)
     policy.tell(feedback(1, 1, 0))
     again = eh.restore(policy.state(), eh.Certified)
     assert again.ask().counts.tolist() == policy.ask().counts.tolist() == [0, 1, 0]
