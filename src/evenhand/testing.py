@@ -625,15 +625,17 @@ def _total(parts: list[Feedback]) -> Feedback:
 def any_part_may_be_told(make: PolicyFactory, case: Case) -> None:
     """What was asked for may be told in parts or one by one, in any order.
 
-    ``spent`` and ``outstanding`` follow. A round that is learnt whole (`Allocation.whole`) is then
-    as if it had been told at once; until then the rest of it is asked for, and nothing is learnt.
+    ``spent`` and ``outstanding`` follow. Of a round that is learnt whole (`Allocation.whole`) the
+    rest is asked for until it is. If all rounds are, nothing is learnt before, and then as if it
+    had been told at once.
     """
     horizon = 200
     at_once, in_parts = make(case.actions, horizon), make(case.actions, horizon)
     rng = np.random.default_rng(3)
     for i in range(ROUNDS // 3):
         allocation = in_parts.ask()
-        if allocation.whole:
+        if in_parts.in_rounds:
+            assert allocation.whole or allocation.total == 0, f"ask {i} is not marked as whole"
             due = at_once.ask().counts
             assert np.array_equal(allocation.counts, due), (
                 f"told in parts, ask {i} is {_shown(allocation.counts)}, not {_shown(due)}"
@@ -654,6 +656,7 @@ def any_part_may_be_told(make: PolicyFactory, case: Case) -> None:
                 assert np.array_equal(in_parts.ask().counts, left), (
                     f"with {_shown(left)} left of a round, it asks {_shown(in_parts.ask().counts)}"
                 )
+            if in_parts.in_rounds:
                 assert _knowledge(in_parts) == before, "it learnt before the round was whole"
             in_parts.tell(part)
             left, spent = left - part.counts, spent + int(part.counts.sum())
@@ -661,7 +664,7 @@ def any_part_may_be_told(make: PolicyFactory, case: Case) -> None:
             assert np.array_equal(in_parts.outstanding, left), (
                 f"{_shown(left)} are outstanding, it says {_shown(in_parts.outstanding)}"
             )
-        if allocation.whole:
+        if in_parts.in_rounds:
             at_once.tell(_total(scores))
 
 

@@ -328,7 +328,7 @@ class Policy(ABC):
                     self.propose(None if n is None else min(n, room), on_its_way),
                     room if n is None else min(n, room),
                 )
-            allocation = Allocation(counts, self._round, self.in_rounds)
+            allocation = Allocation(counts, self._round, self.asks_whole)
             self._answers[key] = allocation
             np.maximum(self._outstanding, on_its_way + counts, out=self._outstanding)
         return allocation
@@ -370,6 +370,11 @@ class Policy(ABC):
             )
         self._observed += int(feedback.counts.sum())
         self._answers.clear()
+
+    @property
+    def asks_whole(self) -> bool:
+        """Tell whether what is asked for now is learnt only when all of it was told."""
+        return self.in_rounds
 
     @property
     def in_rounds(self) -> bool:

@@ -343,6 +343,11 @@ class Certified(Policy):
         return replace(fit.bias(failure, noise), level=1.0 - self.delta)
 
     @property
+    def asks_whole(self) -> bool:
+        """Tell whether a block of the core is asked for, or a whole round of the policy's."""
+        return self._block is not None or self.policy.asks_whole
+
+    @property
     def turn(self) -> Literal["policy", "frugal", "core"]:
         """Whose the next turn is: the policy's, something cheaper that it names, or the core's."""
         if self._decided is None:
