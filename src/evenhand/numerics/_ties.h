@@ -11,6 +11,22 @@
 #define LANES 8  /* doubles that are worked on at once */
 #define TIE 1e-9 /* that of ties.py */
 
+/* The first place of an entry that is no smaller than ``least``; the last if there is none. */
+EVENHAND_INLINE ptrdiff_t first_above(const double *restrict entries, ptrdiff_t n, double least)
+{
+    ptrdiff_t x = 0;
+    for (; x + LANES <= n; x += LANES) {
+        int some = 0;
+        for (int l = 0; l < LANES; l++)
+            some |= entries[x + l] >= least;
+        if (some)
+            break;
+    }
+    while (x < n - 1 && !(entries[x] >= least))
+        x++;
+    return x < n ? x : n - 1;
+}
+
 /* The first place of those within a tie of the largest entry, for n >= 1 entries. Infinite ones have
  * no size. */
 EVENHAND_INLINE ptrdiff_t first_largest(const double *restrict entries, ptrdiff_t n)
@@ -37,11 +53,22 @@ EVENHAND_INLINE ptrdiff_t first_largest(const double *restrict entries, ptrdiff_
         most = best[l] > most ? best[l] : most;
         size = large[l] > size ? large[l] : size;
     }
-    most -= TIE * size;
-    x = 0;
-    while (x < n - 1 && entries[x] < most)
-        x++;
-    return x;
+    return first_above(entries, n, most - TIE * size);
+}
+
+/* The same for entries >= 0, whose largest is their size. */
+EVENHAND_INLINE ptrdiff_t first_largest_positive(const double *restrict entries, ptrdiff_t n)
+{
+    double best[LANES] = {0}, most = 0;
+    ptrdiff_t x = 0;
+    for (; x + LANES <= n; x += LANES)
+        for (int l = 0; l < LANES; l++)
+            best[l] = entries[x + l] > best[l] ? entries[x + l] : best[l];
+    for (; x < n; x++)
+        best[0] = entries[x] > best[0] ? entries[x] : best[0];
+    for (int l = 0; l < LANES; l++)
+        most = best[l] > most ? best[l] : most;
+    return first_above(entries, n, most * (1 - TIE));
 }
 
 /* Whether one number is larger than another >= 0 by more than a tie. */

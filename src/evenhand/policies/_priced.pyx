@@ -46,6 +46,7 @@ cdef extern from "policies/_rivals.h" nogil:
     void tile_distances(const double *tiles, Py_ssize_t k, Py_ssize_t m, const double *origin,
                         const double *S, double *apart, double *out)
     Py_ssize_t place_of_largest(const double *entries, Py_ssize_t k)
+    Py_ssize_t place_of_steepest(const double *entries, Py_ssize_t k)
     void shift(Py_ssize_t k, const double *along, double move, double *value)
     void lower(Py_ssize_t k, const double *along, double origin, double fall, double *variance)
     void size_up(Py_ssize_t k, double best, double sigma, const double *value,
@@ -528,7 +529,7 @@ cdef class PricedSteps(Stepper):
         cdef Py_ssize_t x, a, best = -1
         cdef int looked = 0, decided = 0
         while best < 0 or looked < LOOK_AT:
-            x = place_of_largest(&self.steep[0], self.size)
+            x = place_of_steepest(&self.steep[0], self.size)
             if not clearly_larger(self.steep[x] * unit, steepest):
                 break
             self.steep[x] = 0.0

@@ -62,6 +62,13 @@ static ptrdiff_t place_of_largest(const double *restrict entries, ptrdiff_t k)
     return first_largest(entries, k);
 }
 
+/* The same for entries >= 0. */
+EVENHAND_CLONES
+static ptrdiff_t place_of_steepest(const double *restrict entries, ptrdiff_t k)
+{
+    return first_largest_positive(entries, k);
+}
+
 /* The values move by `move` times value.g. */
 EVENHAND_CLONES
 static void shift(ptrdiff_t k, const double *restrict along, double move, double *restrict value)
@@ -146,6 +153,6 @@ static ptrdiff_t sharpest(const double *restrict tiles, ptrdiff_t k, ptrdiff_t m
         const lane8 p = tile_product(tiles + x * m, m, g);
         *(lane8 *)(sharp + x) = p * p * *(const lane8 *)(per_price + x);
     }
-    return first_largest(sharp, k);
+    return first_largest_positive(sharp, k);
 }
 #endif
