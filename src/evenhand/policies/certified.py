@@ -147,7 +147,7 @@ class Certified(Policy):
         self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound, rows=rows)
         stepper = policy.compiled
         if stepper is not None and stepper.ledger is None:
-            stepper.ledger = self.ledger  # stops a compiled loop where `play` would
+            stepper.ledger = self.ledger  # stops a compiled loop where `propose` would
         self._fitted: tuple[int, Fit] | None = None  # for `recommend` and `bias`, and for when
         self._block: Counts | None = None  # of the core, or to hear the noise; gathered in parts
         self._block_is_core = False
