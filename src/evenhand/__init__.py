@@ -39,6 +39,7 @@ _NAMES = {
         "Estimate",
         "FairPhasedElimination",
         "Feedback",
+        "Finding",
         "Policy",
         "PricedExploration",
         "policy",

@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
-from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback
+from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.policies.registry import built_in_policies, policy, registered_policies
 from evenhand.policies.sequential import SequentialPolicy
@@ -24,6 +24,7 @@ __all__ = [
     "Estimate",
     "FairPhasedElimination",
     "Feedback",
+    "Finding",
     "Policy",
     "PricedExploration",
     "SequentialPolicy",

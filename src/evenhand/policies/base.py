@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet, checked_actions
-from evenhand.arrays import Counts
+from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Stepper
 from evenhand.policies.messages import (
@@ -41,6 +41,7 @@ from evenhand.policies.messages import (
     Decision,
     Estimate,
     Feedback,
+    Finding,
     dense,
     nothing,
     refuse_impossible,
@@ -213,6 +214,27 @@ class Policy(ABC):
     @abstractmethod
     def bias(self) -> Estimate:
         """Return the estimate of the bias, with an interval."""
+
+    def values(self) -> Floats | None:
+        """Return (k, 3) the value of every option with its interval: estimate, low, high.
+
+        An option of which nothing is known is NaN, between −∞ and ∞. None if the policy does not
+        say.
+        """
+        return None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the evaluations so far say about the assumptions, alarms first."""
+        return ()
+
+    def forecast(self) -> float:
+        """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
+        return math.nan
+
+    @property
+    def stopped_because(self) -> str | None:
+        """Why the policy is done, in plain words; None while it is not, or if it does not say."""
+        return None
 
     def memory(self) -> dict[str, Any]:
         """Return all that was learnt, as arrays, numbers and texts by name; see `state`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -141,6 +141,44 @@ class Feedback:
         )
 
 
+Certainty = Literal["own scores", "features exact"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the evaluations say about the assumptions behind a decision.
+
+    Parameters
+    ----------
+    assumption
+        Which one, in a word: fit, scale, drift, dependence, outliers, repeats, range, intercept,
+        looks.
+    message
+        In plain words: what was seen, on which options, and what to do.
+    alarm
+        Whether the assumption is contradicted, so that nothing certain may rest on it. Else a
+        note, which withdraws nothing.
+    options
+        The options that it was seen on, by their indices; empty if on all of them.
+    p_value
+        How probable as much would be if the assumption held; NaN where that is not the point.
+
+    Examples
+    --------
+    >>> print(Finding("drift", "Scores rise by 0.2 per 100 evaluations. Ask in another order."))
+    Scores rise by 0.2 per 100 evaluations. Ask in another order.
+    """
+
+    assumption: str
+    message: str
+    alarm: bool = True
+    options: tuple[int, ...] = ()
+    p_value: float = np.nan
+
+    def __str__(self) -> str:
+        return self.message
+
+
 @dataclass(frozen=True, repr=False)
 class Decision:
     """The option a policy would choose if it had to choose now, and how sure that is.
@@ -164,6 +202,12 @@ class Decision:
     leads
         (k, 3) the option's lead over every option, with its interval: estimate, low, high. None
         if the policy does not say.
+    certainty
+        What is taken for granted where ``loss`` is said: "own scores" if options were compared by
+        their own scores, "features exact" if values were taken to be x·γ exactly. None if nothing
+        certain is said.
+    warnings
+        What the evaluations say about the assumptions. After an alarm nothing certain is said.
 
     Examples
     --------
@@ -184,6 +228,8 @@ class Decision:
     level: float = field(default=0.0, compare=False)
     withstands: float = field(default=0.0, compare=False)
     leads: Floats | None = field(default=None, compare=False)
+    certainty: Certainty | None = field(default=None, compare=False)
+    warnings: tuple[Finding, ...] = field(default=(), compare=False)
 
     def lead_over(self, option: int) -> Estimate:
         """Return by how much the decision's option leads another, given by its index."""
