@@ -77,8 +77,8 @@ def choose(
     retries
         How often a failed question is tried again before it is given up.
     progress
-        None: a bar on the terminal, if there is one, when it takes more than a second. True, False:
-        always, never. A function: called with a `Progress` after every evaluation.
+        None: a bar on the terminal, if there is one, when it takes more than a second. True: else
+        lines. False: nothing. A function: called with a `Progress` after every evaluation.
     seed
         Where all randomness comes from. The order of arrival may still differ between runs.
     policy

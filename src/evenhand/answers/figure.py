@@ -76,7 +76,7 @@ def answer_picture(answer: Answer) -> AnswerPicture:
     if names is None:
         bias_label = f"scores per 1 of {short(answer.options.attribute_names[0])}"
     else:
-        bias_label = f"what {short(names[1])} gets too much, {short(names[0])} too little"
+        bias_label = f"what {short(names[1])} gets too much,\n{short(names[0])} too little"
     rows = _rows(answer)
     return AnswerPicture(
         title=verdict(answer),
@@ -189,8 +189,9 @@ def _draw_bias(axes: Axes, picture: AnswerPicture) -> None:
         axes.plot([0.0, 0.0], [bias.low, bias.high], color=_INK, lw=2.2, alpha=0.45)
     if known:
         axes.plot([0.0], [bias.value], marker="D", color=_INK, ms=6, ls="")
-        reach = np.abs([bias.value, bias.low, bias.high] if bounded else [bias.value]).max()
-        axes.set_ylim(-1.15 * (reach or 1.0), 1.15 * (reach or 1.0))
+        ends = np.array([0.0, bias.value, *((bias.low, bias.high) if bounded else ())])
+        margin = 0.08 * float(np.ptp(ends)) or 1.0
+        axes.set_ylim(float(ends.min()) - margin, float(ends.max()) + margin)
     else:
         axes.set_ylim(-1.0, 1.0)
     said = interval(bias).replace(" (", "\n(") if known else "not known"
@@ -199,8 +200,7 @@ def _draw_bias(axes: Axes, picture: AnswerPicture) -> None:
     axes.set_xticks([])
     axes.yaxis.tick_right()
     axes.yaxis.set_label_position("right")
-    label = textwrap.fill(picture.bias_label, 44)
-    axes.set_ylabel(label, fontsize=8.5, color=_INK, parse_math=False)
+    axes.set_ylabel(picture.bias_label, fontsize=8.5, color=_INK, parse_math=False)
     _frame(axes)
     axes.spines["right"].set_visible(True)
     axes.spines["left"].set_visible(False)

@@ -104,15 +104,17 @@ class _Desk:
     def work(self) -> Run:
         try:
             with Interrupts() as interrupts:
-                while self._run.stopped_because is None and self._hand_out():
+                while not interrupts.seen and self._hand_out():
                     reply = None
                     with interrupts.allowed():
                         reply = self._crew.wait(_TICK)
                     if reply is not None:
                         self._take(reply)
-                    if interrupts.seen:
-                        self._run.stopped_because = "it was interrupted"
                     self._watch(self._run)
+                    if self._run.stopped_because is not None:
+                        return self._run
+                if interrupts.seen:
+                    self._run.stopped_because = "it was interrupted"
         finally:
             self._crew.close()
         return self._run

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.0  # seconds before a bar appears
 _PACE = 0.2  # seconds between two drawings of it
+_SLOW_PACE = 5.0  # seconds between two lines
 
 
 @dataclass(frozen=True)
@@ -84,17 +85,19 @@ def watching(
     policy
         What is watched.
     progress
-        None: a bar on the terminal if there is one; True: a bar; False: nothing; a function: it is
-        called with a `Progress` after every evaluation.
+        None: a bar on the terminal if there is one; True: else lines; False: nothing; a function:
+        it is called with a `Progress` after every evaluation.
     """
     if callable(progress):
         yield _told(policy, progress)
-    elif progress is True or (progress is None and sys.stderr.isatty()):
+    elif sys.stderr.isatty() and progress in (None, True):
         bar = _LateBar(policy)
         try:
             yield bar
         finally:
             bar.close()
+    elif progress is True:
+        yield _lines(policy)
     elif progress is None or progress is False:
         yield lambda run: None
     else:
@@ -124,6 +127,19 @@ def _told(policy: Policy, progress: Callable[[Progress], object]) -> Watch:
         if now != last:
             last = now
             progress(progress_of(policy, run))
+
+    return watch
+
+
+def _lines(policy: Policy) -> Watch:
+    """Write a line now and then, where no bar can be drawn: in a notebook, in a log."""
+    following = time.monotonic() + _PATIENCE
+
+    def watch(run: Run) -> None:
+        nonlocal following
+        if time.monotonic() >= following:
+            print(progress_of(policy, run), file=sys.stderr)
+            following = time.monotonic() + _SLOW_PACE
 
     return watch
 
