@@ -43,7 +43,7 @@ def verdict(answer: Answer) -> str:
     name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
-    if answer.spent == 0 and answer.policy.observed == 0:
+    if not answer.sure and answer.spent == answer.policy.observed == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     among = f"of {k:,} options"
     what = f"the best {among}"
@@ -71,9 +71,7 @@ def verdict(answer: Answer) -> str:
     said = f"{name} looks best {among}, but that is not sure."
     if math.isfinite(answer.loss):
         if_exact = " if the features are exact" if answer.certainty == "features exact" else ""
-        said += (
-            f" It loses at most {number(answer.loss)} against the best ({level} sure{if_exact})."
-        )
+        said += f" It loses at most {number(answer.loss)} ({level} sure{if_exact})."
     return said
 
 
@@ -128,12 +126,11 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
     >>> bias_in_words(actions, eh.Estimate(1.6, 0.9, 2.3, 0.95))
     'home gets 1.60 too much and away 1.60 too little (0.90 to 2.30).'
     >>> bias_in_words(actions, eh.Estimate(-0.2, -0.9, 0.5, 0.95))
-    'perhaps none: away gets 0.20 too much and home 0.20 too little (−0.50 to 0.90).'
+    'perhaps none: by estimate away gets 0.20 too much and home 0.20 too little (−0.50 to 0.90).'
     """
     if math.isnan(bias.value):
         return "not known: the scores so far do not show it."
-    known = not bias.low <= 0.0 <= bias.high
-    doubt = "" if known or not math.isfinite(bias.high - bias.low) else "perhaps none: "
+    doubt = "" if bias.low > 0.0 or bias.high < 0.0 else "perhaps none: by estimate "
     if actions.group_names is not None:
         less, more = (short(name) for name in actions.group_names)
         if bias.value < 0.0:
@@ -142,12 +139,21 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
         size, span = _size(bias)
         return f"{doubt}{more} gets {size} too much and {less} {size} too little{span}."
     size, span = _size(bias)
-    first = short(actions.attribute_names[0])
-    others = actions.n_attributes - 1
-    more = f" {others} more {'bias was' if others == 1 else 'biases were'} taken off." * bool(
-        others
-    )
-    return f"{doubt}scores change by {size} with every 1 of {first}{span}.{more}"
+    others = listed(actions.attribute_names[1:])
+    rest = f" That of {others} is taken off, too." if others else ""
+    return f"{doubt}scores change by {size} {_with_first_attribute(actions)}{span}.{rest}"
+
+
+def _with_first_attribute(actions: ActionSet) -> str:
+    """Return what a score changes with, in the user's units and words."""
+    if actions.encoding is None:
+        return f"with every 1 of {short(actions.attribute_names[0])}"
+    column = actions.encoding.attributes[0]
+    if column.category is None:
+        return f"with every {column.scale:.4g} of {short(column.source)}"
+    reference = dict(actions.encoding.references).get(column.source)
+    instead = "" if reference is None else f" instead of {short(reference)}"
+    return f"where {short(column.source)} is {short(column.category)}{instead}"
 
 
 def raw_in_words(answer: Answer) -> str:
@@ -254,6 +260,8 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["Ann"]), listed(["Ann", "Bo"]), listed(["a", "b", "c", "d", "e", "f"])
     ('Ann', 'Ann and Bo', 'a, b, c, d and 2 more')
     """
+    if not names:
+        return ""
     shown = [short(name) for name in names[:_MOST_NAMES]]
     more = len(names) - len(shown)
     if more:
