@@ -290,10 +290,10 @@ def _least_squares(actions: ActionSet, told: Feedback) -> Floats:
     """
     targets = actions.points.copy()
     targets[:, actions.n_features :] = 0.0
-    weights = least_squares_estimator(actions.points, told.counts, targets)
-    off = np.abs(weights @ actions.points - targets).max(axis=1)
-    seen = off <= 1e-8 * np.abs(actions.points).max()
-    values = np.where(seen, weights @ told.means, np.nan)
+    weights = least_squares_estimator(actions.points, told.counts, np.eye(targets.shape[1]))
+    off = np.abs(targets @ (weights @ actions.points) - targets).max(axis=1)
+    seen = off <= 1e-8 * np.abs(targets).max()
+    values = np.where(seen, targets @ (weights @ told.means), np.nan)
     everything = np.full(len(values), np.inf)
     return np.column_stack([values, -everything, everything])
 

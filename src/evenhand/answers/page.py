@@ -32,8 +32,8 @@ def standings_table(answer: Answer) -> html.Markup:
             standing.group,
             standing.raw,
             standing.value,
-            standing.low,
-            standing.high,
+            _known(standing.low),
+            _known(standing.high),
             html.interval(standing.value, standing.low, standing.high, ends),
             standing.lead,
             standing.evaluations,
@@ -45,6 +45,11 @@ def standings_table(answer: Answer) -> html.Markup:
     return html.table(header, rows, left_out=len(answer.ranking) - len(shown))
 
 
+def _known(end: float) -> float | None:
+    """Return the end of an interval, if it has one."""
+    return end if math.isfinite(end) else None
+
+
 def _name(standing: Standing, *, bold: bool) -> html.Markup:
     name = html.text(short(standing.option))
     return html.Markup(f"<b>{name}</b>") if bold else name
@@ -52,7 +57,6 @@ def _name(standing: Standing, *, bold: bool) -> html.Markup:
 
 def _ends(standings: Sequence[Standing]) -> tuple[float, float]:
     """Return the ends of the axis that the intervals are drawn on."""
-    places = [
-        x for one in standings for x in (one.value, one.low, one.high) if math.isfinite(x)
-    ] or [0.0]
+    everything = (x for one in standings for x in (one.value, one.low, one.high))
+    places = [x for x in everything if math.isfinite(x)] or [0.0]
     return min(places), max(places)
