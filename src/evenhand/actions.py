@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand import html
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.tables import (
@@ -46,6 +47,8 @@ _PARTS = {
     "attribute_names",
     "encoding",
 }
+
+_SHOWN_OPTIONS, _SHOWN_COLUMNS = 10, 8  # in a notebook
 
 __all__ = ["ActionSet", "EncodedColumn", "Encoding", "Names", "checked_actions"]
 
@@ -520,6 +523,21 @@ class ActionSet:
         # Through `_assembled`, since an unpickled array would be writeable.
         parts = tuple(getattr(self, declared.name) for declared in fields(self))
         return type(self)._assembled, parts
+
+    def _repr_html_(self) -> str:
+        first = [self.describe(x) for x in range(min(self.n_actions, _SHOWN_OPTIONS))]
+        features = list(first[0])[:_SHOWN_COLUMNS]
+        reacting = self.attribute_names[:_SHOWN_COLUMNS]
+        cut = ["…"] * (max(len(first[0]), self.n_attributes) > _SHOWN_COLUMNS)
+        rows = []
+        for x, row in enumerate(first):
+            z: list[object] = [*self.attributes[x, : len(reacting)].tolist()]
+            if self.group_names is not None:
+                z = [self.group_names[int(self.groups[x] > 0)]]
+            rows.append([self.labels[x], *z, *(row[name] for name in features), *cut])
+        header = ["option", *reacting, *features, *cut]
+        table = html.table(header, rows, left_out=self.n_actions - len(first))
+        return html.block(repr(self), table)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.feature_names[:4]) + (", …" if self.n_features > 4 else "")

@@ -99,8 +99,9 @@ def fixed_design_width(
     """
     if noise_scale is not None:
         return gaussian_width(noise_scale * deviation, failure)
-    within = np.maximum(squares - sums**2 / np.maximum(counts, 1), 0.0)
-    scatter, freedom = float(within.sum()), int(np.maximum(counts - 1, 0).sum())
+    repeated = counts > 1
+    n, s, q = counts[repeated], sums[repeated], squares[repeated]
+    scatter, freedom = float(np.maximum(q - s**2 / n, 0.0).sum()), int((n - 1).sum())
     if scatter == 0.0:
         return math.inf
     quantile = -float(stdtrit(freedom, 0.5 * failure))

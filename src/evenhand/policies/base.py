@@ -448,6 +448,11 @@ class Policy(ABC):
 
         return state_of(self)
 
+    def _repr_html_(self) -> str:
+        from evenhand.policies.page import page_of  # noqa: PLC0415 # only notebooks need it
+
+        return page_of(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         from evenhand.policies.state import revived, snapshot_of  # noqa: PLC0415 # likewise
 
