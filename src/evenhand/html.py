@@ -14,6 +14,7 @@ from html import escape
 
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
+_CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
 _WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
 
 
@@ -77,7 +78,8 @@ def facts(entries: Mapping[str, object]) -> Markup:
     True
     """
     rows = "".join(
-        f'<tr style="background:none"><td style="text-align:left;{_FAINT}">{text(name)}</td>'
+        '<tr style="background:none">'
+        f'<td style="text-align:left;{_CELL};{_FAINT}">{text(name)}</td>'
         f'<td style="text-align:left">{text(value)}</td></tr>'
         for name, value in entries.items()
     )
@@ -105,7 +107,7 @@ def table(header: Sequence[object], rows: Iterable[Sequence[object]], left_out: 
         )
         return f'<tr style="background:none">{written}</tr>'
 
-    body = "".join(line("td", row, "") for row in rows)
+    body = "".join(line("td", row, _CELL) for row in rows)
     if left_out:
         body += (
             f'<tr style="background:none"><td colspan="{len(header)}" '
@@ -113,7 +115,7 @@ def table(header: Sequence[object], rows: Iterable[Sequence[object]], left_out: 
         )
     return Markup(
         '<table style="border-collapse:collapse"><thead>'
-        + line("th", header, f"border-bottom:{_LINE}")
+        + line("th", header, f"{_CELL};border-bottom:{_LINE}")
         + f"</thead><tbody>{body}</tbody></table>"
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -12,53 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand import html
-
-VOID = {"br", "img", "input", "hr"}
-SELF_CLOSED = {"rect", "line", "circle"}
-
-
-class Reader(HTMLParser):
-    """Reads a page: its tags, its text per cell; complains about tags that do not match."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.cells: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag, attrs):
-        assert tag not in VOID
-        self.open.append(tag)
-        self.tags.append((tag, dict(attrs)))
-        if tag in ("td", "th"):
-            self.cells.append("")
-
-    def handle_startendtag(self, tag, attrs):
-        assert tag in SELF_CLOSED
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text += data
-        if any(tag in ("td", "th") for tag in self.open):
-            self.cells[-1] += data
-
-
-def read(page: str) -> Reader:
-    """Return what a browser would find; assert that tags match and that nothing runs or loads."""
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    assert reader.open == []
-    for tag, attributes in reader.tags:
-        assert tag not in ("script", "style", "link", "iframe", "object", "img")
-        assert not any(name.startswith("on") or name in ("src", "href") for name in attributes)
-        assert "url(" not in (attributes.get("style") or "")
-    return reader
-
+from pages import read
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
 

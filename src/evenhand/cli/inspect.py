@@ -273,6 +273,7 @@ def _print_answers(
 
 def _print_inspection(console: Console, found: Inspection) -> None:
     console.print(found.verdict, style="bold")
+    console.print("\n" + " ".join(found.assumptions))
     console.print(f"\n{found.price}\n")
     _print_numbers(console, found)
     _print_hyperplane(console, found)

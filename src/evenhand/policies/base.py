@@ -50,14 +50,15 @@ from evenhand.policies.messages import (
 
 Play = Generator[Counts, Feedback, None]
 
+_UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
 _SCALES = (1e-60, 1e60)  # so that (σ/B)² κ_* T, up to 10^(240 + 20 + 18), is a number
 
 
 class Settings(TypedDict, total=False):
     """What every policy can be told beside its options and horizon; see `Policy`."""
 
-    noise_scale: float
-    value_bound: float
+    noise_scale: float | None
+    value_bound: float | None
     seed: int
 
 
@@ -75,9 +76,11 @@ class Policy(ABC):
     horizon
         Number of evaluations in all, T ≥ 1.
     noise_scale
-        Standard deviation σ of one evaluation.
+        Standard deviation σ of one evaluation, if it is known. If not, a policy estimates it, or
+        works with 1, the paper's unit: that shapes what it asks, and nothing that it says.
     value_bound
-        Largest magnitude B of an option's value.
+        Largest magnitude B of an option's value, if it is known. If not, policies work with 1, and
+        nothing that they say rests on it.
     seed
         Where the policy's own randomness starts, if it has any.
 
@@ -104,7 +107,9 @@ class Policy(ABC):
     spends_all: bool = True
     """Whether the policy always asks until the horizon is spent."""
     noise_known: bool = True
-    """Whether ``noise_scale`` is what it says; a policy that estimates it says no."""
+    """Whether ``noise_scale`` is what it says; not where none was given, or it is estimated."""
+    bound_known: bool = True
+    """Whether ``value_bound`` is what it says; not where none was given."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -121,8 +126,8 @@ class Policy(ABC):
         actions: ActionSet,
         horizon: int,
         *,
-        noise_scale: float = 1.0,
-        value_bound: float = 1.0,
+        noise_scale: float | None = None,
+        value_bound: float | None = None,
         seed: int = 0,
     ) -> None:
         if not isinstance(getattr(self, "name", None), str):
@@ -130,17 +135,21 @@ class Policy(ABC):
         if not is_number(horizon) or not 1 <= horizon <= 10**18 or horizon != int(horizon):
             raise InputError(f"horizon must be a whole number from 1 to 10¹⁸; got {horizon!r}.")
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
+            if scale is None:
+                continue
             if not is_number(scale) or not _SCALES[0] <= scale <= _SCALES[1]:
                 raise InputError(
                     f"{label} must be a positive number, from {_SCALES[0]:g} to {_SCALES[1]:g}; "
-                    f"got {scale!r}."
+                    f"got {scale!r}. Leave it out if it is not known."
                 )
         self.actions = checked_actions(actions)
         self.points = self.actions.points
         self.n_features = self.actions.n_features
         self.horizon = int(horizon)
-        self.noise_scale = float(noise_scale)
-        self.value_bound = float(value_bound)
+        self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
+        self.value_bound = _UNIT if value_bound is None else float(value_bound)
+        self.noise_known = self.noise_known and noise_scale is not None
+        self.bound_known = self.bound_known and value_bound is not None
         self.seed = seed
         k = len(self.actions)
         self._nothing: Counts = np.zeros(k, dtype=np.int64)
@@ -281,6 +290,16 @@ class Policy(ABC):
     def decision(self, option: int) -> Decision:
         """Return the decision for an option, by its index."""
         return Decision(int(option), self.actions.labels[int(option)])
+
+    @property
+    def stated_noise(self) -> float | None:
+        """σ, for what is said; None where ``noise_scale`` only stands in for it."""
+        return self.noise_scale if self.noise_known else None
+
+    @property
+    def stated_bound(self) -> float:
+        """B, for what is said; infinite where ``value_bound`` only stands in for it."""
+        return self.value_bound if self.bound_known else math.inf
 
     def single(self, option: int, n: int) -> Counts:
         """Return counts with n evaluations of one option."""
@@ -428,6 +447,11 @@ class Policy(ABC):
         from evenhand.policies.state import state_of  # noqa: PLC0415 # it knows all policies
 
         return state_of(self)
+
+    def _repr_html_(self) -> str:
+        from evenhand.policies.page import page_of  # noqa: PLC0415 # only notebooks need it
+
+        return page_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from evenhand.policies.state import revived, snapshot_of  # noqa: PLC0415 # likewise

@@ -92,7 +92,8 @@ class Certified(Policy):
     policy
         The policy inside, fresh. Its options, horizon, noise scale and value bound are the
         envelope's. If its noise scale is not known, a bound that holds for Gaussian noise takes
-        its place.
+        its place. If its value bound is not, 1 takes its place: the guarantee for the regret then
+        holds only if values lie within ±1. What is said of choice and bias holds in any case.
     budget
         χ > 0: how much the policy may lose, in units of G_T. Infinite: it is never stopped, and
         done when it is; only what is said of the decision is certified.
@@ -136,7 +137,7 @@ class Certified(Policy):
             value_bound=policy.value_bound,
             seed=policy.seed,
         )
-        self.noise_known = policy.noise_known
+        self.noise_known, self.bound_known = policy.noise_known, policy.bound_known
         self.spends_all = policy.spends_all or budget < math.inf
         self.policy = policy
         self.budget = float(budget)
@@ -331,7 +332,7 @@ class Certified(Policy):
         return Decision(
             option,
             self.actions.labels[option],
-            loss=min(leads.loss, 2.0 * self.value_bound),
+            loss=min(leads.loss, 2.0 * self.stated_bound),
             level=1.0 - self.delta,
             withstands=_withstands(self.actions.attributes, option, low),
             leads=np.column_stack([leads.leads, low, high]),
@@ -523,8 +524,7 @@ class Certified(Policy):
 
 def _only(feedback: Feedback, options: NDArray[np.bool_]) -> Feedback:
     """Return the part of a feedback that is about some of the options."""
-    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
-    return Feedback(*(np.where(options, part, 0) for part in parts))
+    return Feedback(*(np.where(options, part, 0) for part in feedback.parts))
 
 
 def _withstands(attributes: Floats, option: int, low: Floats) -> float:

@@ -263,8 +263,13 @@ class Fit:
             widths[widths > 0.0] = np.inf  # options that equal x̂ do so whatever the noise
         return Leads(best, leads, widths)
 
-    def bias(self, failure: float, noise_scale: float = 1.0) -> Estimate:
-        """Return the (first) bias with its interval of level 1 − ``failure``."""
+    def bias(self, failure: float, noise_scale: float | None = 1.0) -> Estimate:
+        """Return the (first) bias with its interval of level 1 − ``failure``.
+
+        With None for the noise scale nothing is said of it: the interval is everything, of level 0.
+        """
+        if noise_scale is None:
+            return Estimate(self.bias(failure).value, -np.inf, np.inf, 0.0)
         e = self.ellipsoid.frame.bias
         width = np.inf if e is None else noise_scale * float(self.widths(e[None, :], failure)[0])
         if e is None or not np.isfinite(width):

@@ -129,6 +129,11 @@ class Feedback:
         )
 
     @property
+    def parts(self) -> tuple[Counts, Floats, Floats]:
+        """Counts, sums and sums of squares."""
+        return self.counts, self.sums, self.sums_of_squares
+
+    @property
     def means(self) -> Floats:
         """Mean evaluation of each option; 0 where there is none."""
         return np.asarray(self.sums / np.maximum(self.counts, 1))

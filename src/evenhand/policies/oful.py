@@ -148,7 +148,7 @@ class OFULEvaluation(OptimisticPolicy):
         It rests on no bound of the bias, unlike the ellipsoid that the decisions use.
         """
         fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.noise_scale)
+        return fit.bias(self.delta, self.stated_noise)
 
 
 @registered

@@ -99,4 +99,4 @@ class ThompsonSampling(RidgePolicy):
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds at all times at once."""
         fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.noise_scale)
+        return fit.bias(self.delta, self.stated_noise)
