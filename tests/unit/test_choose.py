@@ -446,3 +446,22 @@ def test_evaluators_never_see_the_group() -> None:
     eh.choose(OPTIONS, lambda q: seen.append(q) or 1.0, policy=Asks([1, 1, 1, 1]))
     assert set(vars(seen[0])) == {"option", "label", "number", "evaluator"}
     assert {q.label for q in seen} == set(OPTIONS.labels)
+
+
+def test_what_is_taken_for_granted_is_said() -> None:
+    def notes(options: eh.ActionSet, **settings: Any) -> dict[str, eh.Finding]:
+        policy = eh.policy("uniform", options, horizon=len(options))
+        answer = eh.choose(options, lambda q: 1.0, policy=policy, **settings)
+        return {finding.assumption: finding for finding in answer.warnings}
+
+    rng = np.random.default_rng(0)
+    many = eh.ActionSet(rng.standard_normal((9, 2)), [0, 1, 1] * 3, intercept=True)
+    assert notes(many) == {}
+    unchecked = notes(many, checks=False)["looks"]
+    assert not unchecked.alarm
+    assert unchecked.message.startswith("Nothing was checked")
+    bare = notes(eh.ActionSet(many.features[:, 1:], [0, 1, 1] * 3))
+    assert set(bare) == {"intercept"}
+    assert "intercept=True adds a constant" in bare["intercept"].message
+    few = notes(many.subset([0, 1, 2, 3]))
+    assert "No evaluations can check that here" in few["looks"].message

@@ -217,10 +217,12 @@ def answer_of(
     failures
         Questions that were given up.
     notes
-        What is to be said about the assumptions besides what the policy finds.
+        What there is to say about assumptions of which the policy says nothing.
     """
     decision = policy.recommend()
-    warnings = _alarms_first([*(decision.warnings or policy.findings()), *notes])
+    found = decision.warnings or policy.findings()
+    spoken_of = {finding.assumption for finding in found}
+    warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
     certainty, loss = decision.certainty, decision.loss
     if certainty is None or any(finding.alarm for finding in warnings):
         certainty, loss = None, math.inf

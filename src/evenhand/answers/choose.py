@@ -13,6 +13,7 @@ from evenhand.answers.crews import Evaluate, crew_for
 from evenhand.answers.question import Question
 from evenhand.answers.run import run
 from evenhand.answers.watch import Progress, watching
+from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
@@ -235,12 +236,14 @@ def _reader(scores: str | None, limits: Bounds | None) -> Callable[[Question, ob
 
 
 def _notes(options: ActionSet, checks: bool) -> list[Finding]:
-    """Return what is to be said beside what the scores show."""
-    if checks:
-        return []
-    return [
-        Finding("looks", "Nothing was checked: checks=False leaves no looks for it.", alarm=False)
-    ]
+    """Return what is taken for granted, before any score."""
+    unchecked = hardly_checked(options)
+    if not checks:
+        looks: str | None = "Nothing was checked: checks=False leaves no looks for it."
+    else:
+        looks = None if unchecked is None else f"{model(options)} {unchecked}"
+    said = {"looks": looks, "intercept": without_constant(options)}
+    return [Finding(name, text, alarm=False) for name, text in said.items() if text is not None]
 
 
 def _whole(name: str, value: object, least: int, most: int) -> int:
