@@ -332,6 +332,23 @@ def test_an_interrupt_ends_the_wait_for_threads() -> None:
     release.set()
 
 
+@pytest.mark.parametrize("how", ["plain", "tasks"])
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_an_evaluator_may_interrupt(how: str, parallel: int) -> None:
+    def plain(question: eh.Question) -> float:
+        if question.number == 6:
+            raise KeyboardInterrupt
+        return SCORES[question.option]
+
+    async def tasks(question: eh.Question) -> float:
+        return plain(question)
+
+    evaluate = plain if how == "plain" else tasks
+    answer = eh.choose(OPTIONS, evaluate, policy=Asks([9, 9, 9, 9]), parallel=parallel)
+    assert answer.stopped_because == "it was interrupted"
+    assert 6 - parallel <= answer.spent < 36
+
+
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_what_ends_programs_is_no_failed_evaluation(parallel: int) -> None:
     def evaluate(question: eh.Question) -> float:
@@ -404,6 +421,7 @@ def test_scores_without_noise_find_the_best_whatever_the_order_of_arrival() -> N
         ({"evaluate": 3.0}, "evaluate must be a function of a question; got 3.0"),
         ({"parallel": 0}, "parallel must be a whole number from 1"),
         ({"retries": -1}, "retries must be a whole number from 0"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
         ({"deviation": -0.1}, "deviation must be a number ≥ 0"),
         ({"scores": "marks"}, "scores must be 'votes' or None"),
         ({"scores": "votes", "bounds": (0, 1)}, "leave out bounds"),

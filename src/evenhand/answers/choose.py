@@ -112,6 +112,7 @@ def choose(
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
     retries = _whole("retries", retries, 0, 1_000)
+    seed = _whole("seed", seed, 0, 2**63 - 1)
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
     limits = _limits(scores, bounds)

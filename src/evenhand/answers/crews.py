@@ -158,6 +158,8 @@ class Tasks:
         self._thread.join(2.0 * _FAREWELL)
 
     def _begin(self, question: Question) -> None:
+        if self._closing:
+            return
         task = self._loop.create_task(self._ask(question))
         self._tasks.add(task)  # a loop alone does not keep its tasks alive
         task.add_done_callback(self._tasks.discard)
@@ -165,10 +167,10 @@ class Tasks:
     async def _ask(self, question: Question) -> None:
         try:
             reply = Reply(question, await self._evaluate(question))
-        except asyncio.CancelledError as error:
+        except asyncio.CancelledError:
             if self._closing:
                 raise
-            reply = Reply(question, error=RuntimeError(f"cancelled by the evaluator {error}"))
+            reply = Reply(question, error=RuntimeError("the evaluator's task was cancelled"))
         except BaseException as error:  # whoever waits decides what it means
             reply = Reply(question, error=error)
         self._replies.put(reply)
@@ -187,11 +189,7 @@ class Tasks:
 def _attempt(evaluate: Evaluate, question: Question) -> Reply:
     try:
         score = evaluate(question)
-    except Exception as error:
-        return Reply(question, error=error)
-    except BaseException as error:
-        if threading.current_thread() is threading.main_thread():
-            raise
+    except BaseException as error:  # whoever waits decides what it means
         return Reply(question, error=error)
     if isinstance(score, Awaitable):
         if inspect.iscoroutine(score):

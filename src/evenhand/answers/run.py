@@ -22,6 +22,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback, nothing
 
 _TICK = 0.2  # seconds between two looks at the clock, for a progress bar
+_INTERRUPTED = "it was interrupted"
 _LEAST_PATIENCE = 5  # questions given up in a row before the evaluator is taken to be broken
 
 
@@ -114,7 +115,7 @@ class _Desk:
                     if self._run.stopped_because is not None:
                         return self._run
                 if interrupts.seen:
-                    self._run.stopped_because = "it was interrupted"
+                    self._run.stopped_because = _INTERRUPTED
         finally:
             self._crew.close()
         return self._run
@@ -142,6 +143,9 @@ class _Desk:
     def _take(self, reply: Reply) -> None:
         """Tell a score; try a question again, or give it up."""
         question, error = reply.question, reply.error
+        if isinstance(error, KeyboardInterrupt):
+            self._run.stopped_because = _INTERRUPTED
+            return
         if error is not None and is_hopeless(error):
             raise error
         if error is None:
