@@ -57,6 +57,7 @@ class Says(eh.Policy):
             self.actions.labels[option],
             self.said.get("loss", INF),
             self.said.get("level", 0.95),
+            self.said.get("withstands", 0.0),
             leads=self.said.get("leads"),
             certainty=self.said.get("certainty"),
             warnings=self.said.get("warnings", ()),
@@ -289,6 +290,15 @@ def test_a_tie_is_told_as_a_tie() -> None:
     text = str(sure(leads=leads))
     assert "Tied        Bo has the same features: any will do." in text
     assert "Cy comes closest" in text
+
+
+def test_what_the_choice_withstands_is_said_while_it_is_certain() -> None:
+    words = "It stays the best if belonging to a group is truly worth up to ±0.375"
+    assert words in unwrapped(sure(withstands=0.375))
+    assert words in unwrapped(sure(withstands=0.375, certainty="features exact"))
+    assert words not in unwrapped(sure(withstands=0.375, warnings=(DRIFT,)))
+    assert words not in unwrapped(sure(withstands=0.375, loss=0.1))
+    assert "Holds up" not in str(sure(withstands=INF))
 
 
 def test_failures_are_counted_and_the_last_ones_shown() -> None:

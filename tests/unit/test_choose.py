@@ -475,9 +475,9 @@ def test_what_is_taken_for_granted_is_said() -> None:
     rng = np.random.default_rng(0)
     many = eh.ActionSet(rng.standard_normal((9, 2)), [0, 1, 1] * 3, intercept=True)
     assert notes(many) == {}
-    unchecked = notes(many, checks=False)["looks"]
+    unchecked = notes(many, checks=False)["checks"]
     assert not unchecked.alarm
-    assert unchecked.message.startswith("Nothing was checked")
+    assert unchecked.message.startswith("No evaluation was spent on checking the model")
     bare = notes(eh.ActionSet(many.features[:, 1:], [0, 1, 1] * 3))
     assert set(bare) == {"intercept"}
     assert "intercept=True adds a constant" in bare["intercept"].message

@@ -22,6 +22,10 @@ Bounds = tuple[float, float]
 
 _MOST_PARALLEL = 10_000
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
+_NOT_CHECKED = (
+    "No evaluation was spent on checking the model (checks=False): where it fails, that may not "
+    "have been seen."
+)
 
 
 def choose(
@@ -239,11 +243,11 @@ def _reader(scores: str | None, limits: Bounds | None) -> Callable[[Question, ob
 def _notes(options: ActionSet, checks: bool) -> list[Finding]:
     """Return what is taken for granted, before any score."""
     unchecked = hardly_checked(options)
-    if not checks:
-        looks: str | None = "Nothing was checked: checks=False leaves no looks for it."
-    else:
-        looks = None if unchecked is None else f"{model(options)} {unchecked}"
-    said = {"looks": looks, "intercept": without_constant(options)}
+    said = {
+        "checks": None if checks else _NOT_CHECKED,
+        "looks": None if unchecked is None else f"{model(options)} {unchecked}",
+        "intercept": without_constant(options),
+    }
     return [Finding(name, text, alarm=False) for name, text in said.items() if text is not None]
 
 

@@ -15,12 +15,12 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from evenhand.answers.question import Question
 from evenhand.errors import InputError
 
-Evaluate = Callable[[Question], Any]
+Evaluate = Callable[[Question], float | Awaitable[float]]
 
 _FAREWELL = 1.0  # seconds that tasks have to put things away when they are cancelled
 
@@ -166,7 +166,8 @@ class Tasks:
 
     async def _ask(self, question: Question) -> None:
         try:
-            reply = Reply(question, await self._evaluate(question))
+            coming = self._evaluate(question)
+            reply = Reply(question, await coming if isinstance(coming, Awaitable) else coming)
         except asyncio.CancelledError:
             if self._closing:
                 raise

@@ -77,7 +77,7 @@ def verdict(answer: Answer) -> str:
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
-    said = [("Rival", rival(answer)), ("Tied", tied(answer))]
+    said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
     said += [("Bias", bias_in_words(answer.options, answer.bias))]
     said += [("Raw scores", raw_in_words(answer)), ("Cost", cost(answer))]
     said += [("Stopped", _sentence(answer.stopped_because)), ("To be surer", advice(answer))]
@@ -106,6 +106,18 @@ def rival(answer: Answer) -> str:
         return ""
     name = short(answer.options.labels[x])
     return f"{name} comes closest, behind by {interval(lead)}."
+
+
+def margin(answer: Answer) -> str:
+    """Return what true difference between groups the choice withstands; "" if that is not said."""
+    size = answer.decision.withstands
+    if answer.certainty is None or answer.loss > 0.0 or not 0.0 < size < math.inf:
+        return ""
+    two = answer.options.group_names is not None
+    return (
+        f"It stays the best if {'belonging to a group is' if two else 'attributes are'} truly "
+        f"worth up to ±{number(size)}, which scores cannot tell from bias."
+    )
 
 
 def tied(answer: Answer) -> str:
