@@ -69,6 +69,9 @@ class Says(eh.Policy):
     def values(self) -> Floats | None:
         return self.said.get("values")
 
+    def findings(self) -> tuple[eh.Finding, ...]:
+        return ()
+
     def forecast(self) -> float:
         return float(self.said.get("forecast", NAN))
 
@@ -102,9 +105,9 @@ def answered(
     **said: Any,
 ) -> eh.Answer:
     policy = Says(three() if actions is None else actions, **said)
+    policy.checks.take(told.counts, told.sums, told.sums_of_squares)
     return answer_of(
         policy,
-        told,
         confidence=confidence,
         tolerance=tolerance,
         features_exact=exact,
@@ -456,12 +459,9 @@ def test_the_picture_shows_options_raw_scores_and_bias(k: int) -> None:
 def test_the_best_raw_score_is_drawn_even_if_its_option_is_far_down() -> None:
     answer = many(60)
     last = answer.ranking[-1].index
-    counts = np.ones(60, dtype=np.int64)
-    sums = np.where(np.arange(60) == last, 1000.0, 0.0)
-    again = answer_of(
-        answer.policy, eh.Feedback(counts, sums, sums**2), confidence=0.95, tolerance=0.0,
-        features_exact=False,
-    )  # fmt: skip
+    counts = (np.arange(60) == last).astype(np.int64)
+    answer.policy.checks.take(counts, 1e5 * counts, 1e10 * counts)
+    again = answer_of(answer.policy, confidence=0.95, tolerance=0.0, features_exact=False)
     rows = answer_picture(again).rows
     assert len(rows) == 25
     assert rows[-1].index == last == again.raw_choice

@@ -13,9 +13,10 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.question import Failure
 from evenhand.arrays import Floats
+from evenhand.checks import Checks
 from evenhand.estimation import least_squares_estimator
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback, Finding
+from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,7 +192,6 @@ class Answer:
 
 def answer_of(
     policy: Policy,
-    told: Feedback,
     *,
     confidence: float,
     tolerance: float,
@@ -206,8 +206,6 @@ def answer_of(
     ----------
     policy
         What asked.
-    told
-        The scores, added up per option.
     confidence, tolerance
         How sure the choice should be, and what it may lose.
     features_exact
@@ -245,22 +243,22 @@ def answer_of(
         stopped_because=stopped_because or policy.stopped_because or _end_of(policy),
         warnings=warnings,
         failures=tuple(failures),
-        raw_choice=int(np.argmax(_raw(told, -np.inf))) if told.counts.any() else None,
-        ranking=ranking_of(policy, decision, told),
+        raw_choice=_best_by_scores(policy.checks),
+        ranking=ranking_of(policy, decision),
         decision=decision,
         policy=policy,
     )
 
 
-def ranking_of(policy: Policy, decision: Decision, told: Feedback) -> tuple[Standing, ...]:
+def ranking_of(policy: Policy, decision: Decision) -> tuple[Standing, ...]:
     """Return where every option stands, the most valuable first; of equals, the chosen one."""
     actions, k = policy.actions, len(policy.actions)
-    said = policy.values()
-    values = _least_squares(actions, told) if said is None else said
+    scores, said = policy.checks, policy.values()
+    values = _least_squares(actions, scores) if said is None else said
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
-    raw = _raw(told, np.nan)
+    raw = np.where(scores.counts > 0, scores.means, np.nan)
     place = np.argsort(np.arange(k) != decision.option, kind="stable")
     place = place[np.argsort(-values[place, 0], kind="stable")]  # NaN last
     return tuple(
@@ -273,7 +271,7 @@ def ranking_of(policy: Policy, decision: Decision, told: Feedback) -> tuple[Stan
             float(values[x, 1]),
             float(values[x, 2]),
             float(leads[x]),
-            int(told.counts[x]),
+            int(scores.counts[x]),
         )
         for x in place.tolist()
     )
@@ -285,24 +283,26 @@ def group_of(actions: ActionSet, option: int) -> str | None:
     return None if names is None else names[int(actions.groups[option] > 0)]
 
 
-def _least_squares(actions: ActionSet, told: Feedback) -> Floats:
-    """Return (k, 3) values by least squares on what was told, without intervals.
+def _least_squares(actions: ActionSet, scores: Checks) -> Floats:
+    """Return (k, 3) values by least squares on the scores, without intervals.
 
     For policies that do not say. NaN where the options evaluated do not show a value.
     """
     targets = actions.points.copy()
     targets[:, actions.n_features :] = 0.0
-    weights = least_squares_estimator(actions.points, told.counts, np.eye(targets.shape[1]))
+    weights = least_squares_estimator(actions.points, scores.counts, np.eye(targets.shape[1]))
     off = np.abs(targets @ (weights @ actions.points) - targets).max(axis=1)
     seen = off <= 1e-8 * np.abs(targets).max()
-    values = np.where(seen, targets @ (weights @ told.means), np.nan)
+    values = np.where(seen, targets @ (weights @ scores.means), np.nan)
     everything = np.full(len(values), np.inf)
     return np.column_stack([values, -everything, everything])
 
 
-def _raw(told: Feedback, without: float) -> Floats:
-    """Return mean scores; a given number for options without any."""
-    return np.where(told.counts > 0, told.means, without)
+def _best_by_scores(scores: Checks) -> int | None:
+    """Return the option of the highest mean score; None without scores."""
+    if not scores.counts.any():
+        return None
+    return int(np.argmax(np.where(scores.counts > 0, scores.means, -np.inf)))
 
 
 def _alarms_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -144,7 +144,6 @@ def choose(
         )
     return answer_of(
         policy,
-        ran.told,
         confidence=confidence,
         tolerance=tolerance,
         features_exact=deviation == 0,

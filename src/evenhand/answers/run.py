@@ -19,7 +19,7 @@ from evenhand.answers.question import Failure, Question
 from evenhand.arrays import Counts
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Feedback, nothing
+from evenhand.policies.messages import Feedback
 
 _TICK = 0.2  # seconds between two looks at the clock, for a progress bar
 _INTERRUPTED = "it was interrupted"
@@ -32,15 +32,12 @@ class Run:
 
     Parameters
     ----------
-    told
-        The scores that were told, added up per option.
     failures
         The questions that were given up.
     stopped_because
         Why the asking ended, if not because the policy was done.
     """
 
-    told: Feedback
     failures: list[Failure] = field(default_factory=list)
     stopped_because: str | None = None
 
@@ -100,7 +97,7 @@ class _Desk:
         self._patience = max(_LEAST_PATIENCE, 2 * parallel)
         self._given_up = 0  # questions in a row, of whatever option
         self._given_up_on: Counter[int] = Counter()  # questions in a row, of this option
-        self._run = Run(nothing(len(policy.actions)))
+        self._run = Run()
 
     def work(self) -> Run:
         try:
@@ -150,12 +147,11 @@ class _Desk:
             raise error
         if error is None:
             try:
-                feedback = self._feedback(question, self._read(question, reply.score))
-                self._policy.tell(feedback)
+                score = self._read(question, reply.score)
+                self._policy.tell(self._feedback(question.option, score))
             except InputError as refused:  # nothing has changed
                 error = refused
             else:
-                self._run.told = self._run.told + feedback
                 self._close(question)
                 self._given_up = self._given_up_on[question.option] = 0
                 return
@@ -186,8 +182,8 @@ class _Desk:
         del self._attempts[question.number]
         self._pending[question.option] -= 1
 
-    def _feedback(self, question: Question, score: float) -> Feedback:
-        counts = self._policy.single(question.option, 1)
+    def _feedback(self, option: int, score: float) -> Feedback:
+        counts = self._policy.single(option, 1)
         return Feedback(counts, counts * score, counts * score**2)
 
 
