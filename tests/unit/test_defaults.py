@@ -179,6 +179,17 @@ def test_the_story_of_a_bias_without_an_interval_can_be_told() -> None:
     assert any("without an interval" in str(cell) for cell in cells)
 
 
+def test_an_envelope_learns_no_noise_from_an_evaluator_who_repeats_himself() -> None:
+    """Nothing scatters, so nothing is said, and the run goes on to its end."""
+    policy = eh.Certified(eh.policy("uniform", ACTIONS, 20_000), budget=1e-3)
+    while not policy.finished:
+        counts = policy.ask().counts
+        policy.tell(eh.Feedback(counts, 0.0 * counts, 0.0 * counts))
+        assert policy.recommend().loss == math.inf
+    assert policy.spent == 20_000
+    assert policy._round < 2_000
+
+
 def test_states_keep_what_was_not_said() -> None:
     for name in NAMES:
         policy = eh.policy(name, ACTIONS, 500)
