@@ -495,7 +495,8 @@ class Certified(Policy):
         epoch = self._epoch
         lacking = noise_room(epoch.failures[3], epoch.horizon) - float(self.ledger.room[0])
         n = math.ceil(lacking / (0.5 * math.log(3.0))) + 1  # all of a batch but one count fully
-        n = max(n, 1 + self.ledger.spent // _REFRESH)
+        if lacking <= 0.0:
+            n = 1 + self.ledger.spent // _REFRESH
         return self.single(self.policy.recommend().option, min(n, room))
 
     def _record(self, feedback: Feedback, *, charged: bool) -> None:
