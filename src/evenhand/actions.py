@@ -156,7 +156,7 @@ class ActionSet:
             "z",
         )
         # The one copy: from here on features and attributes are windows on this matrix.
-        first = int(intercept)
+        first = int(bool(intercept))
         points = np.empty((k, first + d + z.shape[1]))
         points[:, :first] = 1.0
         points[:, first : first + d] = x

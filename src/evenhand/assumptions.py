@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from evenhand.actions import ActionSet
 from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import row_space
+from evenhand.numerics.row_space import DoubtfulRankError, row_space
 
 _FEW = 2  # options beside those that the parameters need, that check the model but poorly
 
@@ -56,7 +56,10 @@ def hardly_checked(actions: ActionSet) -> str | None:
     k, m = actions.points.shape
     if k > m + _FEW:
         return None  # whatever the rank
-    spare = spare_options(actions)
+    try:
+        spare = spare_options(actions)
+    except DoubtfulRankError:
+        return "Evaluations can hardly check that here: some columns are all but combinations."
     if spare == 0:
         return (
             f"No evaluations can check that here: {k} options are no more than the {k} numbers to "

@@ -499,10 +499,15 @@ class Certified(Policy):
         )
 
     def _scatter(self, room: int) -> Counts:
-        """Return a batch that shows how noisy evaluations are, of what the policy would choose."""
+        """Return a batch that shows how noisy evaluations are, of what the policy would choose.
+
+        Where nothing scatters however many there are, it grows.
+        """
         epoch = self._epoch
         lacking = noise_room(epoch.failures[3], epoch.horizon) - float(self.ledger.room[0])
         n = math.ceil(lacking / (0.5 * math.log(3.0))) + 1  # all of a batch but one count fully
+        if lacking <= 0.0:
+            n = 1 + self.ledger.spent // _REFRESH
         return self.single(self.policy.recommend().option, min(n, room))
 
     def _record(self, feedback: Feedback, *, charged: bool) -> None:

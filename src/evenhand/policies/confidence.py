@@ -331,7 +331,8 @@ def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> f
     E[exp(−ηwe²/σ²)] ≤ (1 + 2ηw)^{−1/2}, the largest at b = 0, for a weight w known in advance. The
     products exp(−η Σ we²/σ²) Π(1 + 2ηw)^{1/2} are supermartingales, whatever decided what was
     evaluated; with a grid of J of them, Σ we² ≥ σ²(½ Σ log(1 + 2ηw) − log(J/δ))/η for all η and at
-    all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too little.
+    all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too little,
+    and where nothing scatters at all, which Gaussian noise never does.
 
     Parameters
     ----------
@@ -353,7 +354,7 @@ def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> f
     size = _grid_size(horizon)
     eta = 2.0 ** -np.arange(size)
     spare = room[:size] - math.log(size / failure)
-    if not (spare > 0.0).any():
+    if scatter == 0.0 or not (spare > 0.0).any():
         return math.inf
     eta, spare = eta[spare > 0.0], spare[spare > 0.0]
     return math.sqrt(float((eta / spare).min()) * scatter)

@@ -137,7 +137,10 @@ class BoundaryExploration(SequentialPolicy):
         return self.decision(first_largest(self.stepper.estimates))
 
     def bias(self) -> Estimate:
-        """Return the (first) bias by least squares; the interval holds at all times at once."""
+        """Return the (first) bias by least squares; the interval holds at all times at once.
+
+        Where the noise scale is not known there is none; `Certified` bounds it.
+        """
         fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
         return fit.bias(self.delta, self.stated_noise)
 
