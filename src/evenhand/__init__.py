@@ -34,6 +34,7 @@ _NAMES = {
     ),
     "evenhand.policies": (
         "Allocation",
+        "CarefulChoice",
         "Certified",
         "Decision",
         "Estimate",
