@@ -35,6 +35,7 @@ _NAMES = {
     ),
     "evenhand.policies": (
         "Allocation",
+        "CarefulChoice",
         "Certified",
         "Decision",
         "Estimate",
