@@ -157,16 +157,9 @@ def _default_policy(
     options: ActionSet, deviation: float | None, checks: bool, settings: dict[str, Any]
 ) -> Policy:
     """Return what asks if nobody says otherwise: careful, or exact if the features are."""
-    from evenhand.policies import PricedExploration  # noqa: PLC0415
+    from evenhand.policies import CarefulChoice  # noqa: PLC0415
 
-    return PricedExploration(
-        options,
-        settings["at_most"] or 1_000 * len(options),
-        delta=1.0 - settings["confidence"],
-        noise_scale=settings["noise_scale"],
-        cost="evaluation",
-        worth=1e15,
-    )
+    return CarefulChoice(options, deviation=deviation, **settings)
 
 
 def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:

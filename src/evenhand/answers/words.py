@@ -69,7 +69,7 @@ def verdict(answer: Answer) -> str:
             f"assumed about them ({failed}; see below)."
         )
     said = f"{name} looks best {among}, but that is not sure."
-    if math.isfinite(answer.loss):
+    if answer.tolerance < answer.loss < math.inf:
         if_exact = " if the features are exact" if answer.certainty == "features exact" else ""
         said += f" It loses at most {number(answer.loss)} ({level} sure{if_exact})."
     return said
@@ -80,7 +80,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
     said += [("Bias", bias_in_words(answer.options, answer.bias))]
     said += [("Raw scores", raw_in_words(answer)), ("Cost", cost(answer))]
-    said += [("Stopped", _sentence(answer.stopped_because)), ("To be surer", advice(answer))]
+    said += [("Stopped", end(answer)), ("To be surer", advice(answer))]
     said += [("Failed", failures(answer))]
     said += [
         ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))
@@ -187,6 +187,14 @@ def cost(answer: Answer) -> str:
     """Return how many evaluations were made."""
     said = f"{answer.spent:,} evaluation{'' if answer.spent == 1 else 's'}"
     return f"{said} of at most {answer.at_most:,}."
+
+
+def end(answer: Answer) -> str:
+    """Return why the asking ended."""
+    text = " ".join(answer.stopped_because.split())
+    text = text if text.endswith((".", "…", "!", "?")) else f"{text}."
+    # a policy may have been sure of what an alarm withdrew
+    return f"{text} But see the warning." if answer.alarms else text
 
 
 def advice(answer: Answer) -> str:
@@ -309,8 +317,3 @@ def _decimals(width: float) -> int:
     """Return how many decimals a difference deserves: two of its digits, and no more than 6."""
     width = abs(width)
     return max(0, 1 - math.floor(math.log10(width))) if 0.0 < width < math.inf else 3
-
-
-def _sentence(text: str) -> str:
-    text = " ".join(text.split())
-    return text if text.endswith((".", "…", "!", "?")) else f"{text}."
