@@ -295,6 +295,13 @@ def test_a_tie_is_told_as_a_tie() -> None:
     assert "Cy comes closest" in text
 
 
+def test_a_rival_may_be_ahead_by_estimate() -> None:
+    leads = LEADS.copy()
+    leads[1] = [-0.5, -2.25, 1.25]
+    text = unwrapped(sure(leads=leads, loss=2.25))
+    assert "Rival Bo comes closest, ahead by 0.5 (−1.2 to 2.2)." in text
+
+
 def test_what_the_choice_withstands_is_said_while_it_is_certain() -> None:
     words = "It stays the best if belonging to a group is truly worth up to ±0.375"
     assert words in unwrapped(sure(withstands=0.375))

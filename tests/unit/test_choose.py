@@ -481,5 +481,20 @@ def test_what_is_taken_for_granted_is_said() -> None:
     bare = notes(eh.ActionSet(many.features[:, 1:], [0, 1, 1] * 3))
     assert set(bare) == {"intercept"}
     assert "intercept=True adds a constant" in bare["intercept"].message
-    few = notes(many.subset([0, 1, 2, 3]))
-    assert "No evaluations can check that here" in few["looks"].message
+
+
+def test_features_that_nothing_could_refute_are_not_taken_for_granted_in_silence() -> None:
+    four = eh.ActionSet(np.eye(4)[:, :3], ["a", "b", "a", "b"])  # three features and a group
+    policy = eh.PricedExploration(four, 8, noise_scale=1.0)
+    rng = np.random.default_rng(0)
+    answer = eh.choose(four, lambda q: rng.standard_normal(), policy=policy)
+    assert answer.certainty == "features exact"
+    (looks,) = (f for f in answer.warnings if f.assumption == "looks")
+    assert "No evaluations can check that here" in looks.message
+
+
+def test_one_option_is_chosen_without_asking() -> None:
+    actions = eh.ActionSet([[1.0]], attributes=[[2.0]], labels=["Ann"])
+    answer = eh.choose(actions, lambda q: pytest.fail("was asked"))
+    assert (answer.label, answer.sure, answer.loss, answer.spent) == ("Ann", True, 0.0, 0)
+    assert answer.stopped_because == "there is no other option"

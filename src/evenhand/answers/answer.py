@@ -222,7 +222,9 @@ def answer_of(
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
     certainty, loss = decision.certainty, decision.loss
-    if any(finding.alarm for finding in warnings):
+    if len(policy.actions) == 1:
+        certainty, loss = "own scores", 0.0
+    elif any(finding.alarm for finding in warnings):
         certainty, loss = None, math.inf
     within = loss <= tolerance
     sure = within and (

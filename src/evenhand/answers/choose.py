@@ -11,7 +11,7 @@ from evenhand.actions import ActionSet, checked_actions
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.crews import Evaluate, crew_for
 from evenhand.answers.question import Question
-from evenhand.answers.run import run
+from evenhand.answers.run import Run, run
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.errors import InputError
@@ -133,14 +133,18 @@ def choose(
     else:
         _adopt(policy, options, at_most)
     with watching(policy, progress) as watch:
-        ran = run(
-            policy,
-            crew_for(evaluate, parallel),
-            parallel=parallel,
-            retries=retries,
-            read=_reader(scores, limits),
-            seed=seed,
-            watch=watch,
+        ran = (
+            Run("there is no other option")
+            if len(options) == 1
+            else run(
+                policy,
+                crew_for(evaluate, parallel),
+                parallel=parallel,
+                retries=retries,
+                read=_reader(scores, limits),
+                seed=seed,
+                watch=watch,
+            )
         )
     return answer_of(
         policy,
@@ -149,7 +153,7 @@ def choose(
         features_exact=deviation == 0,
         stopped_because=ran.stopped_because,
         failures=ran.failures,
-        notes=_notes(options, checks),
+        notes=_notes(policy, checks),
     )
 
 
@@ -232,9 +236,11 @@ def _reader(scores: str | None, limits: Bounds | None) -> Callable[[Question, ob
     return read
 
 
-def _notes(options: ActionSet, checks: bool) -> list[Finding]:
-    """Return what is taken for granted, before any score."""
-    unchecked = hardly_checked(options)
+def _notes(policy: Policy, checks: bool) -> list[Finding]:
+    """Return what is taken for granted, whatever the scores are."""
+    options, unchecked = policy.actions, None
+    if policy.recommend().certainty == "features exact":
+        unchecked = hardly_checked(options)
     said = {
         "checks": None if checks else _NOT_CHECKED,
         "looks": None if unchecked is None else f"{model(options)} {unchecked}",

@@ -104,8 +104,10 @@ def rival(answer: Answer) -> str:
     lead = answer.decision.lead_over(x)
     if not math.isfinite(behind[x, 0]):
         return ""
-    name = short(answer.options.labels[x])
-    return f"{name} comes closest, behind by {interval(lead)}."
+    where = "behind"
+    if lead.value < 0.0:
+        where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+    return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
 
 
 def margin(answer: Answer) -> str:
