@@ -20,7 +20,7 @@ from evenhand.arrays import Floats
 from evenhand.comparison.instances import Benchmark, Instance
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
-from evenhand.policies.registry import policy_class, registered_policies
+from evenhand.policies.registry import built_in_policies, policy_class, registered_policies
 from evenhand.simulation import Parallel, Runs, simulate
 from evenhand.simulation.experiment import Contender
 from evenhand.simulation.storage import problem_digest
@@ -48,6 +48,9 @@ rival should be compared with these.
 def entrants(names: Sequence[str] | None = None) -> tuple[Contender, ...]:
     """Return who takes part: all registered policies and variants, or those named.
 
+    Built-in policies that stop by themselves look for certainty, not for small regret, and take
+    part where they are named.
+
     Examples
     --------
     >>> [entrant.source for entrant in entrants(["uniform"])]
@@ -57,7 +60,8 @@ def entrants(names: Sequence[str] | None = None) -> tuple[Contender, ...]:
     known = {name: Contender(name, name) for name in registered}
     known |= {entrant.name: entrant for entrant in VARIANTS if entrant.source in registered}
     if names is None:
-        return tuple(known.values())
+        stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
+        return tuple(entrant for name, entrant in known.items() if name not in stopping)
     for name in names:
         if name not in known:
             policy_class(name)  # says which names there are
