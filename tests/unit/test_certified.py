@@ -676,7 +676,7 @@ def test_unknown_noise_and_horizon_keep_the_budget() -> None:
 
 
 def test_evaluations_without_noise() -> None:
-    """σ̄ = 0: the policy keeps χg_T, and the core is sure of everything at once."""
+    """σ̄ = 0: the policy keeps χg_T. Of an evaluator who repeats himself nothing sure is said."""
     means = THREE.actions.points @ np.append(THREE.gamma, THREE.omega)
     policy = Certified(Little(THREE.actions, 3000), budget=0.5)
     while not policy.finished:
@@ -685,7 +685,11 @@ def test_evaluations_without_noise() -> None:
     assert policy._epoch.noise < 1e-6
     assert policy.ledger.pulls @ THREE.gaps <= 0.5 * 2.0 * (3 + 3000 ** (1 / 3))
     assert policy.recommend().option == THREE.best
-    assert policy.recommend().loss < 1e-6
+    fit, failure, noise = policy._reading()
+    assert fit.leads(failure, noise, None).loss < 1e-6  # so sure it would be
+    decision = policy.recommend()
+    assert decision.loss == math.inf
+    assert [finding.assumption for finding in decision.warnings if finding.alarm] == ["repeats"]
 
 
 FAMILIES = {

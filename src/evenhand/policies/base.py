@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats
+from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Stepper
 from evenhand.policies.messages import (
@@ -41,7 +42,6 @@ from evenhand.policies.messages import (
     Decision,
     Estimate,
     Feedback,
-    Finding,
     dense,
     nothing,
     refuse_impossible,
@@ -110,6 +110,8 @@ class Policy(ABC):
     """Whether ``noise_scale`` is what it says; not where none was given, or it is estimated."""
     bound_known: bool = True
     """Whether ``value_bound`` is what it says; not where none was given."""
+    bounds: tuple[float, float] | None = None
+    """Between what scores must lie; others are refused. None if nobody said."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -157,6 +159,7 @@ class Policy(ABC):
         self._outstanding: Counts = np.zeros(k, dtype=np.int64)
         self._answers: dict[object, Allocation] = {}
         self._failure: Exception | None = None
+        self._checks: Checks | None = None
         self._round = 0
         self._spent = 0
         self._observed = 0
@@ -233,8 +236,11 @@ class Policy(ABC):
         return None
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what the evaluations so far say about the assumptions, alarms first."""
-        return ()
+        """Return what the evaluations so far say about the assumptions, alarms first.
+
+        Of evaluations that were told or observed: compiled loops of a simulation are not checked.
+        """
+        return () if self._checks is None else self._checks.findings()
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
@@ -330,6 +336,14 @@ class Policy(ABC):
         return self._outstanding.copy()
 
     @property
+    def checks(self) -> Checks:
+        """What watches the evaluations for what contradicts the assumptions."""
+        if self._checks is None:
+            noise_scale = self.noise_scale if self.noise_known else None
+            self._checks = Checks(self.actions, noise_scale=noise_scale)
+        return self._checks
+
+    @property
     def finished(self) -> bool:
         """Tell whether there is nothing left to ask."""
         return self.ask().total == 0
@@ -388,6 +402,8 @@ class Policy(ABC):
                 f"{total} evaluations are more than the {self.remaining} that are left of the "
                 "horizon. What comes too late goes to observe()."
             )
+        self._refuse_beyond_bounds(feedback)
+        self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._outstanding -= feedback.counts
         self._spent += total
         self._answers.clear()
@@ -404,11 +420,13 @@ class Policy(ABC):
         refuse_impossible(feedback, len(self.actions))
         if not feedback.counts.any():
             raise InputError("this feedback has no evaluations; observe what there is.")
+        self._refuse_beyond_bounds(feedback)
         if not self._guarded(self.take_in, feedback):
             raise InputError(
                 f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
                 "on that. Use a policy that decides step by step, such as priced-exploration."
             )
+        self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._observed += int(feedback.counts.sum())
         self._answers.clear()
 
@@ -478,6 +496,11 @@ class Policy(ABC):
         self._wanted = (
             self._nothing if counts is None else self._checked_counts(counts, self.remaining)
         )
+
+    def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
+        if self.bounds is not None:
+            parts = feedback.counts, feedback.sums, feedback.sums_of_squares
+            refuse_beyond(*parts, self.bounds, self.actions.labels)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""

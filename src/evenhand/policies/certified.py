@@ -322,12 +322,21 @@ class Certified(Policy):
         """Return the option of largest estimated value, and how sure that is.
 
         Before all options can be compared, the recommendation of the policy inside; its leads are
-        said where they are known.
+        said where they are known. After an alarm of the checks nothing is said to be sure.
         """
         fit, failure, noise = self._reading()
         option = None if fit.identified else self.policy.recommend().option
         leads = fit.leads(failure, noise, option)
         option = leads.option
+        warnings = self.findings()
+        if any(finding.alarm for finding in warnings):
+            nothing_sure = np.full_like(leads.leads, np.inf)
+            return Decision(
+                option,
+                self.actions.labels[option],
+                leads=np.column_stack([leads.leads, -nothing_sure, nothing_sure]),
+                warnings=warnings,
+            )
         low, high = leads.leads - leads.widths, leads.leads + leads.widths
         return Decision(
             option,
@@ -337,6 +346,7 @@ class Certified(Policy):
             withstands=_withstands(self.actions.attributes, option, low),
             leads=np.column_stack([leads.leads, low, high]),
             certainty="features exact" if leads.loss < 2.0 * self.stated_bound else None,
+            warnings=warnings,
         )
 
     def bias(self) -> Estimate:
