@@ -9,6 +9,7 @@ from importlib import import_module
 
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
+    "evenhand.answers": ("Answer", "Failure", "Progress", "Question", "choose"),
     "evenhand.designs": (
         "Certificate",
         "Design",
@@ -53,6 +54,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.limits"}
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
+    "answers",
     "comparison",
     "designs",
     "environments",

@@ -1,4 +1,5 @@
 from evenhand import actions as actions
+from evenhand import answers as answers
 from evenhand import comparison as comparison
 from evenhand import designs as designs
 from evenhand import environments as environments
@@ -11,6 +12,11 @@ from evenhand import reproduction as reproduction
 from evenhand import simulation as simulation
 from evenhand import testing as testing
 from evenhand.actions import ActionSet as ActionSet
+from evenhand.answers import Answer as Answer
+from evenhand.answers import Failure as Failure
+from evenhand.answers import Progress as Progress
+from evenhand.answers import Question as Question
+from evenhand.answers import choose as choose
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design
 from evenhand.designs import Verification as Verification

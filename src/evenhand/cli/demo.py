@@ -159,6 +159,7 @@ def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
     _heading(terminal, "3. Can the bias be estimated, before a single score is asked for?")
     found = inspect_options(event.problem.actions, evaluations=1000)
     terminal.print(found.verdict)
+    terminal.print(" ".join(found.assumptions))
     to = ", ".join(f"{one.evaluations:,} of {one.option}" for one in found.design)
     terminal.print(
         f"The best 1,000 scores to ask for are {to}: they estimate the bias to "

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
+from evenhand.assumptions import assumed, hardly_checked
 from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
@@ -132,6 +133,11 @@ class Inspection:
         return {name: terms[name] for name in [*ranked, *(t for t in terms if t not in ranked)]}
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the answer takes for granted, in sentences."""
+        return assumed(self.geometry.actions)
+
+    @property
     def verdict(self) -> str:
         """The answer in one or two sentences."""
         return f"{headline(self.geometry)}. {explanation(self.geometry)}"
@@ -161,6 +167,7 @@ class Inspection:
             }
         return {
             "identifiable": True,
+            "assumptions": list(self.assumptions),
             "verdict": self.verdict,
             "attribute": self.attribute,
             "bias_of_one": meaning_of_bias(geometry),
@@ -310,16 +317,29 @@ def grade(kappa_star: float) -> str:
 
 
 def headline(geometry: BiasGeometry) -> str:
-    """Return the answer in a few words, without a full stop."""
+    """Return the answer in a few words, without a full stop.
+
+    With too few options to check that values are linear, it says that it rests on that.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> print(headline(eh.bias_geometry(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))))
+    Yes: the bias can be estimated, as easily as can be, if values are linear in the features
+    """
     if geometry.actions.group_names is None:
-        return f"Yes: the bias of {_attribute(geometry)} can be estimated"
-    return {
-        "easiest": "Yes: the bias can be estimated, as easily as can be",
-        "easy": "Yes: the bias can be estimated, at a low price",
-        "moderate": "Yes: the bias can be estimated, at a moderate price",
-        "hard": "Yes, but it is hard: the bias takes many evaluations",
-        "hopeless": "Only in principle: the bias takes far too many evaluations",
-    }[grade(geometry.kappa_star)]
+        answer = f"Yes: the bias of {_attribute(geometry)} can be estimated"
+    else:
+        answer = {
+            "easiest": "Yes: the bias can be estimated, as easily as can be",
+            "easy": "Yes: the bias can be estimated, at a low price",
+            "moderate": "Yes: the bias can be estimated, at a moderate price",
+            "hard": "Yes, but it is hard: the bias takes many evaluations",
+            "hopeless": "Only in principle: the bias takes far too many evaluations",
+        }[grade(geometry.kappa_star)]
+    if hardly_checked(geometry.actions) is None:
+        return answer
+    return f"{answer}, if values are linear in the features"
 
 
 def explanation(geometry: BiasGeometry) -> str:
@@ -391,6 +411,7 @@ def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict
     found = error.confounding
     return {
         "identifiable": False,
+        "assumptions": list(assumed(actions)),
         "verdict": " ".join(confounding_in_words(error, actions)),
         "confounding": None
         if found is None

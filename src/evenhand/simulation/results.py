@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import html
 from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
@@ -32,6 +33,7 @@ OUTCOMES = (
     "bias_level",
     "covered",
     "clock",
+    "loss",
 )
 """What is kept of every run besides its regret."""
 
@@ -60,6 +62,9 @@ class Runs:
         whether the interval holds the true bias. NaN and everything where there is no estimate.
     clock
         (n,) when the last evaluation was back; 0 where evaluations take no time.
+    loss
+        (n,) what the option recommended at the end loses at most, as the policy says; infinite if
+        it does not say. 0: the policy was sure.
     """
 
     policy: str
@@ -76,6 +81,7 @@ class Runs:
     bias_level: Floats
     covered: NDArray[np.bool_]
     clock: Floats
+    loss: Floats
 
     def __post_init__(self) -> None:
         for declared in fields(self):
@@ -141,6 +147,14 @@ class Results:
     runs: tuple[Runs, ...]
     seed: int
 
+    def _repr_html_(self) -> str:
+        summary = self.summary()
+        return html.block(
+            "Regret at the horizon",
+            f"{self.problem!r}, seed {self.seed}",
+            html.table(list(summary.columns), summary.to_numpy(dtype=object).tolist()),
+        )
+
     def summary(self) -> pd.DataFrame:
         """Return the regret at the horizon: one row per policy and horizon.
 
@@ -200,7 +214,7 @@ class Results:
         """Return how every run ended: a row per policy, horizon and replication.
 
         Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
-        bias, bias_low, bias_high, bias_level, covered, clock.
+        bias, bias_low, bias_high, bias_level, covered, clock, loss.
         """
         first, *others = OUTCOMES
         return _stacked(
@@ -218,11 +232,11 @@ class Results:
         """Return how often the interval for the bias held it: a row per policy and horizon.
 
         Columns: policy, horizon, level (claimed), coverage and se_coverage (measured), n. Only runs
-        that ended with an estimate count; an interval that is everything would cover for free.
+        that ended with an interval count; one that is everything would cover for free.
         """
         rows = []
         for runs in self.runs:
-            told = ~np.isnan(runs.bias)
+            told = np.isfinite(runs.bias_low) | np.isfinite(runs.bias_high)
             n = int(told.sum())
             share = float(runs.covered[told].mean()) if n else np.nan
             level = float(runs.bias_level[told].mean()) if n else np.nan

@@ -1,0 +1,260 @@
+"""Whether the noise is what it is said to be: of one scale, without memory, without strays.
+
+Notation
+--------
+y_i     mean of entry i: b_i evaluations of option x_i, told at once, at time t_i
+S_i             sum of their squared deviations from y_i: σ² times χ² on b_i − 1
+M_i, n_i        mean and number of the evaluations of x_i before entry i
+w_i = (y_i − M_i) √(n_i b_i/(n_i + b_i)),     τ_i = (t_i − T_i) √(n_i b_i/(n_i + b_i))
+
+with T_i the mean time of those evaluations. The map from scores to w is Helmert's: orthonormal, and
+orthogonal to every constant per option. So with Gaussian noise the w_i are independent N(0, σ²)
+whatever the options are worth: no model of values is needed. A slope β of time adds βτ_i to w_i.
+
+That is exact where what was asked does not depend on the scores. A policy that asks again what
+looked good sees it fall back: w_i is then shifted by the error of M_i, of order σ/√n_i. On streams
+that do so the false alarms were as rare as on others (docs/checks.md): measured, not proved.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from evenhand.arrays import Floats, Indices
+
+_MEDIAN = 0.6744897501960817  # of |N(0, 1)|
+TOLERATED = 1.1
+"""A stated σ may be too small by this factor before that is held against it."""
+OVERSTATED = 1.5
+"""A stated σ that is too large by this factor is worth a note."""
+_EDGE = 1.5  # of so many σ, how many scores lie beyond
+_FAR = ((2.5, 0.17), (3.5, 0.15))
+"""Among scores beyond r robust standard deviations, the share beyond 2r, for Student's t(3)."""
+_FEWEST = 16  # deviations that a verdict takes
+
+
+class Entries:
+    """The entries of a record, by columns.
+
+    Parameters
+    ----------
+    rows
+        (n, 6) as `Record.rows` has them.
+
+    Attributes
+    ----------
+    places, options
+        (n,) which entry of the run it was, and whose.
+    counts, means, scatters, times
+        (n,) b, y, S and t.
+    """
+
+    def __init__(self, rows: Floats) -> None:
+        place, option, self.counts, self.means, self.scatters, before = rows.T
+        self.rows = rows
+        self.places: Indices = place.astype(np.intp)
+        self.options: Indices = option.astype(np.intp)
+        self.times: Floats = before + 0.5 * self.counts
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def only(self, kept: NDArray[np.bool_]) -> Entries:
+        """Return some of the entries."""
+        return Entries(self.rows[kept])
+
+
+class Innovations(NamedTuple):
+    """w and τ of the entries that have one before them of their option, in order of arrival."""
+
+    at: Indices
+    w: Floats
+    tau: Floats
+
+
+def innovations(entries: Entries) -> Innovations:
+    """Return what each entry has beside those of its option before it."""
+    order = np.argsort(entries.options, kind="stable")
+    x, b = entries.options[order], entries.counts[order]
+    starts = np.flatnonzero(np.diff(x, prepend=-1))
+    group = np.cumsum(np.diff(x, prepend=-1) != 0) - 1
+
+    def before(values: Floats) -> Floats:
+        sums = np.cumsum(values) - values
+        return np.asarray(sums - sums[starts][group])
+
+    n = before(b)
+    again = n > 0.0
+    weight = np.sqrt(n[again] * b[again] / (n[again] + b[again]))
+
+    def helmert(values: Floats) -> Floats:
+        own = values[order]
+        own = own - own[starts][group]
+        return np.asarray((own[again] - before(b * own)[again] / n[again]) * weight)
+
+    at = order[again]
+    back = np.argsort(at, kind="stable")
+    return Innovations(at[back], helmert(entries.means)[back], helmert(entries.times)[back])
+
+
+def robust_scale(entries: Entries, w: Floats) -> float:
+    """Return σ by the median of |w| and of the scatters within entries; 0 if that is."""
+    sizes = np.concatenate([np.abs(w), _scatter_sizes(entries)])
+    return float(np.median(sizes)) / _MEDIAN if len(sizes) else 0.0
+
+
+def _scatter_sizes(entries: Entries) -> Floats:
+    """Return √S of entries of several, in units in which their median is that of |N(0, σ²)|."""
+    several = entries.counts > 1.0
+    nu = entries.counts[several] - 1.0
+    return np.asarray(_MEDIAN * np.sqrt(entries.scatters[several] / special.chdtri(nu, 0.5)))
+
+
+def lattice_step(entries: Entries) -> float:
+    """Return the least distance between scores that occur twice or more; 0 if there is none."""
+    single = entries.means[entries.counts == 1.0]
+    values, times = np.unique(single, return_counts=True)
+    common = values[times > 1]
+    if len(common) < 2 or 2 * times[times > 1].sum() < len(single):
+        return 0.0
+    return float(np.diff(common).min())
+
+
+def scale_p_value(entries: Entries, w: Floats, noise_scale: float) -> float:
+    """Return the p-value of 'the noise is Gaussian with σ at most `TOLERATED` as stated'.
+
+    Counts the deviations beyond 1.5 σ: a binomial number, which strays and long tails hardly move.
+    """
+    sigma = TOLERATED * noise_scale
+    several = entries.counts > 1.0
+    tails = special.chdtrc(entries.counts[several] - 1.0, entries.scatters[several] / sigma**2)
+    p = 2.0 * special.ndtr(-_EDGE)
+    beyond = int((np.abs(w) > _EDGE * sigma).sum() + (tails < p).sum())
+    n = len(w) + len(tails)
+    return _binomial_tail(beyond, n, p) if n >= _FEWEST else 1.0
+
+
+def overstated_p_value(entries: Entries, w: Floats, noise_scale: float) -> float:
+    """Return the p-value of 'σ is at least the stated one over `OVERSTATED`'."""
+    sigma = noise_scale / OVERSTATED
+    sizes = np.concatenate([np.abs(w), _scatter_sizes(entries)])
+    below = int((sizes <= _MEDIAN * sigma).sum())
+    return _binomial_tail(below, len(sizes), 0.5) if len(sizes) >= _FEWEST else 1.0
+
+
+def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
+    """Return the correlation of neighbours, and the p-value of 'scores know nothing of others'.
+
+    Two things would show it: neighbours in time that are alike, and scores told together that are
+    more alike than scores told apart. Half of the level for each, where there are several together.
+    """
+    correlation, p = _neighbours(entries, found)
+    together = _together(entries, found)
+    return correlation, p if together is None else min(1.0, 2.0 * min(p, together))
+
+
+def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
+    """Return the correlation of w_i and w_{i+1}, and the p-value of 'it is not positive'.
+
+    Σ w_i w_{i+1} over the root of its sum of squares is about N(0, 1), also where the noise differs
+    from option to option.
+    """
+    w = found.w
+    near = np.diff(entries.places[found.at]) == 1
+    products = (w[:-1] * w[1:])[near]
+    size = math.sqrt(float(products @ products))
+    if len(products) < _FEWEST or size == 0.0:
+        return 0.0, 1.0
+    z = float(products.sum()) / size
+    return float(products.mean() / np.mean(w * w)), float(special.ndtr(-z))
+
+
+def _together(entries: Entries, found: Innovations) -> float | None:
+    """Return the p-value of 'entries differ no more than scatters within'; None if few have any.
+
+    w_i² and S_i/(b_i − 1) have the same mean, whatever the noise of the option is. The sum of their
+    differences over the root of its sum of squares is about N(0, 1), and its upper tail shorter.
+    """
+    several = entries.counts[found.at] > 1.0
+    b, S = entries.counts[found.at][several], entries.scatters[found.at][several]
+    more = found.w[several] ** 2 - S / (b - 1.0)
+    size = math.sqrt(float(more @ more))
+    if len(more) < _FEWEST or size == 0.0:
+        return None
+    return float(special.ndtr(-float(more.sum()) / size))
+
+
+def drift(found: Innovations) -> tuple[float, float]:
+    """Return the slope of scores in time, per evaluation, and the p-value of 'it is 0'.
+
+    Least squares of scores on options and time is that of w on τ. Σ wτ over the root of its sum of
+    squares is about N(0, 1), also where the noise differs from option to option.
+    """
+    products = found.w * found.tau
+    size = math.sqrt(float(products @ products))
+    if len(products) < _FEWEST or size == 0.0:
+        return 0.0, 1.0
+    z = float(products.sum()) / size
+    return float(products.sum() / (found.tau @ found.tau)), 2.0 * float(special.ndtr(-abs(z)))
+
+
+class Strays(NamedTuple):
+    """How far entries lie from the median of their option, and whether some lie far too far.
+
+    ``sizes`` (n,) in robust standard deviations, signed; of an entry of several, what its scatter
+    is worth if that is more. 0 where the option has no other entry.
+    """
+
+    sizes: Floats
+    p_value: float
+
+
+def strays(entries: Entries, scale: float, step: float) -> Strays:
+    """Judge entries far from their option's median, beyond what Student's t(3) would show.
+
+    Of scores beyond r standard deviations, a share of t(3) lies beyond 2r, and less of anything
+    with shorter tails. Typing errors and strays lie far with little in between.
+    """
+    x, y, b = entries.options, entries.means, entries.counts
+    order = np.lexsort((y, x))
+    starts = np.flatnonzero(np.diff(x[order], prepend=-1))
+    n = np.diff(starts, append=len(x))
+    group = np.repeat(np.arange(len(n)), n)
+
+    def medians(ordered: Floats) -> Floats:
+        return np.asarray(0.5 * (ordered[starts + (n - 1) // 2] + ordered[starts + n // 2]))
+
+    off = np.sqrt(b[order]) * (y[order] - medians(y[order])[group])
+    off *= np.sqrt(n / np.maximum(n - 1, 1))[group]
+    own = medians(np.abs(off)[np.lexsort((np.abs(off), group))]) / _MEDIAN
+    own[n < 5] = 0.0
+    unit = np.maximum(np.maximum(own, scale), 0.6 * step)
+    if not unit.min() > 0.0:
+        return Strays(np.zeros(len(x)), 1.0)
+    sizes = np.empty(len(x))
+    sizes[order] = off / unit[group]
+    pair = np.zeros(len(x), dtype=bool)
+    pair[order] = (n == 2)[group] & (np.arange(len(x)) == starts[group])
+    several = b > 1.0
+    if several.any():
+        units = np.empty(len(x))
+        units[order] = unit[group]
+        tails = special.chdtrc(b[several] - 1.0, entries.scatters[several] / units[several] ** 2)
+        within = -special.ndtri(np.maximum(tails, 1e-300) / 2.0)
+        sizes[several] = np.where(within > np.abs(sizes[several]), within, sizes[several])
+    judged = np.abs(sizes[~pair])  # of two entries that differ nobody knows which one strays
+    p = 1.0
+    for r, share in _FAR:
+        beyond, far = int((judged > r).sum()), int((judged > 2.0 * r).sum())
+        p = min(p, len(_FAR) * _binomial_tail(far, beyond, share))
+    return Strays(sizes, p)
+
+
+def _binomial_tail(k: int, n: int, p: float) -> float:
+    """Return P(Bin(n, p) ≥ k)."""
+    return 1.0 if k <= 0 else float(special.bdtrc(k - 1, n, p))
