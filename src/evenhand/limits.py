@@ -1,4 +1,6 @@
-"""Limits of the regret: what Fair Phased Elimination guarantees, and what no policy can beat.
+"""Limits: what Fair Phased Elimination guarantees, and what no policy can beat.
+
+Of the regret, and of the evaluations that it takes to be sure (`characteristic_time`).
 
 Notation
 --------
@@ -29,6 +31,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from evenhand.actions import ActionSet, checked_actions
@@ -359,11 +362,168 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     try:
         return GravesLai(problem, joint_design(*_rivals(problem), tol))
     except NotIdentifiableError as error:
-        raise NotIdentifiableError(
-            f"no evaluations tell every other option from the best, "
-            f"{problem.actions.labels[problem.best]!r}: the same means fit parameters for which "
-            "another is better. Add options, or leave out features that tell the groups apart."
-        ) from error
+        raise _indistinct(problem) from error
+
+
+@dataclass(frozen=True, eq=False)
+class CharacteristicTime(ArrayValue):
+    """What certainty about the best option costs, with its proof.
+
+    Parameters
+    ----------
+    problem
+        What was asked about.
+    design
+        The joint design that tells every rival from the best option, with its certificate; None
+        where no evaluations do, since an option of other features is exactly as good.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.random(k=20, d=3, seed=1)
+    >>> time = eh.limits.characteristic_time(problem)
+    >>> time.gap < 1e-6, bool(time.verify()), round(float(time.proportions.sum()), 9)
+    (True, True, 1.0)
+    """
+
+    problem: BiasedLinearBandit
+    design: Design | None
+
+    @property
+    def value(self) -> float:
+        """T*: evaluations per unit of kl(δ, 1 − δ); infinite where the best options are tied."""
+        return math.inf if self.design is None else self.design.value
+
+    @property
+    def bound(self) -> float:
+        """What no proportions can beat, as the certificate of the design proves."""
+        return math.inf if self.design is None else self.design.certificate.bound
+
+    @property
+    def gap(self) -> float:
+        """How far above the bound the value may be, relative to the bound."""
+        return 0.0 if self.design is None else self.design.certificate.gap
+
+    @property
+    def proportions(self) -> Floats:
+        """(k,) the shares of the evaluations that attain T*; NaN where nothing does."""
+        if self.design is None:
+            return np.full(len(self.problem.actions), np.nan)
+        return self.design.weights
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """The options that are exactly as good as the best, though their features differ."""
+        _, rival = _scaled_leads(self.problem)
+        return tuple(
+            self.problem.actions.labels[x] for x in self.problem.best_all.tolist() if rival[x]
+        )
+
+    def evaluations(self, confidence: float = 0.95) -> float:
+        """Return T*·kl(δ, 1 − δ), the least mean number of evaluations; δ = 1 − ``confidence``.
+
+        It binds every policy that, on every problem with these options and this noise, names a best
+        option with probability at least ``confidence`` once it stops: even one that is told the
+        noise. kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ), and 0 for δ ≥ ½, where a coin will do.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0]], attributes=[[1.0], [1.0]])
+        >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.0], omega=0.3)
+        >>> time = eh.limits.characteristic_time(problem)      # two means: 8σ²/Δ² = 32
+        >>> round(time.value, 4), round(time.evaluations(0.95), 2)
+        (32.0, 84.8)
+        """
+        delta = 1.0 - confidence
+        if not 0.0 < delta < 1.0:
+            raise InputError(f"confidence must lie in (0, 1); got {confidence!r}.")
+        if delta >= 0.5:
+            return 0.0
+        return self.value * (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+
+    def verify(self, tol: float | None = None) -> Verification:
+        """Recompute value and bound from the problem alone; see `Design.verify`."""
+        if self.design is None or self.ties:
+            right = self.design is None and bool(self.ties)
+            reason = "there is a design just where no options are tied"
+            return Verification(right, math.inf, math.inf, () if right else (reason,))
+        points, directions = _telling_apart(self.problem)
+        found = self.design.verify(points, tol)
+        if replace(self.design, direction=directions) == self.design:
+            return found
+        reasons = (*found.reasons, "the design is not for this problem")
+        return Verification(False, found.value, found.bound, reasons)
+
+
+def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> CharacteristicTime:
+    """Return how many evaluations it takes to be sure which option is the best: T*.
+
+    1/T* = max_w min_x Δ_x²/(2σ²‖(x* − x; 0)‖²), over proportions w of evaluations and rivals x, in
+    the norm of V(w)⁻¹. No policy that is right with probability 1 − δ on every problem does with
+    fewer than T*·kl(δ, 1 − δ) evaluations in the mean (Garivier and Kaufmann, COLT 2016; for linear
+    values Soare, Lazaric and Munos, NIPS 2014). As δ → 0 some need hardly more. Options of the same
+    features are worth the same, whatever their groups, and need not be told apart. For a tolerance
+    there is no such limit here: several answers are then right, and for those one is known as
+    δ → 0 only.
+
+    Parameters
+    ----------
+    problem
+        Options with two groups or any attributes, and the truth about them.
+    tol
+        Largest relative distance between T* and its proven bound.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from evenhand.environments.skating import skate_canada
+    >>> time = eh.limits.characteristic_time(skate_canada().problem)
+    >>> bool(time.verify()), 0 < time.evaluations(0.95) < time.evaluations(0.99)
+    (True, True)
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [1, 1, -1])
+    >>> time = eh.limits.characteristic_time(eh.BiasedLinearBandit(actions, [0.5, 0.5], 0.1))
+    >>> time.value, time.ties
+    (inf, ('option 2',))
+    """
+    _, rival = _scaled_leads(problem)
+    if not rival.any():
+        raise InputError("all options have the same features: there is no best one to be found.")
+    if not problem.gaps[rival].all():
+        return CharacteristicTime(problem, None)
+    try:
+        return CharacteristicTime(problem, joint_design(*_telling_apart(problem), tol=tol))
+    except NotIdentifiableError as error:
+        raise _indistinct(problem) from error
+
+
+def _scaled_leads(problem: BiasedLinearBandit) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return (x* − x; 0) for all x, columns scaled, and which x are rivals: of other features."""
+    A = _scaled_points(problem)
+    leads = A[problem.best] - A
+    leads[:, problem.actions.n_features :] = 0.0
+    return leads, leads.any(axis=1)
+
+
+def _telling_apart(problem: BiasedLinearBandit) -> tuple[Floats, Floats]:
+    """Return points, and directions (x* − x; 0)√2 σ/Δ_x that are to have variance one."""
+    leads, rival = _scaled_leads(problem)
+    root = math.sqrt(2) * problem.noise_scale / problem.gaps[rival, None]
+    return _scaled_points(problem), leads[rival] * root
+
+
+def _scaled_points(problem: BiasedLinearBandit) -> Floats:
+    """Return the points with columns scaled, which changes no design."""
+    points = problem.actions.points
+    return np.asarray(points / np.abs(points).max(axis=0, initial=1e-300))
+
+
+def _indistinct(problem: BiasedLinearBandit) -> NotIdentifiableError:
+    return NotIdentifiableError(
+        f"no evaluations tell every other option from the best, "
+        f"{problem.actions.labels[problem.best]!r}: the same means fit parameters for which "
+        "another is better. Add options, or leave out features that tell the groups apart."
+    )
 
 
 def _rivals(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
@@ -373,9 +533,8 @@ def _rivals(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
     (x* − x; 0)√2 σ/Δ_x are to have variance one. Columns are scaled, which changes no design.
     """
     star, gaps = problem.best, problem.gaps
-    A = problem.actions.points / np.abs(problem.actions.points).max(axis=0, initial=1e-300)
-    leads = A[star] - A
-    leads[:, problem.actions.n_features :] = 0.0
+    A = _scaled_points(problem)
+    leads, _ = _scaled_leads(problem)
     aside = np.eye(A.shape[1])
     if A[star].any():
         aside -= np.outer(A[star], A[star]) / (A[star] @ A[star])

@@ -156,12 +156,14 @@ def test_a_loss_is_cut_only_at_a_bound_that_was_given() -> None:
     assert free.leads is not None
     assert free.loss == -free.leads[:, 1].min() > 1.0
     assert cut.loss == 1.0
+    assert (free.certainty, cut.certainty) == ("features exact", None)  # 2B says nothing
     assert np.array_equal(cut.leads, free.leads)
 
 
 def test_words_say_when_nothing_is_certain() -> None:
     policy = eh.Certified(eh.policy("uniform", ACTIONS, 5_000))
     assert policy.recommend().loss == math.inf
+    assert policy.recommend().certainty is None
     assert "nothing is certain yet" in certainty(policy)
     play(policy, rounds=12)
     assert 0.0 < policy.recommend().loss < math.inf

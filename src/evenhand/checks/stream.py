@@ -9,7 +9,7 @@ w_i = (y_i − M_i) √(n_i b_i/(n_i + b_i)),     τ_i = (t_i − T_i) √(n_i b
 
 with T_i the mean time of those evaluations. The map from scores to w is Helmert's: orthonormal, and
 orthogonal to every constant per option. So with Gaussian noise the w_i are independent N(0, σ²)
-whatever the options are worth, and no model of values is needed. A slope β of time adds βτ_i to w_i.
+whatever the options are worth: no model of values is needed. A slope β of time adds βτ_i to w_i.
 
 That is exact where what was asked does not depend on the scores. A policy that asks again what
 looked good sees it fall back: w_i is then shifted by the error of M_i, of order σ/√n_i. On streams
@@ -148,7 +148,18 @@ def overstated_p_value(entries: Entries, w: Floats, noise_scale: float) -> float
 
 
 def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
-    """Return the correlation of neighbours, and the p-value of 'it is not positive'.
+    """Return the correlation of neighbours, and the p-value of 'scores know nothing of others'.
+
+    Two things would show it: neighbours in time that are alike, and scores told together that are
+    more alike than scores told apart. Half of the level for each, where there are several together.
+    """
+    correlation, p = _neighbours(entries, found)
+    together = _together(entries, found)
+    return correlation, p if together is None else min(1.0, 2.0 * min(p, together))
+
+
+def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
+    """Return the correlation of w_i and w_{i+1}, and the p-value of 'it is not positive'.
 
     Σ w_i w_{i+1} over the root of its sum of squares is about N(0, 1), also where the noise differs
     from option to option.
@@ -161,6 +172,21 @@ def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
         return 0.0, 1.0
     z = float(products.sum()) / size
     return float(products.mean() / np.mean(w * w)), float(special.ndtr(-z))
+
+
+def _together(entries: Entries, found: Innovations) -> float | None:
+    """Return the p-value of 'entries differ no more than scatters within'; None if few have any.
+
+    w_i² and S_i/(b_i − 1) have the same mean, whatever the noise of the option is. The sum of their
+    differences over the root of its sum of squares is about N(0, 1), and its upper tail shorter.
+    """
+    several = entries.counts[found.at] > 1.0
+    b, S = entries.counts[found.at][several], entries.scatters[found.at][several]
+    more = found.w[several] ** 2 - S / (b - 1.0)
+    size = math.sqrt(float(more @ more))
+    if len(more) < _FEWEST or size == 0.0:
+        return None
+    return float(special.ndtr(-float(more.sum()) / size))
 
 
 def drift(found: Innovations) -> tuple[float, float]:

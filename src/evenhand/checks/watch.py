@@ -11,7 +11,7 @@ At look l a check sounds an alarm if its p-value is at most α_l. So it never do
 at least 1 − α, where its assumption holds, however long the run and whenever the findings are read.
 Of the rate, 40% are for the fit, 30% for drift, 15% each for scale and dependence. The check for
 strays has twice the rate, but against Student's t(3): Gaussian noise hardly ever sets it off. An
-alarm stays, but for 'repeats': that is as of now. What each check sees was measured: docs/checks.md.
+alarm stays, but for 'repeats', which is as of now. docs/checks.md has what each check sees.
 
 Checks see what goes through `tell` and `observe`. Compiled loops of a simulation bypass them.
 """
@@ -164,12 +164,16 @@ class Checks:
         """Judge all that is there, at this look's share of the rate."""
         entries = Entries(self.record.rows)
         step = lattice_step(entries)
-        scale = robust_scale(entries, innovations(entries).w)
+        beside = innovations(entries)
+        scale = robust_scale(entries, beside.w)
         far = strays(entries, scale, step)
         notes = self._judge_fit() + self._judge_strays(entries, far)
         # strays have their own check; in the others one of them would drown the rest
-        usual = entries.only(np.abs(far.sizes) <= _SUSPICIOUS)
-        found = innovations(usual)
+        near = np.abs(far.sizes) <= _SUSPICIOUS
+        usual, found = entries, beside
+        if not near.all():
+            usual = entries.only(near)
+            found = innovations(usual)
         if self.noise_scale is not None:
             notes += self._judge_scale(usual, found.w, self.noise_scale)
         rho, p = dependence(usual, found)

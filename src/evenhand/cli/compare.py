@@ -22,15 +22,29 @@ from evenhand.cli.terminal import (
     whole_number,
     worker_pool,
 )
-from evenhand.comparison import FULL, QUICK, Comparison, Suite, entrants, measure, steps
+from evenhand.comparison import Comparison, Suite, chosen, entrants, measure, steps
 from evenhand.comparison.instances import short_power
-from evenhand.comparison.measure import FLAGSHIP, ORACLE
+from evenhand.comparison.measure import FLAGSHIP, ORACLE, SUREST
 from evenhand.comparison.table import geometric_mean
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
 from evenhand.simulation import Parallel
 
 _NOTHING = "–"
+_REGRET_WORDS = (
+    "Ratios of mean regrets, geometric means over the instances; {runs}. "
+    "÷ rival: over the best of the others, so the best is below 1. ÷ bound: over what no "
+    "policy can beat. FPE ÷: times less than Fair Phased Elimination. Worst: the largest ÷ "
+    "bound or ÷ rival of an instance. Wrong: runs that recommend an option that is not the "
+    "best. The oracle knows the bias and is nobody's rival."
+)
+_CERTAIN_WORDS = (
+    "Mean evaluations until the stop, geometric means over the instances; {runs}. ÷ limit: over "
+    "T*·kl(δ, 1 − δ), which no policy that is right with probability 95% can be below; ± two "
+    "standard errors over the runs of these problems. Worst: the largest of an instance. ÷ rival: "
+    "over the best of the others, of those that are sure in half of their runs or more. Sure: runs "
+    "that end with a proof. Wrong: runs that recommend an option that is not the best."
+)
 _CLOCK = "Clock: how long a run takes, if half of all evaluations take longer than 1."
 
 
@@ -44,8 +58,10 @@ def compare(
         str | None,
         typer.Option(
             metavar="A,B,…",
-            help=f"Who takes part; if not given, all policies there are: {POLICIES}; and ids with "
-            "other widths: ids-log, ids-directed-half, ids-directed-log-half.",
+            help=f"Who takes part; if not given, all that play on: {POLICIES}; and ids with "
+            "other widths: ids-log, ids-directed-half, ids-directed-log-half. With --suite certain "
+            "those that stop: also lingape-usual and track-and-stop-usual, with a threshold that "
+            "is not proved, and priced-sure.",
         ),
     ] = None,
     suite: Annotated[
@@ -53,7 +69,8 @@ def compare(
         typer.Option(
             metavar="A,B,…",
             help="What is played: worst-case, dimension, gaps, random, attributes, skating; all if "
-            "not given.",
+            "not given. Or certain: how many evaluations does it take to be sure? A part of it is "
+            "certain-skating, certain-20, certain-50, certain-200, certain-gaps or certain-few.",
         ),
     ] = None,
     horizon: Annotated[
@@ -127,6 +144,8 @@ def compare(
 
     `evenhand compare --full --store runs --csv compare.csv`
 
+    `evenhand compare --suite certain --figure certain.png`
+
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
     for path in (figure, csv):
@@ -137,9 +156,7 @@ def compare(
         from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
 
         checked_format(figure)
-    benchmark = FULL if full else QUICK
-    if suite is not None:
-        benchmark = benchmark.only(_names(suite))
+    benchmark = chosen(None if suite is None else _names(suite), full=full)
     if horizon:
         benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
     if rounds and parallel is None:
@@ -148,7 +165,7 @@ def compare(
         benchmark = dataclasses.replace(benchmark, parallel=Parallel(parallel, rounds=rounds))
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
-    players = entrants(None if policies is None else _names(policies))
+    players = entrants(None if policies is None else _names(policies), benchmark.counted)
     with (
         worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
@@ -196,17 +213,15 @@ def _print(comparison: Comparison, details: bool) -> None:
     for suite in comparison.benchmark.suites:
         own = {name: reason for (where, name), reason in refusals.items() if where == suite.name}
         marks = {name: reasons.setdefault(why, len(reasons) + 1) for name, why in own.items()}
-        _print_suite(terminal, suite, summary[summary["suite"] == suite.name], marks)
+        print_one = _print_suite if comparison.benchmark.counted == "regret" else _print_certain
+        print_one(terminal, suite, summary[summary["suite"] == suite.name], marks)
         if instances is not None:
             _print_instances(terminal, instances[instances["suite"] == suite.name])
     for reason, number in reasons.items():
         terminal.print(f"[{number}] does not take part: {reason}")
+    words = _REGRET_WORDS if comparison.benchmark.counted == "regret" else _CERTAIN_WORDS
     terminal.print(
-        f"Ratios of mean regrets, geometric means over the instances; {_runs(comparison)}. "
-        "÷ rival: over the best of the others, so the best is below 1. ÷ bound: over what no "
-        "policy can beat. FPE ÷: times less than Fair Phased Elimination. Worst: the largest ÷ "
-        "bound or ÷ rival of an instance. Wrong: runs that recommend an option that is not the "
-        "best. The oracle knows the bias and is nobody's rival."
+        words.format(runs=_runs(comparison))
         + ("" if comparison.benchmark.parallel is None else f" {_CLOCK}"),
         style="dim",
     )
@@ -252,6 +267,34 @@ def _print_suite(
     print_table(terminal, table)
 
 
+def _print_certain(
+    terminal: Console, suite: Suite, rows: pd.DataFrame, marks: dict[str, int]
+) -> None:
+    n = len(suite.shapes)
+    terminal.print(f"\n{suite.title} ({n} instance{'s' if n > 1 else ''})", style="bold")
+    for horizon in suite.horizons:
+        table = number_table()
+        table.add_column("policy", no_wrap=True)
+        clock = ["clock"] if "clock" in rows else []
+        headers = ("÷ limit", "÷ rival", "worst", "sure", "wrong", *clock)
+        for header in headers:
+            table.add_column(header, justify="right", no_wrap=True)
+        part = rows[rows["horizon"] == horizon]
+        for row in part.sort_values("over_limit", kind="stable").to_dict("records"):
+            name = row["policy"]
+            table.add_row(
+                name + (f" [{marks[name]}]" if name in marks else ""),
+                _with_interval(row["over_limit"], row["se_over_limit"]),
+                _ratio(row["over_rival"]),
+                _ratio(row["worst_over_limit"]),
+                _share(row["certified"]),
+                _share(row["wrong"]),
+                *(_number(row[column]) for column in clock),
+                style="bold" if name == SUREST else None,
+            )
+        print_table(terminal, table)
+
+
 def _ranked(rows: pd.DataFrame) -> list[str]:
     """Return who lost least first; at the end the oracle, and who did not take part."""
     means = {
@@ -275,8 +318,9 @@ def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
         table = number_table()
         table.add_column("  policy", no_wrap=True)
         clock = [column for column in ("clock",) if column in part]
-        headers = ("mean ± s.e.", "median", "90%", "max", "wrong", "÷ limit", "÷ rival", *clock)
-        for header in headers:
+        sure = [column for column in ("certified",) if column in part]
+        headers = ("mean ± s.e.", "median", "90%", "max", "wrong", "÷ limit", "÷ rival")
+        for header in (*headers, *("sure" for _ in sure), *clock):
             table.add_column(header, justify="right", no_wrap=True)
         for row in part.sort_values("mean", na_position="last", kind="stable").to_dict("records"):
             table.add_row(
@@ -286,10 +330,15 @@ def _print_instances(terminal: Console, rows: pd.DataFrame) -> None:
                 _share(row["wrong"]),
                 _ratio(row["over_limit"]),
                 _ratio(row["over_rival"]),
+                *(_share(row[column]) for column in sure),
                 *(_number(row[column]) for column in clock),
-                style="bold" if row["policy"] == FLAGSHIP else None,
+                style="bold" if row["policy"] in (FLAGSHIP, SUREST) else None,
             )
         print_table(terminal, table)
+
+
+def _with_interval(ratio: float, error: float) -> str:
+    return _ratio(ratio) + ("" if math.isnan(error) else f" ± {2.0 * error:.2f}")
 
 
 def _with_error(mean: float, error: float) -> str:

@@ -18,8 +18,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from evenhand.arrays import Floats
-from evenhand.comparison.instances import Suite, short_power
-from evenhand.comparison.measure import FLAGSHIP, ORACLE
+from evenhand.comparison.instances import Counted, Suite, short_power
+from evenhand.comparison.measure import FLAGSHIP, ORACLE, SUREST
 from evenhand.comparison.table import Comparison, Margin, geometric_mean
 from evenhand.report.bias_figure import save_figure
 
@@ -44,7 +44,7 @@ class Panel:
     Parameters
     ----------
     title, unit
-        What was played, and what the regret is divided by.
+        What was played, and what the regret or the evaluations are divided by.
     rows
         By policy; who did not take part has none.
     oracle
@@ -68,7 +68,7 @@ class ComparisonPicture:
     subject
         The policy that the title speaks of.
     policies
-        From the one that loses least to the one that loses most; the oracle is not among them.
+        From the one that needs least to the one that needs most; the oracle is not among them.
     panels
         One per suite.
     """
@@ -85,7 +85,10 @@ def comparison_picture(comparison: Comparison) -> ComparisonPicture:
     frame = comparison.instances()
     played = frame[frame["refusal"].isna()]
     suites = [suite for suite in comparison.benchmark.suites if suite.name in set(played["suite"])]
-    panels = tuple(_panel(suite, played[played["suite"] == suite.name]) for suite in suites)
+    counted = comparison.benchmark.counted
+    panels = tuple(
+        _panel(suite, played[played["suite"] == suite.name], counted) for suite in suites
+    )
     rivals = played[played["policy"] != ORACLE]
     # Every suite counts the same, however many instances it has.
     scores = {
@@ -95,13 +98,18 @@ def comparison_picture(comparison: Comparison) -> ComparisonPicture:
         for name, own in rivals.groupby("policy", sort=False)
     }
     policies = tuple(sorted(scores, key=lambda name: scores[name]))
-    subject = FLAGSHIP if FLAGSHIP in policies else policies[0]
+    flagship = FLAGSHIP if counted == "regret" else SUREST
+    subject = flagship if flagship in policies else policies[0]
     margins = {suite.title: comparison.margin(subject, suite) for suite in suites}
-    title = finding(subject, {name: found for name, found in margins.items() if found is not None})
+    title = finding(
+        subject,
+        {name: found for name, found in margins.items() if found is not None},
+        "loses" if counted == "regret" else "asks",
+    )
     return ComparisonPicture(title, _note(comparison), subject, policies, panels)
 
 
-def finding(subject: str, margins: Mapping[str, Margin]) -> str:
+def finding(subject: str, margins: Mapping[str, Margin], verb: str = "loses") -> str:
     """Say in one sentence how a policy did in every suite; what noise may explain is level.
 
     Examples
@@ -117,11 +125,11 @@ def finding(subject: str, margins: Mapping[str, Margin]) -> str:
     if ahead:
         least, most = _times(min(ahead)), _times(max(ahead))
         span = least if least == most else f"{least} to {most}"
-        times = f": the best rival loses {span} times as much"
+        times = f": the best rival {verb} {span} times as much"
     n = len(margins)
     if len(ahead) == n:
-        return f"{subject} loses least in {f'all {n} suites' if n > 1 else 'this suite'}{times}"
-    sentence = f"{subject} loses least in {len(ahead)} of {n} suites{times}"
+        return f"{subject} {verb} least in {f'all {n} suites' if n > 1 else 'this suite'}{times}"
+    sentence = f"{subject} {verb} least in {len(ahead)} of {n} suites{times}"
     if level:
         sentence += f"; {len(level)} {'is' if len(level) == 1 else 'are'} level"
     behind = [title for title, margin in margins.items() if margin.verdict < 0]
@@ -129,7 +137,7 @@ def finding(subject: str, margins: Mapping[str, Margin]) -> str:
         worst = min(behind, key=lambda title: margins[title].times)
         margin = margins[worst]
         sentence += (
-            f"; on “{worst}” it loses {_times(1 / margin.times)} times as much as {margin.rival}"
+            f"; on “{worst}” it {verb} {_times(1 / margin.times)} times as much as {margin.rival}"
         )
     return sentence
 
@@ -163,7 +171,7 @@ def save_comparison(comparison: Comparison, path: str | PathLike[str]) -> None:
     save_figure(draw_comparison_picture(comparison_picture(comparison)), str(path))
 
 
-def _panel(suite: Suite, rows: pd.DataFrame) -> Panel:
+def _panel(suite: Suite, rows: pd.DataFrame, counted: Counted) -> Panel:
     unit, column = (
         ("what no policy can be below", "over_limit")
         if suite.bounded
@@ -174,7 +182,8 @@ def _panel(suite: Suite, rows: pd.DataFrame) -> Panel:
         for name, own in rows.groupby("policy", sort=False)
     }
     oracle = found.pop(ORACLE, None)
-    return Panel(suite.title, f"regret ÷ {unit}", found, None if oracle is None else oracle.mean)
+    mean = None if oracle is None else oracle.mean
+    return Panel(suite.title, f"{counted} ÷ {unit}", found, mean)
 
 
 def _times(ratio: float) -> str:
@@ -185,11 +194,14 @@ def _note(comparison: Comparison) -> str:
     benchmark = comparison.benchmark
     horizons = sorted({horizon for suite in benchmark.suites for horizon in suite.horizons})
     longest = ", ".join(short_power(horizon) for horizon in horizons)
+    what = "regret" if benchmark.counted == "regret" else "number of evaluations until the stop"
     note = (
-        f"A dot is the mean regret on one instance over {benchmark.replications:,} runs per "
+        f"A dot is the mean {what} on one instance over {benchmark.replications:,} runs per "
         f"problem, T = {longest}; the diamond and the number are the geometric mean. The same "
         "noise for all."
     )
+    if benchmark.counted == "evaluations":
+        note += " Who is not sure in half of the runs, by a threshold that is proved, is no rival."
     if benchmark.parallel is not None:
         note += f" Side by side: {benchmark.parallel.words}."
     if ORACLE in comparison.names:

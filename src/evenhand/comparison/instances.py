@@ -1,4 +1,4 @@
-"""What policies are compared on, as immutable data: the full benchmark, and a quick one.
+"""What policies are compared on, as immutable data: full benchmarks, and quick ones.
 
 A `Shape` says which problems, a `Suite` has shapes and horizons, and an `Instance` is one shape
 played over one horizon. An instance may be several problems: the worst-case pair, of which every
@@ -6,6 +6,9 @@ policy finds one hard, or all problems of a gap-dependent family. Its regret is 
 
 c = 1 is the worst case of the paper: there, never to learn the bias is nearly optimal. c = 3 is
 where learning pays.
+
+Two things are counted. Most suites count regret. The suites of certainty count the evaluations
+until a policy is sure which option is the best; their horizon is where it has to give up.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,6 +29,7 @@ from evenhand.errors import InputError
 from evenhand.simulation import Parallel
 
 Problems = tuple[BiasedLinearBandit, ...]
+Counted = Literal["regret", "evaluations"]
 
 
 class Shape(ABC):
@@ -33,6 +37,8 @@ class Shape(ABC):
 
     limit_name: ClassVar[str] = "Graves–Lai · log T (T → ∞)"
     """What ``limit`` is called; this one binds as T → ∞ only."""
+    binding: ClassVar[bool] = False
+    """Whether the limit holds at every horizon."""
 
     @property
     def value_bound(self) -> float:
@@ -49,7 +55,7 @@ class Shape(ABC):
         """Make the problems."""
 
     def limit(self, horizon: int) -> float:
-        """Return the limit of the regret, mean over the problems."""
+        """Return the limit of what is counted, mean over the problems."""
         values = [limits.graves_lai(problem).value for problem in self.problems(horizon)]
         return float(np.mean(values)) * math.log(horizon)
 
@@ -62,6 +68,7 @@ class WorstCase(Shape):
     d: int
     kappa: float
     limit_name: ClassVar[str] = "two-point bound"
+    binding: ClassVar[bool] = True
 
     @property
     def words(self) -> str:
@@ -171,6 +178,35 @@ class Skating(Shape):
 
 
 @dataclass(frozen=True)
+class Certain(Shape):
+    """The problems of another shape, played until a policy is sure which option is the best."""
+
+    shape: Shape
+    confidence: float = 0.95
+    limit_name: ClassVar[str] = "T* · kl(δ, 1 − δ)"
+    binding: ClassVar[bool] = True
+
+    @property
+    def value_bound(self) -> float:
+        """What policies are told."""
+        return self.shape.value_bound
+
+    @property
+    def words(self) -> str:
+        """The words of the shape."""
+        return self.shape.words
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problems of the shape."""
+        return self.shape.problems(horizon)
+
+    def limit(self, horizon: int) -> float:
+        """Return the least mean number of evaluations that certainty takes."""
+        times = [limits.characteristic_time(problem) for problem in self.problems(horizon)]
+        return float(np.mean([time.evaluations(self.confidence) for time in times]))
+
+
+@dataclass(frozen=True)
 class Instance:
     """One shape, played over one horizon, as part of a suite."""
 
@@ -215,7 +251,7 @@ class Suite:
     @property
     def bounded(self) -> bool:
         """Whether the limit holds at the horizons that are played, not just as T → ∞."""
-        return all(isinstance(shape, WorstCase) for shape in self.shapes)
+        return all(shape.binding for shape in self.shapes)
 
 
 @dataclass(frozen=True)
@@ -230,6 +266,8 @@ class Benchmark:
         How often.
     parallel
         Who evaluates side by side; None if all that is asked for is evaluated at once.
+    counted
+        What is counted: "regret", or "evaluations" until a policy is sure.
 
     Examples
     --------
@@ -241,6 +279,7 @@ class Benchmark:
     suites: tuple[Suite, ...]
     replications: int
     parallel: Parallel | None = None
+    counted: Counted = "regret"
 
     @property
     def instances(self) -> tuple[Instance, ...]:
@@ -270,6 +309,32 @@ class Benchmark:
         )
 
 
+def chosen(names: list[str] | None, *, full: bool = False) -> Benchmark:
+    """Return the suites that are named, out of the benchmark that has them.
+
+    Without names those of regret; "certain" stands for all suites of certainty. Suites that count
+    different things cannot be played at once.
+
+    Examples
+    --------
+    >>> chosen(None).counted, chosen(["gaps"]).counted, chosen(["certain"]).counted
+    ('regret', 'regret', 'evaluations')
+    """
+    regret, certainty = (FULL, FULL_CERTAIN) if full else (QUICK, QUICK_CERTAIN)
+    if names is None:
+        return regret
+    own = [suite.name for suite in certainty.suites]
+    if not any(name in (CERTAIN, *own) for name in names):
+        return regret.only(names)
+    for name in names:
+        if name not in (CERTAIN, *own):
+            raise InputError(
+                f"{name!r} counts regret and {CERTAIN!r} counts evaluations: they cannot be played "
+                f"at once. With {CERTAIN!r} go {', '.join(own)}."
+            )
+    return certainty if CERTAIN in names else certainty.only(names)
+
+
 def short_power(number: int) -> str:
     """Return a number as short as it can be written.
 
@@ -291,7 +356,15 @@ _TITLES = {
     "random": "Random, the best option in the disfavoured group",
     "attributes": "Four groups; a continuous attribute",
     "skating": "A skating event, judged with a home bias",
+    "certain-skating": "Until sure: a skating event",
+    "certain-20": "Until sure: random, 20 options, 3 features",
+    "certain-50": "Until sure: random, 50 options, 5 features",
+    "certain-200": "Until sure: random, 200 options, 10 features",
+    "certain-gaps": "Until sure: a gap-dependent family",
+    "certain-few": "Until sure: random, 2 to 5 options",
 }
+CERTAIN = "certain"
+"""Stands for all suites of certainty."""
 
 
 def _suite(name: str, shapes: tuple[Shape, ...], horizons: tuple[int, ...]) -> Suite:
@@ -355,3 +428,32 @@ QUICK = Benchmark(
     replications=200,
 )
 """The same suites on fewer problems and shorter horizons, in under two minutes."""
+
+
+def _certain(name: str, *shapes: Shape) -> Suite:
+    return _suite(name, tuple(Certain(shape) for shape in shapes), (10**6,))
+
+
+def _certain_benchmark(n_seeds: int, replications: int) -> Benchmark:
+    """Return the suites of certainty, with so many problems of each random kind."""
+    seeds = range(101, 101 + n_seeds)
+    few = tuple(Random(k, d, seed) for k, d in ((2, 1), (3, 2), (4, 2), (5, 3)) for seed in seeds)
+    return Benchmark(
+        (
+            _certain("certain-skating", Skating()),
+            _certain("certain-20", *(Random(20, 3, seed) for seed in seeds)),
+            _certain("certain-50", *(Random(50, 5, seed) for seed in seeds)),
+            _certain("certain-200", *(Random(200, 10, seed) for seed in seeds)),
+            _certain("certain-gaps", GapDependent(4, 4.0, 0.05, 0.1)),
+            _certain("certain-few", *few),
+        ),
+        replications,
+        counted="evaluations",
+    )
+
+
+FULL_CERTAIN = _certain_benchmark(n_seeds=5, replications=100)
+"""How many evaluations certainty takes; all of it."""
+
+QUICK_CERTAIN = _certain_benchmark(n_seeds=1, replications=20)
+"""The same on fewer problems, in a few minutes."""

@@ -1,15 +1,16 @@
-"""What the regrets say: means and tails, ratios to the limit and to the best rival.
+"""What the numbers say: means and tails, ratios to the limit and to the best rival.
 
 Notation
 --------
-R_P            mean regret of policy P on an instance
+R_P            mean regret of policy P on an instance; or its mean evaluations until it is sure
 ÷ limit        R_P over what no policy can beat, where there is such a limit
 ÷ best rival   R_P over the least R_Q of the others; below 1 for the best, and by how much
 ÷ best         R_P over the least R_Q of all; 1 for the best
 below FPE      R of Fair Phased Elimination over R_P: how many times less is lost
 
 Over a suite, ratios are averaged geometrically: twice as much here and half as much there is
-neither better nor worse. The oracle knows the bias and counts as nobody's rival.
+neither better nor worse. The oracle knows the bias and counts as nobody's rival. So does, where
+evaluations are counted, a policy that is not sure in half of its runs.
 """
 
 from __future__ import annotations
@@ -103,7 +104,9 @@ class Comparison:
         that recommend an option that is not a best one), limit_name, limit, over_limit, rival (the
         best of the others), over_rival, se_over_rival, over_best, below_paper, n (runs of every
         problem), refusal. Median, q90, max and wrong are over the runs of all problems together.
-        Where evaluations take time, clock is the mean time of a run.
+        Where evaluations take time, clock is the mean time of a run. Where evaluations are counted,
+        se_over_limit is the standard error of over_limit, and certified the share of runs that
+        said that they were sure.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -119,7 +122,8 @@ class Comparison:
         Columns: suite, horizon, policy, over_limit, over_rival, over_best and below_paper
         (geometric means over the instances it took part in), worst_over_limit, worst_over_rival
         (largest of an instance), se_over_rival, wrong (mean), played and instances (how many).
-        Where evaluations take time, also clock, the geometric mean over the instances.
+        Where evaluations take time, also clock, the geometric mean over the instances. Where they
+        are counted, also se_over_limit and certified (mean).
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -134,13 +138,18 @@ class Comparison:
                     row |= {ratio: geometric_mean(own[ratio]) for ratio in RATIOS}
                     row["worst_over_limit"] = own["over_limit"].max()
                     row["worst_over_rival"] = own["over_rival"].max()
-                    row["se_over_rival"] = row["over_rival"] * self._rival_error(
-                        name, [i for i in suite.instances if i.horizon == horizon]
-                    )
+                    played = [i for i in suite.instances if i.horizon == horizon]
+                    row["se_over_rival"] = row["over_rival"] * self._rival_error(name, played)
                     row["wrong"] = own["wrong"].mean()
                     row |= {"played": len(own), "instances": len(suite.shapes)}
                     if self.benchmark.parallel is not None:
                         row["clock"] = geometric_mean(own["clock"])
+                    if self.benchmark.counted == "evaluations":
+                        each = [self._of(name, instance) for instance in played]
+                        row["se_over_limit"] = row["over_limit"] * relative_error(
+                            [(one, None) for one in each if one.refusal is None]
+                        )
+                        row["certified"] = own["certified"].mean()
                     rows.append(row)
         return pd.DataFrame(rows)
 
@@ -162,7 +171,7 @@ class Comparison:
                 (self._of(rival, instance), self._of(name, instance))
                 for instance in suite.instances
             ]
-            both = [pair for pair in both if all(one.refusal is None for one in pair)]
+            both = [(one, two) for one, two in both if one.claims and two.refusal is None]
             if both:
                 times = geometric_mean([ratio(one.mean, two.mean) for one, two in both])
                 margins.append(Margin(rival, times, relative_error(both)))
@@ -183,7 +192,7 @@ class Comparison:
         others = [
             other
             for other in self._on(outcome.instance)
-            if other.refusal is None and other.name not in (outcome.name, ORACLE)
+            if other.claims and other.name not in (outcome.name, ORACLE)
         ]
         return min(others, key=lambda other: other.mean, default=None)
 
@@ -191,14 +200,14 @@ class Comparison:
         instance, own = outcome.instance, outcome.mean
         rival = self._rival(outcome)
         rival_mean = math.nan if rival is None else rival.mean
-        least = [o.mean for o in self._on(instance) if o.name != ORACLE and o.refusal is None]
+        least = [o.mean for o in self._on(instance) if o.name != ORACLE and o.claims]
         paper = [o.mean for o in self._on(instance) if o.name == PAPER]
         played = outcome.refusal is None
         over_rival = ratio(own, rival_mean)
         tails: dict[str, Callable[[Floats], float]] = {
-            "median": lambda regret: float(np.median(regret)),
-            "q90": lambda regret: float(np.quantile(regret, 0.9)),
-            "max": lambda regret: float(regret.max()),
+            "median": lambda cost: float(np.median(cost)),
+            "q90": lambda cost: float(np.quantile(cost, 0.9)),
+            "max": lambda cost: float(cost.max()),
         }
         row = {
             "suite": instance.suite,
@@ -207,7 +216,7 @@ class Comparison:
             "policy": outcome.name,
             "mean": own,
             "se": outcome.error,
-            **{name: f(outcome.regret) if played else math.nan for name, f in tails.items()},
+            **{name: f(outcome.cost) if played else math.nan for name, f in tails.items()},
             "wrong": float(outcome.wrong.mean()) if played else math.nan,
             "limit_name": instance.shape.limit_name,
             "limit": limit,
@@ -217,11 +226,14 @@ class Comparison:
             "se_over_rival": over_rival * self._rival_error(outcome.name, [instance]),
             "over_best": ratio(own, min(least, default=math.nan)),
             "below_paper": ratio(paper[0] if paper else math.nan, own),
-            "n": outcome.regret.shape[1],
+            "n": outcome.cost.shape[1],
             "refusal": outcome.refusal,
         }
         if self.benchmark.parallel is not None:
             row["clock"] = float(outcome.clock.mean()) if played else math.nan
+        if outcome.certified is not None:
+            row["se_over_limit"] = outcome.error / limit
+            row["certified"] = float(outcome.certified.mean()) if played else math.nan
         return row
 
     def _of(self, name: str, instance: Instance) -> Outcome:
@@ -238,20 +250,26 @@ class Comparison:
         return relative_error(pairs)
 
 
-def relative_error(pairs: Sequence[tuple[Outcome, Outcome]]) -> float:
+def relative_error(pairs: Sequence[tuple[Outcome, Outcome | None]]) -> float:
     """Return the relative standard error of the geometric mean of R_P/R_Q over pairs (P, Q).
+
+    None stands for a number that is known, such as a limit.
 
     log R̄_P − log R̄_Q moves with replication i by (R_{P,i}/R̄_P − R_{Q,i}/R̄_Q)/n, to first order.
     All policies and instances share the noise of replication i, so these are averaged over the
     pairs before their spread over i is taken. NaN for a single replication, or a mean of 0.
     """
-    if not pairs or any(one.mean <= 0 for pair in pairs for one in pair):
+    if not pairs or any(one is not None and one.mean <= 0 for pair in pairs for one in pair):
         return math.nan
-    moves = np.mean(
-        [one.per_replication / one.mean - two.per_replication / two.mean for one, two in pairs],
-        axis=0,
-    )
+    moves = np.mean([_moves(one) - _moves(two) for one, two in pairs], axis=0)
     return float(moves.std(ddof=1) / np.sqrt(len(moves))) if len(moves) > 1 else math.nan
+
+
+def _moves(outcome: Outcome | None) -> Floats:
+    """Return R_{P,i}/R̄_P; 0 for what does not move."""
+    if outcome is None:
+        return np.zeros(1)
+    return outcome.per_replication / outcome.mean
 
 
 def ratio(above: float, below: float) -> float:

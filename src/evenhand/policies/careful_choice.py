@@ -62,6 +62,8 @@ from evenhand.policies.registry import registered
 
 _FIRST = 4  # evaluations of each option before anything is decided
 _LOOKS = 16  # evaluations of each option that can see a lack of fit that matters
+_MORE = 3.0
+_HOPE = 3.0
 _GROWTH = 0.3  # a batch, as a share of what was spent
 _FOR_LOOKS = 0.25  # share of a batch in linear mode that goes to options that lack looks
 _ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
@@ -275,12 +277,12 @@ class CarefulChoice(Policy):
         few = look.scores.quantile(self._levels.linear)
         self._option = best
         (open_,) = np.nonzero(leads < few * sds)
-        lacking = np.where(counts > 0, np.maximum(_LOOKS - counts, 0), 0)
+        lacking = np.where(counts > 0, np.maximum(self._looks(counts) - counts, 0), 0)
         if len(open_) == 0:
             return self._linear_end(look, fit, lacking)
         rival = int(open_[np.argmin(leads[open_] / sds[open_])])
         design = c_optimal_design(self._frame.points, directions[rival])
-        hoped = max(leads[rival] + 2.0 * sds[rival], 1e-300)
+        hoped = max(leads[rival] + _HOPE * sds[rival], 1e-300)
         needed = (few * float(look.scores.scales.max()) / hoped) ** 2 * design.value
         self._forecast = needed
         if needed > self.remaining:
@@ -289,6 +291,10 @@ class CarefulChoice(Policy):
         for_looks = lacking * (min(1.0, _FOR_LOOKS * n / max(int(lacking.sum()), 1)))
         looks = np.floor(for_looks).astype(np.int64)
         return looks + _towards(design.weights, n - int(looks.sum()), counts)
+
+    def _looks(self, counts: Counts) -> int:
+        spare = int((counts > 0).sum()) - self._frame.rank
+        return math.ceil(_LOOKS * (1.0 + _MORE / max(spare, 1)))
 
     def _linear_end(self, look: Look, fit: LinearFit, lacking: Counts) -> Counts | None:
         """Have every option looked at, and say what holds if the features are exact."""

@@ -345,7 +345,7 @@ class Certified(Policy):
             level=1.0 - self.delta,
             withstands=_withstands(self.actions.attributes, option, low),
             leads=np.column_stack([leads.leads, low, high]),
-            certainty="features exact",
+            certainty="features exact" if leads.loss < 2.0 * self.stated_bound else None,
             warnings=warnings,
         )
 

@@ -252,7 +252,7 @@ class Fit:
         A lead that the evaluations so far say nothing of is 0, of infinite width.
         """
         H = self.ellipsoid.frame.values
-        parameter = self._to_unit @ self._estimate
+        parameter = self.parameter
         best = first_largest(H @ parameter) if option is None else option
         apart = H[best] - H  # differences first: equal options are then exactly equal
         widths = self.widths(apart, failure)
@@ -276,6 +276,16 @@ class Fit:
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - failure)
         value = float(e @ self._to_unit @ self._estimate)
         return Estimate(value, value - width, value + width, 1.0 - failure)
+
+    @property
+    def root(self) -> Floats:
+        """S, (r, q), with S Sᵀ = V⁺ in the frame's coordinates: vᵀV⁺v = ‖Sᵀv‖²."""
+        return self._to_unit
+
+    @property
+    def parameter(self) -> Floats:
+        """θ̂, (r,), in the frame's coordinates."""
+        return np.asarray(self._to_unit @ self._estimate)
 
     def _outside(self, directions: Floats) -> NDArray[np.bool_]:
         """Tell which directions do not lie in the range of V."""

@@ -213,7 +213,7 @@ class Experiment:
         regret = np.empty((n, len(checkpoint)))
         spent = np.empty(n, dtype=np.int64)
         option = np.empty(n, dtype=np.int64)
-        clock = np.empty(n)
+        clock, loss = np.empty(n), np.empty(n)
         estimates: list[Estimate] = []
         stops: list[int] = checkpoint.tolist()
         for row, replication in enumerate(range(piece.first, piece.last)):
@@ -225,7 +225,8 @@ class Experiment:
                 )
                 regret[row], spent[row] = paid.curve(), paid.spent
                 clock[row] = evaluations.clock
-                option[row] = policy.recommend().option
+                decision = policy.recommend()
+                option[row], loss[row] = decision.option, decision.loss
                 estimates.append(policy.bias())
             except Exception as error:
                 error.add_note(
@@ -251,6 +252,7 @@ class Experiment:
             bias_level=np.array([estimate.level for estimate in estimates]),
             covered=np.array([estimate.covers(truth) for estimate in estimates]),
             clock=clock,
+            loss=loss,
         )
 
     def _randomness(self, replication: int, purpose: int) -> np.random.SeedSequence:

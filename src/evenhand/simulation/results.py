@@ -33,6 +33,7 @@ OUTCOMES = (
     "bias_level",
     "covered",
     "clock",
+    "loss",
 )
 """What is kept of every run besides its regret."""
 
@@ -61,6 +62,9 @@ class Runs:
         whether the interval holds the true bias. NaN and everything where there is no estimate.
     clock
         (n,) when the last evaluation was back; 0 where evaluations take no time.
+    loss
+        (n,) what the option recommended at the end loses at most, as the policy says; infinite if
+        it does not say. 0: the policy was sure.
     """
 
     policy: str
@@ -77,6 +81,7 @@ class Runs:
     bias_level: Floats
     covered: NDArray[np.bool_]
     clock: Floats
+    loss: Floats
 
     def __post_init__(self) -> None:
         for declared in fields(self):
@@ -209,7 +214,7 @@ class Results:
         """Return how every run ended: a row per policy, horizon and replication.
 
         Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
-        bias, bias_low, bias_high, bias_level, covered, clock.
+        bias, bias_low, bias_high, bias_level, covered, clock, loss.
         """
         first, *others = OUTCOMES
         return _stacked(

@@ -58,6 +58,7 @@ _WORDS = {
     "checkpoints": "other checkpoints",
     "parallel": "other evaluators",
     "version": "another version of evenhand",
+    "outcomes": "other outcomes",
 }
 
 
@@ -188,6 +189,7 @@ def identity(experiment: Experiment) -> dict[str, Any]:
         "checkpoints": None if experiment.checkpoints is None else list(experiment.checkpoints),
         "parallel": "none in parallel" if parallel is None else parallel.words,
         "version": version("evenhand"),
+        "outcomes": ", ".join(OUTCOMES),
         "policies": {contender.name: described(contender) for contender in experiment.contenders},
     }
 
