@@ -79,7 +79,7 @@ class Answer:
     spent, at_most
         Evaluations that were made, and how many were allowed.
     forecast
-        How many more would settle it; 0 where it is settled, NaN where nobody can say.
+        How many more are expected to settle it; 0 where it is settled, NaN where nobody can say.
     stopped_because
         Why the asking ended.
     warnings
@@ -241,7 +241,7 @@ def answer_of(
         bias=policy.bias(),
         spent=policy.spent,
         at_most=policy.horizon,
-        forecast=0.0 if sure else policy.forecast(),
+        forecast=0.0 if sure else policy.forecast() or math.nan,
         stopped_because=stopped_because or policy.stopped_because or _end_of(policy),
         warnings=warnings,
         failures=tuple(failures),

@@ -175,15 +175,8 @@ def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:
             f"the policy is about other options ({policy.actions!r}) than those given "
             f"({options!r}); give the same to both."
         )
-    if at_most is None or at_most == policy.horizon:
-        return
-    allow = getattr(policy, "allow", None)
-    if allow is None:
-        raise InputError(
-            f"the policy {policy.name!r} was made for {policy.horizon:,} evaluations in all, which "
-            f"cannot become {at_most!r}; make it with a horizon of {at_most!r}."
-        )
-    allow(at_most)
+    if at_most is not None and at_most != policy.horizon:
+        policy.allow(at_most)
 
 
 def _limits(scores: object, bounds: object) -> Bounds | None:

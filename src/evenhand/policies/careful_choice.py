@@ -167,9 +167,12 @@ class CarefulChoice(Policy):
         self.noise_known = noise_scale is not None
         self.bounds = _checked_bounds(bounds)
         self._frame = Frame.of(self.actions)
-        self.own_scores_within_reach = len(
-            self.actions
-        ) <= _MOST_PAIRED and self.horizon >= 2 * len(self.actions)
+        self._plan()
+
+    def _plan(self) -> None:
+        """Settle what depends on how many evaluations there may be."""
+        k = len(self.actions)
+        self.own_scores_within_reach = k <= _MOST_PAIRED and self.horizon >= 2 * k
         self._levels = self._shared_out(1.0 - self.confidence)
         self._forget()
 
@@ -470,6 +473,35 @@ class CarefulChoice(Policy):
     def stopped_because(self) -> str | None:
         """Why the policy is done; None while it is not."""
         return self._stopped
+
+    def allow(self, at_most: int) -> None:
+        """Go on with more evaluations, so many in all; what was given up is looked at again.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.CarefulChoice(eh.ActionSet([[1.0], [0.5]], ["a", "b"]), at_most=10)
+        >>> policy.allow(500)
+        >>> policy.remaining
+        500
+        """
+        if not is_number(at_most) or at_most != int(at_most) or at_most < self.horizon:
+            raise InputError(
+                f"at_most must be a whole number, and at least the {self.horizon:,} evaluations "
+                f"allowed so far; got {at_most!r}."
+            )
+        memory, spent = self.memory(), self._spent
+        placed, named = self._arguments
+        kept = {name: value for name, value in named.items() if name != "horizon"}
+        self._arguments = placed[:1], kept | {"at_most": int(at_most)}
+        self.horizon = int(at_most)
+        self._plan()
+        if memory["wanted"] is None or np.any(memory["wanted"]):
+            self.recall(memory)
+        else:  # it was done, and may not be now
+            self._replay(memory)
+            self._spent = spent
+        self._answers.clear()
 
     def tell(self, feedback: Feedback) -> None:
         """Take evaluations that were asked for, within the bounds if there are any."""
