@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -135,7 +136,7 @@ def test_a_sure_answer_says_all_of_it() -> None:
         "Choose Ann: it is the best of 3 options. That is 95% sure, by the options' own scores.",
         "",
         "Rival       Bo comes closest, behind by 1.50 (0.75 to 2.25).",
-        "Bias        home gets 1.25 too much and away 1.25 too little (0.50 to 2.00).",
+        "Bias        1.25 too much for home, 1.25 too little for away (0.50 to 2.00).",
         "Raw scores  By the mean scores alone it would have been Bo (6.50 against 6.00).",
         "Cost        120 evaluations of at most 900.",
         "Stopped     Ann leads everybody for certain.",
@@ -234,13 +235,17 @@ def test_why_it_stopped() -> None:
 @pytest.mark.parametrize(
     ("bias", "who", "interval"),
     [
-        ((-1.25, -2.0, -0.5), "away gets 1.25 too much and home 1.25 too little", "0.50 to 2.00"),
-        ((1.2, -0.2, 2.6), "perhaps none: by estimate home gets 1.2 too much", "−0.2 to 2.6"),
-        ((1.25, -INF, INF), "perhaps none: by estimate home gets 1.25 too much and away", None),
+        (
+            (-1.25, -2.0, -0.5),
+            "Bias 1.25 too much for away, 1.25 too little for home",
+            "0.50 to 2.00",
+        ),
+        ((1.2, -0.2, 2.6), "perhaps none: by estimate 1.2 too much for home", "−0.2 to 2.6"),
+        ((1.25, -INF, INF), "perhaps none: by estimate 1.25 too much for home, 1.25 too", None),
         ((NAN, -INF, INF), "Bias not known: the scores so far do not show it.", None),
-        ((1.5e-4, 1.2e-4, 1.8e-4), "home gets 0.000150 too much", "0.000120 to 0.000180"),
-        ((1.5e-9, 1.2e-9, 1.8e-9), "home gets 1.5e−09 too much", "1.2e−09 to 1.8e−09"),
-        ((31_415.9, 30_000.0, 33_000.0), "home gets 31,416 too much", "30,000 to 33,000"),
+        ((1.5e-4, 1.2e-4, 1.8e-4), "0.000150 too much for home", "0.000120 to 0.000180"),
+        ((1.5e-9, 1.2e-9, 1.8e-9), "1.5e−09 too much for home", "1.2e−09 to 1.8e−09"),
+        ((31_415.9, 30_000.0, 33_000.0), "31,416 too much for home", "30,000 to 33,000"),
     ],
 )
 def test_the_bias_names_who_is_favoured(
@@ -249,7 +254,7 @@ def test_the_bias_names_who_is_favoured(
     words = unwrapped(sure(bias=bias))
     assert who in words
     if interval is not None:
-        assert f"too little ({interval})." in words
+        assert re.search(rf"too little for (home|away) \({re.escape(interval)}\)\.", words)
 
 
 def test_several_attributes_have_no_groups() -> None:

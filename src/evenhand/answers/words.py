@@ -138,9 +138,9 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0]], ["away", "home"])
     >>> bias_in_words(actions, eh.Estimate(1.6, 0.9, 2.3, 0.95))
-    'home gets 1.60 too much and away 1.60 too little (0.90 to 2.30).'
+    '1.60 too much for home, 1.60 too little for away (0.90 to 2.30).'
     >>> bias_in_words(actions, eh.Estimate(-0.2, -0.9, 0.5, 0.95))
-    'perhaps none: by estimate away gets 0.20 too much and home 0.20 too little (−0.50 to 0.90).'
+    'perhaps none: by estimate 0.20 too much for away, 0.20 too little for home (−0.50 to 0.90).'
     """
     if math.isnan(bias.value):
         return "not known: the scores so far do not show it."
@@ -151,7 +151,7 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
             less, more = more, less
             bias = Estimate(-bias.value, -bias.high, -bias.low, bias.level)
         size, span = _size(bias)
-        return f"{doubt}{more} gets {size} too much and {less} {size} too little{span}."
+        return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
     size, span = _size(bias)
     others = listed(actions.attribute_names[1:])
     rest = f" That of {others} is taken off, too." if others else ""
