@@ -357,6 +357,21 @@ def test_a_policy_that_says_no_values_gets_those_of_least_squares() -> None:
     assert math.isnan(answer.standing(1).raw)
 
 
+def test_exact_features_give_values_to_options_without_scores() -> None:
+    """Three options determine the line and the bias; the fourth is what the line says."""
+    actions = eh.ActionSet([[1.0, 0.0], [1.0, 1.0], [1.0, 3.0], [1.0, 2.0]], ["a", "a", "b", "b"])
+    values = actions.features @ [2.0, 0.5]
+    means = values - 0.75 * np.asarray(actions.groups)
+    n = np.array([2, 2, 2, 0])
+    told = eh.Feedback(n, n * means, n * means**2 + n)
+    said = np.column_stack([values, values - 1.0, values + 1.0])
+    said[3] = [NAN, -INF, INF]
+    found = answered(actions, told, values=said, certainty="features exact", loss=0.0)
+    assert found.standing(3).value == pytest.approx(values[3])
+    assert (found.standing(2).value, found.standing(2).low) == (values[2], values[2] - 1.0)
+    assert math.isnan(answered(actions, told, values=said).standing(3).value)
+
+
 def test_an_answer_survives_pickling() -> None:
     answer = answered(bias=(1.0, 0.5, 1.5), values=None)
     again = pickle.loads(pickle.dumps(answer))

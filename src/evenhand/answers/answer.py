@@ -256,7 +256,9 @@ def ranking_of(policy: Policy, decision: Decision) -> tuple[Standing, ...]:
     """Return where every option stands, the most valuable first; of equals, the chosen one."""
     actions, k = policy.actions, len(policy.actions)
     scores, said = policy.checks, policy.values()
-    values = _least_squares(actions, scores) if said is None else said
+    values = np.full((k, 3), np.nan) if said is None else said
+    if said is None or decision.certainty == "features exact":
+        values = np.where(np.isnan(values[:, :1]), _least_squares(actions, scores), values)
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
@@ -288,7 +290,7 @@ def group_of(actions: ActionSet, option: int) -> str | None:
 def _least_squares(actions: ActionSet, scores: Checks) -> Floats:
     """Return (k, 3) values by least squares on the scores, without intervals.
 
-    For policies that do not say. NaN where the options evaluated do not show a value.
+    For what a policy does not say. NaN where the options evaluated do not show a value.
     """
     targets = actions.points.copy()
     targets[:, actions.n_features :] = 0.0
