@@ -52,6 +52,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.limits"}
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
+    "checks",
     "comparison",
     "designs",
     "environments",

@@ -1,4 +1,5 @@
 from evenhand import actions as actions
+from evenhand import checks as checks
 from evenhand import comparison as comparison
 from evenhand import designs as designs
 from evenhand import environments as environments
