@@ -15,6 +15,7 @@ from evenhand.answers.run import Run, run
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.errors import InputError
+from evenhand.policies import CarefulChoice, CertainChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
 
@@ -161,8 +162,8 @@ def _default_policy(
     options: ActionSet, deviation: float | None, checks: bool, settings: dict[str, Any]
 ) -> Policy:
     """Return what asks if nobody says otherwise: careful, or exact if the features are."""
-    from evenhand.policies import CarefulChoice  # noqa: PLC0415
-
+    if deviation == 0:
+        return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
     return CarefulChoice(options, deviation=deviation, **settings)
 
 
