@@ -527,3 +527,59 @@ def test_a_careful_choice_goes_on_with_more() -> None:
     assert more.certainty is not None
     with pytest.raises(eh.InputError, match="at least the 30,000 evaluations allowed so far"):
         more.policy.allow(29_999)
+
+
+def test_who_asks_depends_on_what_is_said_of_the_features() -> None:
+    settings: dict[str, Any] = {
+        "confidence": 0.9,
+        "tolerance": 0.25,
+        "at_most": 50,
+        "noise_scale": 0.5,
+        "bounds": (0, 10),
+        "seed": 3,
+    }
+
+    def asked_by(**more: Any) -> eh.Policy:
+        policy = eh.choose(OPTIONS, lambda q: SCORES[q.option], **settings, **more).policy
+        assert (policy.confidence, policy.tolerance) == (0.9, 0.25)  # type: ignore[attr-defined]
+        assert (policy.horizon, policy.noise_scale, policy.seed) == (50, 0.5, 3)
+        return policy
+
+    careful = asked_by()
+    assert isinstance(careful, eh.CarefulChoice)
+    assert careful.deviation is None
+    assert careful.bounds == (0.0, 10.0)
+    stated = asked_by(deviation=0.125)
+    assert isinstance(stated, eh.CarefulChoice)
+    assert stated.deviation == 0.125
+    for checks, looks in ((True, 0.1), (False, 0.0)):
+        exact = asked_by(deviation=0, checks=checks)
+        assert isinstance(exact, eh.CertainChoice)
+        assert exact.looks == looks
+    votes = eh.choose(OPTIONS, lambda q: q.option % 2, deviation=0, scores="votes", at_most=9)
+    assert votes.policy.bounds == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("deviation", [None, 0])
+def test_latency_does_not_keep_from_a_sure_answer(deviation: float | None) -> None:
+    """The gap between the first two is 1, the noise 0.1: a wrong answer would be no accident."""
+    options = eh.ActionSet(
+        [[4.0], [1.0], [3.0], [0.0], [2.0], [1.5], [2.5], [0.5]],
+        ["away", "away", "home", "home"] * 2,
+        intercept=True,
+    )
+    scores = options.features @ [2.0, 1.0] + 0.75 * options.groups
+    rng = np.random.default_rng(0)
+
+    async def evaluate(question: eh.Question) -> float:
+        await asyncio.sleep(0.002 * rng.random())
+        return float(scores[question.option] + 0.1 * rng.standard_normal())
+
+    answer = eh.choose(options, evaluate, deviation=deviation, parallel=16)
+    assert answer.sure
+    assert (answer.option, answer.certainty) == (
+        0,
+        "own scores" if deviation is None else "features exact",
+    )
+    assert answer.bias.covers(0.75)
+    assert answer.loss == 0.0

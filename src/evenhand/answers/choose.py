@@ -76,7 +76,9 @@ def choose(
     scores
         "votes": every score is 0 or 1.
     bounds
-        Lowest and highest score that there can be.
+        Lowest and highest score that there can be; others are refused. With ``deviation=0`` and
+        without a ``noise_scale`` they also say how loud noise can be: valid for any scores, but
+        costly where they are wide.
     checks
         Whether to spend some evaluations on checking the model (with ``deviation=0``, where nothing
         else would).
@@ -108,9 +110,9 @@ def choose(
     >>> rng = np.random.default_rng(0)
     >>> def evaluate(question):                       # yours: ask a judge, call a model
     ...     return [5.0, 2.0, 6.0, 3.0][question.option] + 0.1 * rng.standard_normal()
-    >>> answer = eh.choose(options, evaluate, deviation=0)
-    >>> answer.label                                  # the scores favour home by 2
-    'Ann'
+    >>> answer = eh.choose(options, evaluate)
+    >>> answer.label, answer.sure                     # Cy's scores are higher: a bias for home
+    ('Ann', True)
     """
     checked_actions(options)
     if not callable(evaluate):
@@ -163,6 +165,8 @@ def _default_policy(
 ) -> Policy:
     """Return what asks if nobody says otherwise: careful, or exact if the features are."""
     if deviation == 0:
+        if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
+            settings["bounds"] = None
         return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
     return CarefulChoice(options, deviation=deviation, **settings)
 
