@@ -470,6 +470,15 @@ def test_a_refused_tell_is_not_checked() -> None:
     assert policy.checks.counts.sum() == rounds.checks.counts.sum() == 0
 
 
+def test_every_policy_warns() -> None:
+    actions = options_with(6)
+    policy = eh.policy("uniform", actions, horizon=100)
+    assert policy.recommend().warnings == ()
+    for _ in range(3):
+        policy.tell(eh.Feedback(np.ones(6), np.arange(6.0), np.arange(6.0) ** 2))
+    assert [found.assumption for found in policy.recommend().warnings] == ["repeats"]
+
+
 def logged(actions: eh.ActionSet, means: np.ndarray, n: int, seed: int) -> eh.Feedback:
     rng = np.random.default_rng(seed)
     k = len(actions)
