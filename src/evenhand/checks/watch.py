@@ -100,7 +100,8 @@ class Checks:
             while self.record.evaluations >= self._next_look:
                 self._looks += 1
                 self._next_look = math.ceil(_GROWTH * self._next_look)
-            self._look()
+            with np.errstate(all="ignore"):  # squares of huge scores overflow; no p-value then
+                self._look()
 
     @property
     def counts(self) -> Counts:

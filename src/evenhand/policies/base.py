@@ -309,8 +309,9 @@ class Policy(ABC):
         return max(0, self.remaining - int(pending.sum()))
 
     def decision(self, option: int) -> Decision:
-        """Return the decision for an option, by its index."""
-        return Decision(int(option), self.actions.labels[int(option)])
+        """Return the decision for an option, by its index, with what the checks have found."""
+        label = self.actions.labels[int(option)]
+        return Decision(int(option), label, warnings=self.findings())
 
     @property
     def stated_noise(self) -> float | None:
