@@ -469,8 +469,9 @@ def test_evaluators_never_see_the_group() -> None:
 
 def test_what_is_taken_for_granted_is_said() -> None:
     def notes(options: eh.ActionSet, **settings: Any) -> dict[str, eh.Finding]:
-        policy = eh.policy("uniform", options, horizon=len(options))
-        answer = eh.choose(options, lambda q: 1.0, policy=policy, **settings)
+        policy = eh.policy("uniform", options, horizon=4 * len(options))
+        noise = np.random.default_rng(1)
+        answer = eh.choose(options, lambda q: noise.standard_normal(), policy=policy, **settings)
         return {finding.assumption: finding for finding in answer.warnings}
 
     rng = np.random.default_rng(0)
@@ -484,14 +485,18 @@ def test_what_is_taken_for_granted_is_said() -> None:
     assert "intercept=True adds a constant" in bare["intercept"].message
 
 
-def test_features_that_nothing_could_refute_are_not_taken_for_granted_in_silence() -> None:
-    four = eh.ActionSet(np.eye(4)[:, :3], ["a", "b", "a", "b"])  # three features and a group
-    policy = eh.PricedExploration(four, 8, noise_scale=1.0)
+def test_features_that_hardly_anything_could_refute_are_not_taken_for_granted_in_silence() -> None:
+    """Three features and a group are four numbers to be found; five options are one more."""
     rng = np.random.default_rng(0)
-    answer = eh.choose(four, lambda q: rng.standard_normal(), policy=policy)
-    assert answer.certainty == "features exact"
-    (looks,) = (f for f in answer.warnings if f.assumption == "looks")
-    assert "No evaluations can check that here" in looks.message
+    rows = np.vstack([np.eye(3), [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    for k, words in ((4, "no more than the model has parameters"), (5, "can hardly check that")):
+        options = eh.ActionSet(rows[:k], ["a", "b", "a", "a", "b"][:k])
+        policy = eh.Certified(eh.policy("uniform", options, 4 * k, noise_scale=1.0))
+        answer = eh.choose(options, lambda q: rng.standard_normal(), policy=policy)
+        assert answer.certainty == "features exact"
+        (looks,) = (finding for finding in answer.warnings if finding.assumption == "looks")
+        assert not looks.alarm
+        assert words in looks.message
 
 
 def test_one_option_is_chosen_without_asking() -> None:
@@ -583,3 +588,21 @@ def test_latency_does_not_keep_from_a_sure_answer(deviation: float | None) -> No
     )
     assert answer.bias.covers(0.75)
     assert answer.loss == 0.0
+
+
+def test_asserting_exact_features_is_checked_before_it_counts() -> None:
+    """Deviations twice the noise are seen by a few looks at every option; without them, not."""
+    rng = np.random.default_rng(0)
+    options = eh.ActionSet(rng.standard_normal((12, 2)), ["a", "b"] * 6, intercept=True)
+    values = options.features @ [5.0, 2.0, 1.0] + 2.0 * rng.standard_normal(12)
+
+    def evaluate(question: eh.Question) -> float:
+        return float(values[question.option] + rng.standard_normal())
+
+    answer = eh.choose(options, evaluate, deviation=0)
+    assert min(one.evaluations for one in answer.ranking) >= 4
+    assert [alarm.assumption for alarm in answer.alarms] == ["fit"]
+    assert (answer.sure, answer.certainty, answer.loss) == (False, None, np.inf)
+    unchecked = eh.choose(options, evaluate, deviation=0, checks=False)
+    assert min(one.evaluations for one in unchecked.ranking) < 4
+    assert "checks" in {finding.assumption for finding in unchecked.warnings}

@@ -149,6 +149,8 @@ def choose(
                 watch=watch,
             )
         )
+    if policy.spent + policy.observed > 0:
+        policy.checks.look()  # at all there is, before anything is said
     return answer_of(
         policy,
         confidence=confidence,
