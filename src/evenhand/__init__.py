@@ -55,6 +55,7 @@ _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.li
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
     "answers",
+    "checks",
     "comparison",
     "designs",
     "environments",

@@ -1,5 +1,6 @@
 from evenhand import actions as actions
 from evenhand import answers as answers
+from evenhand import checks as checks
 from evenhand import comparison as comparison
 from evenhand import designs as designs
 from evenhand import environments as environments
