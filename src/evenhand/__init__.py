@@ -36,6 +36,7 @@ _NAMES = {
     "evenhand.policies": (
         "Allocation",
         "CarefulChoice",
+        "CertainChoice",
         "Certified",
         "Decision",
         "Estimate",
