@@ -34,6 +34,7 @@ import evenhand as eh
 from evenhand.checks import Checks
 
 LEVEL = 20.0
+ORDERS = ("even", "adaptive", "fives")
 CHECKS = ("fit", "scale", "drift", "dependence", "outliers", "repeats")
 
 Rng = np.random.Generator
@@ -208,7 +209,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--lengths", default="120,300,600,1000")
-    parser.add_argument("--orders", default="even,adaptive")
+    parser.add_argument("--orders", default=",".join(ORDERS))
     parser.add_argument("--cases", default="", help="only those whose name has this in it")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="where to write the numbers")

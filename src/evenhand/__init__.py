@@ -36,6 +36,7 @@ _NAMES = {
     "evenhand.policies": (
         "Allocation",
         "CarefulChoice",
+        "CertainChoice",
         "Certified",
         "Decision",
         "Estimate",
@@ -55,6 +56,7 @@ _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.li
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
     "answers",
+    "checks",
     "comparison",
     "designs",
     "environments",

@@ -1,5 +1,6 @@
 from evenhand import actions as actions
 from evenhand import answers as answers
+from evenhand import checks as checks
 from evenhand import comparison as comparison
 from evenhand import designs as designs
 from evenhand import environments as environments
@@ -39,6 +40,7 @@ from evenhand.geometry import kappa as kappa
 from evenhand.geometry import minimax_design as minimax_design
 from evenhand.policies import Allocation as Allocation
 from evenhand.policies import CarefulChoice as CarefulChoice
+from evenhand.policies import CertainChoice as CertainChoice
 from evenhand.policies import Certified as Certified
 from evenhand.policies import Decision as Decision
 from evenhand.policies import Estimate as Estimate

@@ -137,3 +137,44 @@ def test_rounds_of_nobody_are_refused() -> None:
     result = run(*SMALL, "--rounds")
     assert result.exit_code == 2
     assert "give --parallel N too" in " ".join(result.stderr.split())
+
+
+SURE = ("--suite", "certain-skating,certain-few", "--replications", "2", "--workers", "1")
+SURE += ("--policies", "lingape,lingape-usual,priced-sure,uniform")
+
+
+def test_evaluations_until_policies_are_sure(tmp_path: Path) -> None:
+    picture = tmp_path / "certain.png"
+    found = answer(*SURE, "--figure", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert {row["suite"] for row in found["suites"]} == {"certain-skating", "certain-few"}
+    for row in found["instances"]:
+        assert row["limit_name"] == "T* · kl(δ, 1 − δ)"
+        if row["policy"] == "uniform":
+            assert "never stops by itself" in row["refusal"]
+            continue
+        assert row["over_limit"] == pytest.approx(row["mean"] / row["limit"])
+        assert row["rival"] in ("lingape", "priced-sure")
+        if row["policy"] == "lingape":
+            assert (row["certified"], row["wrong"]) == (1.0, 0.0)
+        elif row["policy"] == "lingape-usual":
+            assert row["certified"] == 0.0
+
+
+def test_the_table_of_certainty_fits_a_hundred_columns() -> None:
+    result = run(*SURE, "--suite", "certain-skating", "--details")
+    assert result.exit_code == 0, result.output
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    words = " ".join(result.stdout.split())
+    assert "policy ÷ limit ÷ rival worst sure wrong" in words
+    assert "uniform [1]" in words
+    assert "[1] does not take part: it never stops by itself" in words
+    assert "Until sure: a skating event (1 instance)" in words
+
+
+def test_regret_and_certainty_are_not_mixed() -> None:
+    result = run("--suite", "certain,gaps")
+    assert result.exit_code == 2
+    assert "'gaps' counts regret and 'certain' counts evaluations" in " ".join(
+        result.stderr.split()
+    )

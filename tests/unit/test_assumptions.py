@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.assumptions import assumed, hardly_checked, spare_options, without_constant
 from evenhand.environments.problem_files import load_problem, save_problem
-from evenhand.report.inspection import headline, inspect_options
+from evenhand.report.bias_figure import bias_picture
+from evenhand.report.inspection import inspect_options
 from reference import exact_rank
 
 MATRICES = st.integers(1, 4).flatmap(
@@ -103,6 +104,8 @@ def test_two_options_and_one_feature_give_no_verdict_without_its_condition() -> 
     few = inspect_options(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))
     assert "as easily as can be, if values are linear in the features" in few.verdict
     assert any("No evaluations can check that" in said for said in few.to_dict()["assumptions"])
+    assert "Values are taken to be linear" in bias_picture(few.geometry).subtitle
     many = eh.ActionSet(np.ones((9, 1)), [1, -1] * 4 + [1])
-    assert headline(eh.bias_geometry(many)).endswith("as easily as can be")
+    assert "if values" not in inspect_options(many).verdict
     assert inspect_options(many).assumptions == (assumed(many)[0],)
+    assert "linear" not in bias_picture(eh.bias_geometry(many)).subtitle

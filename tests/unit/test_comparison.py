@@ -17,18 +17,22 @@ import evenhand as eh
 from evenhand import families
 from evenhand.comparison import (
     FULL,
+    FULL_CERTAIN,
     QUICK,
+    QUICK_CERTAIN,
     Benchmark,
     Comparison,
     Instance,
     Outcome,
     Suite,
+    chosen,
     entrants,
     measure,
     steps,
 )
 from evenhand.comparison.figure import comparison_picture, draw_comparison_picture, finding
-from evenhand.comparison.instances import FourGroups, Skating, WorstCase
+from evenhand.comparison.instances import Certain, FourGroups, GapDependent, Skating, WorstCase
+from evenhand.comparison.measure import SURE
 from evenhand.comparison.table import Margin, geometric_mean
 from evenhand.environments.skating import skate_canada
 from evenhand.policies import registry
@@ -355,6 +359,130 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.cost, two.cost)
         np.testing.assert_array_equal(one.wrong, two.wrong)
+
+
+# ---------------------------------------------------------------- until they are sure
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_suites_are_chosen_by_what_they_count(full: bool) -> None:
+    regret, certainty = (FULL, FULL_CERTAIN) if full else (QUICK, QUICK_CERTAIN)
+    assert chosen(None, full=full) is regret
+    assert chosen(["certain"], full=full) is certainty
+    assert chosen(["gaps", "skating"], full=full) == regret.only(["gaps", "skating"])
+    some = chosen(["certain-few", "certain-gaps"], full=full)
+    assert [suite.name for suite in some.suites] == ["certain-gaps", "certain-few"]
+    assert some.counted == "evaluations"
+    for names in (["certain", "gaps"], ["skating", "certain-20"]):
+        with pytest.raises(eh.InputError, match="cannot be played at once"):
+            chosen(names, full=full)
+    with pytest.raises(eh.InputError, match="no suite 'sure'"):
+        chosen(["sure"], full=full)
+
+
+def test_the_problems_of_certainty_are_data_that_can_be_played() -> None:
+    hash(FULL_CERTAIN)
+    assert len(set(FULL_CERTAIN.instances)) == len(FULL_CERTAIN.instances)
+    assert set(QUICK_CERTAIN.instances) <= set(FULL_CERTAIN.instances)
+    for suite in FULL_CERTAIN.suites:
+        assert suite.bounded
+    for instance in FULL_CERTAIN.instances:
+        for problem in instance.shape.problems(instance.horizon):
+            assert np.abs(problem.values).max() <= instance.shape.value_bound + 1e-12
+            assert len(problem.best_all) == 1
+
+
+def test_the_limit_of_certainty_is_the_mean_of_characteristic_times() -> None:
+    shape = Certain(GapDependent(4, 4.0, 0.05, 0.1), confidence=0.9)
+    each = [eh.limits.characteristic_time(problem).value for problem in shape.problems(10)]
+    assert len(each) == 3
+    assert shape.limit(10) == pytest.approx(0.8 * math.log(9.0) * sum(each) / 3)
+
+
+def test_who_takes_part_where_certainty_is_wanted() -> None:
+    sources = {entrant.source for entrant in SURE}
+    assert sources - {"certain-choice"} <= set(eh.registered_policies())
+    (problem,) = Skating().problems(100)
+    for entrant in entrants([e.name for e in SURE if e.source != "certain-choice"], "evaluations"):
+        policy = entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
+        assert not policy.spends_all
+
+
+def test_evaluations_until_the_stop_are_counted() -> None:
+    benchmark_ = dataclasses.replace(QUICK_CERTAIN.only(["certain-skating"]), replications=4)
+    names = ["lingape", "lingape-usual", "uniform"]
+    proved, usual, uniform = measure(benchmark_, entrants(names, "evaluations"), seed=5)
+    (problem,) = Skating().problems(10**5)
+    results = eh.simulate(problem, "lingape", 10**5, 4, 5).runs[0]
+    np.testing.assert_array_equal(proved.cost, results.spent[None, :])
+    assert proved.certified is not None
+    assert proved.certified.all()
+    assert (results.loss == 0.0).all()
+    assert usual.certified is not None
+    assert not usual.certified.any()
+    assert (usual.cost < proved.cost).all()
+    assert uniform.refusal is not None
+    assert "never stops by itself" in uniform.refusal
+    assert [one.claims for one in (proved, usual, uniform)] == [True, False, False]
+
+
+def test_who_stops_by_itself_has_no_regret_to_compare() -> None:
+    (one,) = measure(small("skating", 500, 2), entrants(["lingape"]))
+    assert one.refusal is not None
+    assert "stops by itself" in one.refusal
+
+
+SURELY = Benchmark(
+    (Suite("s", "S", (Certain(Skating()), Certain(GapDependent(4, 4.0, 0.05, 0.1))), (100,)),),
+    4,
+    counted="evaluations",
+)
+COUNTS = {
+    "ours": ([100.0, 100, 200, 200], [True] * 4),
+    "slow": ([400.0, 400, 400, 400], [True, True, False, False]),
+    "unproved": ([10.0, 10, 10, 10], [False] * 4),
+    "unsure": ([20.0, 20, 20, 20], [True, False, False, False]),
+}
+
+
+def surely() -> Comparison:
+    outcomes = [
+        Outcome(
+            instance,
+            name,
+            np.array([counts]),
+            np.zeros((1, 4), dtype=bool),
+            np.zeros((1, 4)),
+            certified=np.array([sure]),
+        )
+        for instance in SURELY.instances
+        for name, (counts, sure) in COUNTS.items()
+    ]
+    return Comparison(SURELY, 0, tuple(outcomes))
+
+
+def test_who_is_not_sure_is_nobodys_rival() -> None:
+    rows = {name: row(surely(), name) for name in COUNTS}
+    assert [rows[name]["certified"] for name in COUNTS] == [1.0, 0.5, 0.0, 0.25]
+    assert (rows["ours"]["rival"], rows["ours"]["over_rival"]) == ("slow", 150 / 400)
+    assert rows["ours"]["over_best"] == 1.0
+    assert (rows["unproved"]["rival"], rows["unproved"]["over_rival"]) == ("ours", 10 / 150)
+    limit = SURELY.instances[0].shape.limit(100)
+    assert rows["ours"]["over_limit"] == pytest.approx(150 / limit)
+    spread = np.std([100, 100, 200, 200], ddof=1) / 2
+    assert rows["ours"]["se_over_limit"] == pytest.approx(spread / limit)
+    suite = surely().suites().set_index("policy").loc["ours"]
+    # both instances move together, so the relative error of their mean is that of each
+    assert suite["se_over_limit"] / suite["over_limit"] == pytest.approx(spread / 150)
+    assert suite["certified"] == 1.0
+
+
+def test_the_picture_of_certainty_speaks_of_who_is_sure() -> None:
+    picture = comparison_picture(surely())
+    assert picture.policies == ("unproved", "unsure", "ours", "slow")
+    assert picture.subject == "ours"
+    assert picture.title == "ours asks least in this suite: the best rival asks 2.67 times as much"
+    assert picture.panels[0].unit == "evaluations ÷ what no policy can be below"
 
 
 # ---------------------------------------------------------------- the picture

@@ -35,6 +35,7 @@ OVERSTATED = 1.5
 _EDGE = 1.5  # of so many σ, how many scores lie beyond
 _FAR = ((2.5, 0.17), (3.5, 0.15))
 """Among scores beyond r robust standard deviations, the share beyond 2r, for Student's t(3)."""
+_SAME = 1e-12  # share by which equal scores may differ
 _FEWEST = 16  # deviations that a verdict takes
 
 
@@ -116,13 +117,18 @@ def _scatter_sizes(entries: Entries) -> Floats:
 
 
 def lattice_step(entries: Entries) -> float:
-    """Return the least distance between scores that occur twice or more; 0 if there is none."""
-    single = entries.means[entries.counts == 1.0]
-    values, times = np.unique(single, return_counts=True)
-    common = values[times > 1]
-    if len(common) < 2 or 2 * times[times > 1].sum() < len(single):
+    """Return the least distance between common scores; 0 where scores hardly ever repeat.
+
+    Common is what one in 50 is, and more than one; together they must be half of all. Sums of
+    scores in steps are in steps, too, so entries of several count with their sum.
+    """
+    sums = entries.means * entries.counts
+    unit = _SAME * max(float(np.abs(sums).max(initial=0.0)), 1e-300)
+    values, times = np.unique(np.round(sums / unit), return_counts=True)
+    common = (times > 1) & (50 * times >= len(sums))
+    if common.sum() < 2 or 2 * times[common].sum() < len(sums):
         return 0.0
-    return float(np.diff(common).min())
+    return float(np.diff(values[common]).min() * unit)
 
 
 def scale_p_value(entries: Entries, w: Floats, noise_scale: float) -> float:

@@ -270,4 +270,7 @@ class Checks:
 
 
 def _finding(said: Mapping[str, Any]) -> Finding:
-    return Finding(**{**said, "options": tuple(said["options"])})
+    kept = {**said, "options": tuple(said["options"])}
+    if math.isnan(kept["p_value"]):
+        del kept["p_value"]  # the one NaN of `Finding`, so that equal findings are equal
+    return Finding(**kept)

@@ -98,8 +98,11 @@ def comparison_picture(comparison: Comparison) -> ComparisonPicture:
         for name, own in rivals.groupby("policy", sort=False)
     }
     policies = tuple(sorted(scores, key=lambda name: scores[name]))
+    # who is mostly unsure asks for as little as it likes, and is not spoken of
+    claiming = {one.name for one in comparison.outcomes if one.claims}
+    spoken_of = [name for name in policies if name in claiming] or policies
     flagship = FLAGSHIP if counted == "regret" else SUREST
-    subject = flagship if flagship in policies else policies[0]
+    subject = flagship if flagship in policies else spoken_of[0]
     margins = {suite.title: comparison.margin(subject, suite) for suite in suites}
     title = finding(
         subject,

@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.policies.base import Policy
 from evenhand.policies.careful_choice import CarefulChoice
+from evenhand.policies.certain_choice import CertainChoice
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
@@ -21,6 +22,7 @@ __all__ = [
     "Allocation",
     "BoundaryExploration",
     "CarefulChoice",
+    "CertainChoice",
     "Certified",
     "Decision",
     "Estimate",

@@ -330,11 +330,11 @@ class Certified(Policy):
         option = leads.option
         warnings = self.findings()
         if any(finding.alarm for finding in warnings):
-            nothing_sure = np.full_like(leads.leads, np.inf)
+            width = np.full_like(leads.leads, np.inf)
             return Decision(
                 option,
                 self.actions.labels[option],
-                leads=np.column_stack([leads.leads, -nothing_sure, nothing_sure]),
+                leads=np.column_stack([leads.leads, -width, width]),
                 warnings=warnings,
             )
         low, high = leads.leads - leads.widths, leads.leads + leads.widths
@@ -350,8 +350,13 @@ class Certified(Policy):
         )
 
     def bias(self) -> Estimate:
-        """Return the (first) bias, with an interval that holds at all times at once."""
+        """Return the (first) bias, with an interval that holds at all times at once.
+
+        After an alarm of the checks it is everything, at level 0.
+        """
         fit, failure, noise = self._reading()
+        if any(finding.alarm for finding in self.findings()):
+            return Estimate(fit.bias(failure, noise).value, -np.inf, np.inf, 0.0)
         return replace(fit.bias(failure, noise), level=1.0 - self.delta)
 
     @property

@@ -35,7 +35,7 @@ from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy, Settings, is_number
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
 from evenhand.policies.messages import Decision, Estimate, Feedback
 
@@ -103,13 +103,14 @@ class IdentificationPolicy(Policy):
                 f"got horizon={horizon!r} and at_most={at_most!r}."
             )
         noise_scale = settings.get("noise_scale")
-        super().__init__(
-            actions,
-            horizon if at_most is None else at_most,  # type: ignore[arg-type] # one is given
-            noise_scale=1.0 if noise_scale is None else noise_scale,
-            value_bound=settings.get("value_bound", 1.0),
-            seed=settings.get("seed", 0),
-        )
+        told: Settings = {
+            "noise_scale": 1.0 if noise_scale is None else noise_scale,
+            "seed": settings.get("seed", 0),
+        }
+        if "value_bound" in settings:
+            told["value_bound"] = settings["value_bound"]
+        limit = horizon if at_most is None else at_most
+        super().__init__(actions, limit, **told)  # type: ignore[arg-type] # one is given
         self.noise_known = noise_scale is not None
         self.confidence = settings.get("confidence", 0.95)
         self.tolerance = settings.get("tolerance", 0.0)
@@ -222,10 +223,10 @@ class IdentificationPolicy(Policy):
         return 0.8 * delta, bound
 
     def _estimated_noise(self) -> float:
-        spare = self._evaluations - self.frame.rank
         if self.noise_known:
             return self.noise_scale
-        if spare < _SPARE:
+        spare = self._evaluations - self.frame.rank
+        if spare < _SPARE or self.ledger.scatter == 0.0:
             return math.inf
         # what a prediction is off, squared and weighted, adds up to the residual sum of squares
         return math.sqrt(self.ledger.scatter / spare) * (1.0 + 1.0 / math.sqrt(spare))

@@ -139,8 +139,13 @@ class Inspection:
 
     @property
     def verdict(self) -> str:
-        """The answer in one or two sentences."""
-        return f"{headline(self.geometry)}. {explanation(self.geometry)}"
+        """The answer in one or two sentences.
+
+        With too few options to check that values are linear, it says that it rests on that.
+        """
+        few = hardly_checked(self.geometry.actions) is not None
+        condition = ", if values are linear in the features" if few else ""
+        return f"{headline(self.geometry)}{condition}. {explanation(self.geometry)}"
 
     @property
     def price(self) -> str:
@@ -317,29 +322,16 @@ def grade(kappa_star: float) -> str:
 
 
 def headline(geometry: BiasGeometry) -> str:
-    """Return the answer in a few words, without a full stop.
-
-    With too few options to check that values are linear, it says that it rests on that.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> print(headline(eh.bias_geometry(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))))
-    Yes: the bias can be estimated, as easily as can be, if values are linear in the features
-    """
+    """Return the answer in a few words, without a full stop; what it rests on stands elsewhere."""
     if geometry.actions.group_names is None:
-        answer = f"Yes: the bias of {_attribute(geometry)} can be estimated"
-    else:
-        answer = {
-            "easiest": "Yes: the bias can be estimated, as easily as can be",
-            "easy": "Yes: the bias can be estimated, at a low price",
-            "moderate": "Yes: the bias can be estimated, at a moderate price",
-            "hard": "Yes, but it is hard: the bias takes many evaluations",
-            "hopeless": "Only in principle: the bias takes far too many evaluations",
-        }[grade(geometry.kappa_star)]
-    if hardly_checked(geometry.actions) is None:
-        return answer
-    return f"{answer}, if values are linear in the features"
+        return f"Yes: the bias of {_attribute(geometry)} can be estimated"
+    return {
+        "easiest": "Yes: the bias can be estimated, as easily as can be",
+        "easy": "Yes: the bias can be estimated, at a low price",
+        "moderate": "Yes: the bias can be estimated, at a moderate price",
+        "hard": "Yes, but it is hard: the bias takes many evaluations",
+        "hopeless": "Only in principle: the bias takes far too many evaluations",
+    }[grade(geometry.kappa_star)]
 
 
 def explanation(geometry: BiasGeometry) -> str:
