@@ -6,7 +6,7 @@ nobody knows (`own_scores` has the notation). There are two kinds of certainty, 
 own scores      Options are compared by their own scores; the features only carry the bias, and
                 the interval of a lead holds what τ, and not knowing it, may do to that.
 features exact  Values are taken to be x·γ. Said only while no lack of fit was seen, after looks
-                that could have seen it: 16 evaluations of every option.
+                that could have seen it: 16(1 + 1/(k − r)) evaluations of every option.
 
 How it goes: four evaluations of every option, then batches of 30% of what was spent, each fixed
 before its evaluations. After each batch:
@@ -28,7 +28,7 @@ options about their own means, the larger of that of all and that of the group, 
 Student's quantiles: approximate. Leads across groups are a posterior under exchangeable Gaussian
 u_o, δ on the side that matters, with the noise at δ/5 for all looks and rivals: exactly Student's
 with k − r degrees of freedom when noise is small beside τ, approximate before; counts that earlier
-scores decided are treated as fixed. Features exact: pooled least squares at 2δ/5 for all looks and
+scores decided are treated as fixed. Features exact: pooled least squares at 3δ/5 for all looks and
 rivals, with the same remark; `CertainChoice` has a proof instead. All lack-of-fit tests together
 raise a false alarm with a probability of at most 3%.
 """
@@ -45,30 +45,31 @@ from evenhand.designs import c_optimal_design
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Play, Policy, first_of, is_number
-from evenhand.policies.careful_looks import Levels, Look
+from evenhand.policies.careful_looks import HOPE, MOST_GROUPS, Levels, Look
 from evenhand.policies.confidence import Frame
 from evenhand.policies.duels import Duels
 from evenhand.policies.messages import (
     Certainty,
     Decision,
     Estimate,
-    Feedback,
     Finding,
     nothing,
-    refuse_impossible,
 )
 from evenhand.policies.own_scores import Contrasts, LinearFit, Scores
 from evenhand.policies.registry import registered
 
 _FIRST = 4  # evaluations of each option before anything is decided
-_LOOKS = 16  # evaluations of each option that can see a lack of fit that matters
-_MORE = 3.0
-_HOPE = 3.0
+_LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
 _GROWTH = 0.3  # a batch, as a share of what was spent
 _FOR_LOOKS = 0.25  # share of a batch in linear mode that goes to options that lack looks
 _ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
 _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with the square
 _SAMPLED = 64  # options that are looked at where there are too many to look at all
+
+_WOULD_SETTLE = (
+    "Evaluators from outside the groups, evaluations that are known to be fair, or more options "
+    "would settle it."
+)
 
 UNSEEN = Finding(
     "unseen",
@@ -140,7 +141,7 @@ class CarefulChoice(Policy):
         noise_scale: float | None = None,
         bounds: tuple[float, float] | None = None,
         deviation: float | None = None,
-        value_bound: float = 1.0,
+        value_bound: float | None = None,
         seed: int = 0,
     ) -> None:
         if horizon is not None and at_most is not None:
@@ -153,7 +154,7 @@ class CarefulChoice(Policy):
         super().__init__(
             actions,
             horizon,
-            noise_scale=1.0 if noise_scale is None else noise_scale,
+            noise_scale=noise_scale,
             value_bound=value_bound,
             seed=seed,
         )
@@ -164,30 +165,36 @@ class CarefulChoice(Policy):
                 raise InputError(f"{label} must be a number ≥ 0; got {value!r}.")
         self.confidence, self.tolerance = float(confidence), float(tolerance)
         self.deviation = None if deviation is None else float(deviation)
-        self.noise_known = noise_scale is not None
         self.bounds = _checked_bounds(bounds)
         self._frame = Frame.of(self.actions)
-        self._plan()
-
-    def _plan(self) -> None:
-        """Settle what depends on how many evaluations there may be."""
-        k = len(self.actions)
-        self.own_scores_within_reach = k <= _MOST_PAIRED and self.horizon >= 2 * k
-        self._levels = self._shared_out(1.0 - self.confidence)
+        # attributes of more than a few kinds are no groups: one scatter for all
+        cells = self._frame.cell
+        self._groups = cells if len(self._frame.cells) <= MOST_GROUPS else np.zeros_like(cells)
         self._forget()
 
-    def _shared_out(self, delta: float) -> Levels:
-        """Share the probability of failure out among what is said."""
+    @property
+    def own_scores_within_reach(self) -> bool:
+        """Whether there are few enough options to compare them by their own scores."""
+        k = len(self.actions)
+        return k <= _MOST_PAIRED and self.horizon >= 2 * k
+
+    def _levels(self) -> Levels:
+        """Share the probability of failure δ out among what is said at this look.
+
+        Looks take equal shares of the noise; in linear mode half of it is shared out by what was
+        spent, since close leads are settled late: Σ spent ≤ T (1 + 1/growth) over all looks.
+        """
         k, cells = len(self.actions), len(self._frame.cells)
+        delta, T = 1.0 - self.confidence, self.horizon
         # two groups can mislead in one direction, one attribute in two, more in any
         directions = min(cells - 1, 2) if self.actions.n_attributes == 1 else cells - 1
-        first = min(_FIRST * k, self.horizon)
-        looks = 3.0 + math.log(self.horizon / first) / math.log1p(_GROWTH)
+        looks = 3.0 + math.log(T / min(_FIRST * k, T)) / math.log1p(_GROWTH)
+        late = self._spent / (T * (1.0 + 1.0 / _GROWTH))
         return Levels(
             unexplained=delta / max(directions, 1),
             noise=0.2 * delta / (k * looks),
             duel=min(0.2 * delta / max(k - 1, 1), 0.06),
-            linear=0.4 * delta / (k * looks),
+            linear=0.3 * delta / k * (1.0 / looks + late),
         )
 
     def _forget(self) -> None:
@@ -199,7 +206,6 @@ class CarefulChoice(Policy):
         self._tests = self._next_test = 0
         self._look: Look | None = None
         self._option = 0
-        self._leads: Floats | None = None
         self._certainty: Certainty | None = None
         self._stopped: str | None = None
         self._forecast = math.nan
@@ -217,6 +223,12 @@ class CarefulChoice(Policy):
                 self._duels.learn(feedback.counts, feedback.means)
             batch = self._next()
 
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Ask for the rest of the batch; for no other after an alarm, which rules out certainty."""
+        if self._alarm is not None and not self._gathered.counts.any():
+            return self._nothing
+        return super().propose(n, pending)
+
     def _first_batch(self) -> Counts:
         """Return four evaluations of each option, or of some where there are too many."""
         k = len(self.actions)
@@ -233,17 +245,20 @@ class CarefulChoice(Policy):
     def _next(self) -> Counts | None:
         """Look at what there is; return the next batch, or None if that was the last."""
         look = self._look = Look(
-            self._frame, self._scores(), self._duels, self._levels, self._deviation
+            self._frame,
+            Scores.of(self._all, self._groups, self.stated_noise),
+            self._duels,
+            self._levels(),
+            self._deviation,
         )
-        ahead = max(look.contenders, key=lambda i: float(look.leads[i][:, 1].min()))
-        if float(look.leads[ahead][:, 1].min()) >= -self.tolerance:
-            self._option, self._leads = ahead, look.leads[ahead]
-            return self._end("It leads all others by its own scores.", "own scores")
-        self._option, self._leads = look.contenders[0], look.leads[look.contenders[0]]
+        ahead = max(look.contenders, key=lambda i: float(look.leads_of(i)[:, 1].min()))
+        if float(look.leads_of(ahead)[:, 1].min()) >= -self.tolerance:
+            return self._end(ahead, "It leads all others by its own scores.", "own scores")
+        self._option = look.contenders[0]
+        if math.isinf(look.scores.quantile(0.5 * self.confidence)):
+            return self._end(self._option, "The scores never differ: the noise is not known.")
         if self._linear and look.fit is not None:
             self._test(look.fit)
-        if self.remaining == 0:
-            return self._end("All evaluations are spent.")
         if self._linear and look.fit is not None:
             return self._linear_batch(look, look.fit)
         return self._own_batch(look)
@@ -253,9 +268,10 @@ class CarefulChoice(Policy):
         """τ where it is known, and not refuted."""
         return None if self.deviation == 0.0 and not self._linear else self.deviation
 
-    def _end(self, because: str, certainty: Certainty | None = None) -> Counts | None:
-        """Stop: no batch comes next."""
-        self._stopped, self._certainty, self._forecast = because, certainty, 0.0
+    def _end(self, option: int, because: str, certainty: Certainty | None = None) -> Counts | None:
+        """Stop with an option: no batch comes next."""
+        self._option, self._stopped = option, because
+        self._certainty, self._forecast = certainty, 0.0
         return None
 
     def _test(self, fit: LinearFit) -> None:
@@ -273,113 +289,100 @@ class CarefulChoice(Policy):
 
     def _linear_batch(self, look: Look, fit: LinearFit) -> Counts | None:
         """Return what shows the leader of the linear model ahead of its closest rival."""
-        H, counts = self._frame.values, look.scores.counts
-        best = first_largest(H @ fit.parameters)
-        directions = H[best] - H
+        best = first_largest(self._frame.values @ fit.parameters)
+        directions = self._frame.values[best] - self._frame.values
         leads, sds = directions @ fit.parameters + self.tolerance, fit.deviations(directions)
-        few = look.scores.quantile(self._levels.linear)
+        few, counts = look.scores.quantile(look.levels.linear), look.scores.counts
         self._option = best
         (open_,) = np.nonzero(leads < few * sds)
-        lacking = np.where(counts > 0, np.maximum(self._looks(counts) - counts, 0), 0)
+        lacking = np.where(counts > 0, np.maximum(self._looks - counts, 0), 0)
         if len(open_) == 0:
             return self._linear_end(look, fit, lacking)
         rival = int(open_[np.argmin(leads[open_] / sds[open_])])
         design = c_optimal_design(self._frame.points, directions[rival])
-        hoped = max(leads[rival] + _HOPE * sds[rival], 1e-300)
-        needed = (few * float(look.scores.scales.max()) / hoped) ** 2 * design.value
-        self._forecast = needed
-        if needed > self.remaining:
+        hoped = max(leads[rival] + HOPE * sds[rival], 1e-300)
+        # n evaluations of the design add n/(σ²κ) to the precision 1/sd² that there is
+        precision = (few / hoped) ** 2 - 1.0 / sds[rival] ** 2
+        needed = float(look.scores.scales.max()) ** 2 * design.value * precision
+        self._forecast = max(needed, 1.0)
+        if needed > self.remaining or self.remaining == 0:
             return self._give_up(best, rival)
         n = self._batch_size
         for_looks = lacking * (min(1.0, _FOR_LOOKS * n / max(int(lacking.sum()), 1)))
         looks = np.floor(for_looks).astype(np.int64)
         return looks + _towards(design.weights, n - int(looks.sum()), counts)
 
-    def _looks(self, counts: Counts) -> int:
-        spare = int((counts > 0).sum()) - self._frame.rank
-        return math.ceil(_LOOKS * (1.0 + _MORE / max(spare, 1)))
+    @property
+    def _looks(self) -> int:
+        """Evaluations of each option that can see a lack of fit: more where few are to spare."""
+        spare = int((self._all.counts > 0).sum()) - self._frame.rank
+        return math.ceil(_LOOKS * (1.0 + 1.0 / max(spare, 1)))
 
     def _linear_end(self, look: Look, fit: LinearFit, lacking: Counts) -> Counts | None:
         """Have every option looked at, and say what holds if the features are exact."""
-        directions = self._frame.values[self._option] - self._frame.values
         if math.isnan(fit.misfit):
             return self._end(
+                self._option,
                 "It leads all others if the features explain the values, but nothing was checked: "
                 f"{len(self.actions)} options leave nothing to see a lack of fit by. Add options, "
-                "or leave out features."
+                "or leave out features.",
             )
         if 0 < lacking.sum() <= self.remaining:
             self._forecast = float(lacking.sum())
             return lacking
         if lacking.any():
             return self._end(
+                self._option,
                 "It leads all others if the features explain the values, but the evaluations that "
-                "are left are too few to check that."
+                "are left are too few to check that.",
             )
         if not self._believe(fit, 0.5 * _ALARM):
             return self._own_batch(look)
-        leads = directions @ fit.parameters
-        width = look.scores.quantile(self._levels.linear) * fit.deviations(directions)
-        self._leads = np.column_stack([leads, leads - width, leads + width])
-        return self._end("It leads all others if the features are exact.", "features exact")
+        because = "It leads all others if the features are exact."
+        return self._end(self._option, because, "features exact")
 
     def _own_batch(self, look: Look) -> Counts | None:
         """Return what shows a contender ahead of its rivals by own scores."""
+        self._option = look.contenders[0]
         if self._duels is None:
             return self._end(
+                self._option,
                 "The features do not explain the values, and there are too many options to "
-                "compare them by their own scores. Drop some, or add features."
+                "compare them by their own scores. Drop some, or add features.",
             )
         needs = {i: look.settling(i, self.tolerance) for i in look.contenders}
         hopeful = [i for i in look.contenders if np.isfinite(needs[i]).all()]
-        self._option = look.contenders[0]
         if not hopeful:
-            return self._cannot_be_settled()
-        counts = look.scores.counts
-        lacking = np.maximum(needs[hopeful[0]] - counts, 0.0)
+            return self._end(
+                self._option,
+                "No number of evaluations can settle the choice between the groups: what the "
+                f"features do not explain is too large beside the leads. {_WOULD_SETTLE}",
+            )
+        needed = needs[hopeful[0]]
+        lacking = np.maximum(needed - look.scores.counts, 0.0)
         self._forecast = float(lacking.sum())
-        if self._forecast > self.remaining:
-            leads = look.leads[hopeful[0]]
-            return self._give_up(hopeful[0], int(np.argmin(leads[:, 1])))
-        if not lacking.any():
-            lacking = np.maximum(needs[hopeful[0]], 1e-300)
+        if self._forecast > self.remaining or self.remaining == 0:
+            return self._give_up(self._option, look.hardest(hopeful[0]))
+        if not lacking.any():  # it should show by now: some more of the same
+            lacking = needed
         return _rounded(lacking / lacking.sum() * self._batch_size, self._batch_size)
 
     def _give_up(self, best: int, rival: int) -> Counts | None:
+        left = f"the {self.remaining} evaluations that are left"
+        if self.remaining == 0:
+            left = f"{self.horizon} evaluations"
         one, other = self.actions.labels[best], self.actions.labels[rival]
+        cells = self._frame.cell
         return self._end(
-            f"{one} and {other} cannot be told apart with the {self.remaining} evaluations that "
-            "are left. Allow more of them, or a tolerance."
-        )
-
-    def _cannot_be_settled(self) -> Counts | None:
-        return self._end(
-            "No number of evaluations can settle the choice between the groups: what the features "
-            "do not explain is too large beside the leads. Evaluators from outside the groups, "
-            "evaluations that are known to be fair, or more options would settle it."
+            best,
+            f"{one} and {other} cannot be told apart with {left}. Allow more of them, or a "
+            "tolerance."
+            + (f" {_WOULD_SETTLE}" if cells[best] != cells[rival] and not self._linear else ""),
         )
 
     @property
     def _batch_size(self) -> int:
         return min(self.remaining, math.ceil(_GROWTH * self._spent))
-
-    def _scores(self) -> Scores:
-        """Return mean scores, with the noise from the scatter of options about their own means."""
-        told, cell = self._all, self._frame.cell
-        within = np.maximum(told.sums_of_squares - told.sums * told.means, 0.0)
-        freedom = np.maximum(told.counts - 1, 0)
-        squares = np.full(len(within), within.sum() / max(int(freedom.sum()), 1))
-        by_group = np.bincount(cell, within) / np.maximum(np.bincount(cell, freedom), 1)
-        if len(by_group) <= 8:  # more are no groups
-            squares = np.maximum(squares, by_group[cell])
-        if self.bounds is not None:  # no score scatters more than between the two
-            squares = np.minimum(squares, (0.5 * (self.bounds[1] - self.bounds[0])) ** 2)
-        if self.noise_known:
-            scales = np.sqrt(np.maximum(squares, self.noise_scale**2))
-            return Scores(told.counts, told.means, scales, np.inf)
-        # scores that never differ say nothing about the noise
-        spare = float(freedom.sum()) if within.any() else 0.0
-        return Scores(told.counts, told.means, np.sqrt(squares), spare)
 
     # ------------------------------------------------------------------ what it says
 
@@ -389,23 +392,18 @@ class CarefulChoice(Policy):
         ``loss`` is what the option loses at most, by own scores unless the certainty is "features
         exact"; infinite while nothing can be said.
         """
-        leads, findings = self._leads, self.findings()
-        option, label = self._option, self.actions.labels[self._option]
-        alarmed = any(finding.alarm for finding in findings)
-        if leads is None or alarmed:
+        option, findings, look = self._option, self.findings(), self._look
+        label = self.actions.labels[option]
+        if look is None or self._alarm is not None:
             return Decision(option, label, warnings=findings)
-        own = self._certainty is not None or (self._look is not None and option in self._look.leads)
-        if self._certainty is None and self._look is not None:
-            leads = self._look.leads.get(option)
-        loss = math.inf if leads is None or not own else max(0.0, -float(leads[:, 1].min()))
+        leads = look.leads_of(option)
+        if self._certainty == "features exact":
+            leads = look.linear_leads(option)
+        loss = max(0.0, -float(leads[:, 1].min()))
+        level = self.confidence if math.isfinite(loss) else 0.0
+        certainty = self._certainty
         return Decision(
-            option,
-            label,
-            loss,
-            self.confidence if math.isfinite(loss) else 0.0,
-            leads=leads,
-            certainty=self._certainty,
-            warnings=findings,
+            option, label, loss, level, leads=leads, certainty=certainty, warnings=findings
         )
 
     def bias(self) -> Estimate:
@@ -415,8 +413,8 @@ class CarefulChoice(Policy):
         if look is None or look.known is None or direction is None:
             return nothing_known
         contrast = Contrasts.of(look.scores, look.known, None, -direction[None, :])
-        noise = look.scores.quantile(0.5 * self._levels.noise)
-        value, low, high = contrast.interval(noise, 0.5 * self._levels.unexplained)[0].tolist()
+        noise = look.scores.quantile(0.5 * look.levels.noise)
+        value, low, high = contrast.interval(noise, 0.5 * look.levels.unexplained)[0].tolist()
         return Estimate(value, low, high, self.confidence)
 
     def values(self) -> Floats | None:
@@ -426,24 +424,26 @@ class CarefulChoice(Policy):
         if look is None or look.known is None or not self.own_scores_within_reach:
             return values
         contrasts = Contrasts.of(look.scores, look.known, np.eye(k), look.bias_part)
-        noise = look.scores.quantile(0.5 * self._levels.noise)
-        found = contrasts.interval(noise, 0.5 * self._levels.unexplained)
+        noise = look.scores.quantile(0.5 * look.levels.noise)
+        found = contrasts.interval(noise, 0.5 * look.levels.unexplained)
         return np.where((look.scores.counts > 0)[:, None], found, values)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what the scores say about the assumptions, and what no scores can say."""
+        """Return what the scores say about the assumptions, and what no scores can say.
+
+        A lack of fit is a note: nothing said by own scores rests on the fit.
+        """
         found = [finding for finding in super().findings() if finding.assumption != "fit"]
         if not math.isnan(self._refuted):
             found.append(self._lack_of_fit())
-        elif self._certainty is None and self._look is not None and self._unchecked:
-            found.append(self._no_looks())
+        if self._duels is None:
+            found.append(self._sampled())
         found.append(UNSEEN)
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
     @property
-    def _unchecked(self) -> bool:
-        fit = None if self._look is None else self._look.fit
-        return fit is None or math.isnan(fit.misfit)
+    def _alarm(self) -> Finding | None:
+        return next((finding for finding in self.findings() if finding.alarm), None)
 
     def _lack_of_fit(self) -> Finding:
         asserted = self.deviation == 0.0
@@ -457,11 +457,12 @@ class CarefulChoice(Policy):
             p_value=self._refuted,
         )
 
-    def _no_looks(self) -> Finding:
+    def _sampled(self) -> Finding:
         return Finding(
             "looks",
-            "Nothing was checked: so few options leave nothing to see by whether the features "
-            "explain the values. Leads between the groups rest on that.",
+            f"{len(self.actions)} options are too many, for {self.horizon} evaluations or at all, "
+            "to compare each by its own scores: some are sampled, and what can be sure is what "
+            "holds if the features are exact.",
             alarm=False,
         )
 
@@ -472,7 +473,8 @@ class CarefulChoice(Policy):
     @property
     def stopped_because(self) -> str | None:
         """Why the policy is done; None while it is not."""
-        return self._stopped
+        alarm = self._alarm
+        return self._stopped if alarm is None else f"An assumption failed. {alarm}"
 
     def allow(self, at_most: int) -> None:
         """Go on with more evaluations, so many in all; what was given up is looked at again.
@@ -495,37 +497,12 @@ class CarefulChoice(Policy):
         kept = {name: value for name, value in named.items() if name != "horizon"}
         self._arguments = placed[:1], kept | {"at_most": int(at_most)}
         self.horizon = int(at_most)
-        self._plan()
         if memory["wanted"] is None or np.any(memory["wanted"]):
             self.recall(memory)
         else:  # it was done, and may not be now
             self._replay(memory)
             self._spent = spent
         self._answers.clear()
-
-    def tell(self, feedback: Feedback) -> None:
-        """Take evaluations that were asked for, within the bounds if there are any."""
-        if self.bounds is not None and isinstance(feedback, Feedback):
-            refuse_impossible(feedback, len(self.actions))
-            self._refuse_out_of_bounds(feedback)
-        super().tell(feedback)
-
-    def _refuse_out_of_bounds(self, feedback: Feedback) -> None:
-        assert self.bounds is not None
-        low, high = self.bounds
-        means = feedback.means
-        outside = (feedback.counts > 0) & ((means < low) | (means > high))
-        # Σ (y − low)(high − y) ≥ 0 if all scores are within
-        within = (
-            (low + high) * feedback.sums - feedback.sums_of_squares - low * high * feedback.counts
-        )
-        outside |= within < -1e-9 * (np.abs(feedback.sums_of_squares) + 1e-300)
-        if outside.any():
-            x = int(np.argmax(outside))
-            raise InputError(
-                f"option {x} has scores outside the bounds {low:g} and {high:g} (their mean is "
-                f"{means[x]:g}). Correct the score, or the bounds."
-            )
 
 
 def _checked_bounds(bounds: object) -> tuple[float, float] | None:

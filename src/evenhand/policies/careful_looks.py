@@ -2,7 +2,7 @@
 
 `own_scores` has the notation. Leads within a group come from `duels`, those across groups from
 contrasts with the bias taken out. A floor is what a lead across groups must exceed at any number of
-evaluations: t √M₀, with M₀ the unexplained part of its variance when noise is gone.
+evaluations: what its unexplained part exceeds rarely enough when noise is gone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
 from evenhand.arrays import Floats
 from evenhand.numerics.ties import first_largest
@@ -20,9 +20,12 @@ from evenhand.policies.confidence import Frame
 from evenhand.policies.duels import Duels
 from evenhand.policies.own_scores import Contrasts, Deviations, LinearFit, Scores, deviations
 
-_HOPE = 1.5  # what is needed is reckoned with a lead so many deviations larger than it looks
+HOPE = 3.0
+"""What is needed is reckoned with leads so many deviations larger than they look."""
+
 _USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
-_MOST_GROUPS = 8  # more distinct attributes than that are no groups
+MOST_GROUPS = 8
+"""More distinct attributes than that are no groups."""
 
 
 @dataclass(frozen=True)
@@ -114,18 +117,39 @@ class Look:
         """What may be the best: the best guess, and the best of every group by its own scores."""
         seen = np.where(self.scores.counts > 0, self.scores.means, -np.inf)
         found = [first_largest(self.guesses)]
-        if len(self.frame.cells) <= _MOST_GROUPS:
+        if len(self.frame.cells) <= MOST_GROUPS:
             for g in range(len(self.frame.cells)):
                 (members,) = np.nonzero(self.frame.cell == g)
                 found.append(int(members[first_largest(seen[members])]))
         return [x for x in dict.fromkeys(found) if self.scores.counts[x] > 0]
 
-    @cached_property
-    def leads(self) -> dict[int, Floats]:
-        """(k, 3) the leads of every contender by own scores, with intervals."""
-        return {i: self._leads_of(i) for i in self.contenders}
+    def leads_of(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option by own scores, with intervals."""
+        if i not in self._leads:
+            self._leads[i] = self._own_leads(i)
+        return self._leads[i]
 
-    def _leads_of(self, i: int) -> Floats:
+    @cached_property
+    def _leads(self) -> dict[int, Floats]:
+        return {}
+
+    def linear_leads(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option if the features are exact, with intervals."""
+        assert self.fit is not None
+        directions = self.frame.values[i] - self.frame.values
+        leads = directions @ self.fit.parameters
+        width = self.scores.quantile(self.levels.linear) * self.fit.deviations(directions)
+        return np.column_stack([leads, leads - width, leads + width])
+
+    def hardest(self, i: int) -> int:
+        """Return the rival of option i whose lead is farthest from being settled."""
+        leads = self.leads_of(i)
+        width = np.maximum(leads[:, 0] - leads[:, 1], 1e-300)
+        ratio = np.where(np.isfinite(width), leads[:, 0] / width, -np.inf)
+        ratio[i] = np.inf
+        return int(np.argmin(ratio))
+
+    def _own_leads(self, i: int) -> Floats:
         k, scores = len(self.scores.counts), self.scores
         leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
         if self.duels is not None:
@@ -151,14 +175,6 @@ class Look:
 
     # ------------------------------------------------------------------ what would settle it
 
-    @cached_property
-    def _few(self) -> float:
-        """How many deviations √M₀ a lead across groups must exceed."""
-        if self.deviation is not None:
-            return -float(ndtri(self.levels.unexplained))
-        spare = max(int((self.scores.counts > 0).sum()) - self.frame.rank, 1)
-        return -float(stdtrit(spare, self.levels.unexplained))
-
     def floors(self, i: int) -> Floats:
         """Return (k,) what the leads of option i must exceed at any number of evaluations."""
         if self.known is None:
@@ -167,16 +183,16 @@ class Look:
         K = np.zeros((self.frame.rank, len(seen)))
         K[:, seen] = np.linalg.pinv(self.frame.points[seen])
         h = (self.bias_part[i] - self.bias_part) @ K
-        tau = math.sqrt(float(self.known.median.squares[0]))
-        return np.asarray(self._few * tau * np.linalg.norm(h, axis=1))
+        exceeded = self.known.exceeded(self.levels.unexplained)
+        return np.asarray(exceeded * np.linalg.norm(h, axis=1))
 
     def settling(self, i: int, tolerance: float) -> Floats:
         """Return (k,) evaluations of each option in all that should show option i ahead.
 
-        Infinite if no number of evaluations can. Every lead is reckoned 1.5 deviations larger than
-        it looks, so that few are given up that need not be.
+        Infinite if no number of evaluations can. Every lead is reckoned `HOPE` deviations larger
+        than it looks, so that few are given up that need not be.
         """
-        scores, leads = self.scores, self.leads[i]
+        scores, leads = self.scores, self.leads_of(i)
         (open_,) = np.nonzero(leads[:, 1] < -tolerance)
         K = (
             np.zeros((self.frame.rank, len(leads)))
@@ -189,13 +205,15 @@ class Look:
         V = np.where(scores.counts > 0, scores.variances, 0.0)
         noise = c**2 @ V
         few = scores.quantile(self.levels.noise)
+        if math.isinf(few):  # nothing is known of the noise
+            return np.full(len(leads), np.inf)
         floors = self.floors(i)[open_]
         lead = np.nan_to_num(leads[open_, 0]) + tolerance
         if (lead + few * np.sqrt(noise) < floors).any():
             return np.full(len(leads), np.inf)
         shares = np.abs(c) * scores.scales
-        spare = np.maximum((lead + _HOPE * np.sqrt(noise)) ** 2 - floors**2, 1e-300)
-        spare[lead + _HOPE * np.sqrt(noise) <= floors] = 1e-300
+        spare = np.maximum((lead + HOPE * np.sqrt(noise)) ** 2 - floors**2, 1e-300)
+        spare[lead + HOPE * np.sqrt(noise) <= floors] = 1e-300
         # Σ c²σ²/n is least for n in the shares |c|σ, and then (Σ |c|σ)²/n
         needed = few**2 * shares * (shares.sum(axis=1) / spare)[:, None]
         return np.asarray(needed.max(axis=0, initial=0.0))

@@ -29,12 +29,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtrc, ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.checks.fit import residuals
+from evenhand.policies.messages import Feedback
 
 _GRID = 40  # values of τ², from far below the noise to far above the residuals
 _BISECTIONS = 50
+_PRIOR = 8.0  # scores that an option's, or a group's, own scatter has to outweigh
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,8 @@ class Scores:
         (k,) numbers of evaluations.
     means
         (k,) mean scores; 0 where there is none.
+    scatters
+        (k,) sums of squared deviations from those means.
     scales
         (k,) standard deviation σ_o of one evaluation of each option.
     freedom
@@ -55,8 +60,34 @@ class Scores:
 
     counts: Counts
     means: Floats
+    scatters: Floats
     scales: Floats
     freedom: float
+
+    @classmethod
+    def of(cls, told: Feedback, groups: Indices, noise_scale: float | None = None) -> Scores:
+        """Return the scores that were told, with the noise from their scatter within options.
+
+        An option's variance is the largest of the pooled one, of that of its group (``groups``
+        numbers them) and of its own, drawn towards the pooled one as if that had been seen in
+        `_PRIOR` further scores; and of ``noise_scale``, where it is stated. Scores that never
+        differ say nothing about the noise.
+        """
+        freedom = np.maximum(told.counts - 1, 0)
+        scatters = np.maximum(told.sums_of_squares - told.sums * told.means, 0.0)
+        total = int(freedom.sum())
+        pooled = float(scatters.sum()) / max(total, 1)
+        group = (np.bincount(groups, scatters) + _PRIOR * pooled) / (
+            np.bincount(groups, freedom) + _PRIOR
+        )
+        own = (scatters + _PRIOR * pooled) / (freedom + _PRIOR)
+        squares = np.maximum(np.maximum(own, group[groups]), pooled)
+        if noise_scale is not None:
+            squares = np.maximum(squares, noise_scale**2)
+            total_or_known = np.inf
+        else:
+            total_or_known = float(total) if pooled > 0.0 else 0.0
+        return cls(told.counts, told.means, scatters, np.sqrt(squares), total_or_known)
 
     @property
     def variances(self) -> Floats:
@@ -74,7 +105,7 @@ class Scores:
 
         Examples
         --------
-        >>> known = Scores(np.array([1]), np.zeros(1), np.ones(1), np.inf)
+        >>> known = Scores(np.array([1]), np.zeros(1), np.zeros(1), np.ones(1), np.inf)
         >>> round(known.quantile(0.025), 2)
         1.96
         """
@@ -108,6 +139,11 @@ class Deviations:
         """The posterior median of τ, as if it were known."""
         g = int(np.searchsorted(np.cumsum(self.weights), 0.5))
         return Deviations(self.squares[[g]], np.ones(1), self.estimators[[g]])
+
+    def exceeded(self, failure: float) -> float:
+        """Return what a sum of u_o with coefficients of length 1 exceeds so rarely."""
+        roots = np.sqrt(self.squares)[:, None]
+        return -float(_quantiles(0.0 * roots, roots, self.weights, failure)[0])
 
 
 def deviations(
@@ -261,10 +297,9 @@ class LinearFit:
         weights = np.sqrt(scores.counts[seen]) / scores.scales[seen]
         Q, R = np.linalg.qr(weights[:, None] * P)
         parameters = np.linalg.solve(R, Q.T @ (weights * y))
-        if n == r:
-            return cls(parameters, R, np.nan)
-        statistic = float(((weights * (y - P @ parameters)) ** 2).sum()) / (n - r)
-        return cls(parameters, R, float(fdtrc(n - r, min(scores.freedom, 1e9), statistic)))
+        noise_scale = float(scores.scales.max()) if np.isinf(scores.freedom) else None
+        left = residuals(P, scores.counts[seen], y, scores.scatters[seen], noise_scale)
+        return cls(parameters, R, left.lack.p_value)
 
     def deviations(self, directions: Floats) -> Floats:
         """Return (q,) standard deviations of directions (q, r) of the parameter."""
