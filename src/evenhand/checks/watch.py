@@ -68,7 +68,7 @@ class Checks:
 
     Examples
     --------
-    Two evaluators in turn, one of whom repeats herself:
+    An evaluator who gives every option the same score each time:
 
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0]], ["home", "away"], labels=["Ann", "Bo"])
@@ -235,7 +235,7 @@ class Checks:
 
     def _judge_scale(self, entries: Entries, w: Floats, noise_scale: float) -> list[Finding]:
         p = scale_p_value(entries, w, noise_scale)
-        seen = math.sqrt(self.pooled_scatter()[0]) if self.pooled_scatter()[1] else math.nan
+        seen = math.sqrt(self.pooled_scatter()[0])
         if self._sound("scale", p, lambda: words.scale_too_small(noise_scale, seen)):
             return []
         p = overstated_p_value(entries, w, noise_scale)
@@ -253,9 +253,10 @@ class Checks:
         if len(far) > _NAMED:
             named += ", …"
         share = len(far) / len(entries)
-        if self._sound(
+        self._sound(
             "outliers", found.p_value, lambda: words.outliers(len(far), share, named), options
-        ):
+        )
+        if "outliers" in self._alarms:
             return []
         return [Finding("outliers", words.suspicious(named), False, options)]
 
