@@ -34,6 +34,7 @@ _NAMES = {
     ),
     "evenhand.policies": (
         "Allocation",
+        "CertainChoice",
         "Certified",
         "Decision",
         "Estimate",

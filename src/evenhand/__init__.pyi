@@ -32,6 +32,7 @@ from evenhand.geometry import delta_optimal_design as delta_optimal_design
 from evenhand.geometry import kappa as kappa
 from evenhand.geometry import minimax_design as minimax_design
 from evenhand.policies import Allocation as Allocation
+from evenhand.policies import CertainChoice as CertainChoice
 from evenhand.policies import Certified as Certified
 from evenhand.policies import Decision as Decision
 from evenhand.policies import Estimate as Estimate

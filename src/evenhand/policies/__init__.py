@@ -8,6 +8,7 @@ modules, such as `evenhand.policies.oful`.
 from typing import Any
 
 from evenhand.policies.base import Policy
+from evenhand.policies.certain_choice import CertainChoice
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
@@ -19,6 +20,7 @@ from evenhand.policies.state import restore
 __all__ = [
     "Allocation",
     "BoundaryExploration",
+    "CertainChoice",
     "Certified",
     "Decision",
     "Estimate",

@@ -1,0 +1,6 @@
+"""Types of the compiled designs of stages."""
+
+from evenhand.arrays import Counts, Floats
+
+def minimax_weights(P: Floats, U: Floats, w: Floats, steps: int, tol: float) -> float: ...
+def spread_out(P: Floats, U: Floats, w: Floats, n: int, head: float) -> Counts: ...

@@ -1,0 +1,643 @@
+"""Certain choice: evaluations until the best option is known with the confidence asked for.
+
+Notation
+--------
+i           the leader of a stage;  x ≠ i its rivals
+H_x         'x is the best, and better than the leader by more than the tolerance'
+E_x         evidence of one stage against H_x (`e_process`);  W_x its product over all stages
+δ           1 − confidence
+
+Stages are frozen before their evaluations (`stages`). If x is the best option, W_x is a
+supermartingale that starts at 1, whoever leads when, and reaches 1/δ at any time with probability
+at most δ. A wrong answer needs that of one x, the best: so there is no union over rivals, and no
+factor for the dimension. docs/certainty.md has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.actions import ActionSet, checked_actions
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.geometry import bias_optimal_design
+from evenhand.numerics.ties import first_largest
+from evenhand.policies.base import Policy, is_number
+from evenhand.policies.confidence import Frame
+from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
+from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
+from evenhand.policies.registry import registered
+from evenhand.policies.stages import (
+    Stage,
+    first_stage,
+    inverse_gram,
+    least_squares,
+    proportions,
+    read,
+    spread_out_by,
+    spreads,
+    with_looks,
+)
+
+Target = Literal["best", "bias"]
+
+_PER_OPTION = 1_000  # evaluations at most, where nothing else is said
+_FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
+_GROWTH, _LAST = 0.1, 0.15  # a stage as a share of what was spent; at most, to end with it
+_EXTRA = 1.0  # evidence that is planned for beyond what is needed
+_CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
+_HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
+_CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
+
+
+class Bound(TypedDict, total=False):
+    """What other policies are told, and this one has no use for."""
+
+    value_bound: float
+
+
+@registered
+class CertainChoice(Policy):
+    """Asks until it is sure which option is best, if values are x·γ exactly.
+
+    It asks in stages. What was learnt decides which option leads, which questions are asked next
+    and how many; then these are frozen, so that what comes of them is evidence of known strength,
+    and the evidence of all stages is multiplied. With probability at least ``confidence`` it is
+    never wrong: neither in the end nor in any loss it states before. Single evaluations are looked
+    at as they come, in any order.
+
+    Noise is taken to be Gaussian and as loud for all options; with ``bounds``, scores may have any
+    distribution between them. How long an answer takes must not depend on what it is. What was
+    not asked for cannot be observed: the proof rests on the choice of the questions.
+
+    Parameters
+    ----------
+    actions
+        The options: two groups, or any attributes.
+    horizon, at_most
+        Two names for the number of evaluations at which to give up; 1,000 per option if neither is
+        given.
+    confidence
+        Probability of never being wrong.
+    tolerance
+        How much may be lost, in units of value: it stops when no option is better by more. With
+        target "bias", the size of a bias that matters.
+    noise_scale
+        Standard deviation σ of an evaluation; None if it is not known, which costs about a tenth
+        more.
+    bounds
+        (lowest, highest) score there is. Nothing is then taken for granted of the noise, but
+        evaluations are looked at only when a stage is whole.
+    looks
+        Share of the evaluations that goes to options which would otherwise be left out, so that a
+        wrong model can show. 0: none.
+    target
+        "best": which option is best. "bias": whether the (first) bias is larger than ``tolerance``;
+        one design that is optimal for the bias, until its interval lies on one side or the
+        evaluations are spent.
+    seed
+        Where the randomness of ``looks`` starts.
+    bound
+        ``value_bound``, as for every policy: not used.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.5)
+    >>> policy = eh.CertainChoice(actions, at_most=10_000)
+    >>> evaluations = eh.environments.SimulatedEvaluations(problem, seed=1)
+    >>> while not policy.finished:
+    ...     policy.tell(evaluations.evaluate(policy.ask()))
+    >>> decision = policy.recommend()
+    >>> decision.option == problem.best, decision.loss, decision.level, decision.certainty
+    (True, 0.0, 0.95, 'features exact')
+    >>> policy.bias().covers(-0.5)
+    True
+    """
+
+    name = "certain-choice"
+    spends_all = False
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int | None = None,
+        *,
+        at_most: int | None = None,
+        confidence: float = 0.95,
+        tolerance: float = 0.0,
+        noise_scale: float | None = None,
+        bounds: Sequence[float] | None = None,
+        looks: float = 0.0,
+        target: Target = "best",
+        seed: int = 0,
+        **bound: Unpack[Bound],
+    ) -> None:
+        placed, named = self._arguments
+        limit = _limit(actions, horizon, at_most, said=len(placed) > 1 or "horizon" in named)
+        if not is_number(confidence) or not 0.0 < confidence < 1.0:
+            raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
+        if not is_number(tolerance) or tolerance < 0.0:
+            raise InputError(
+                f"tolerance must be a number ≥ 0, in units of value; got {tolerance!r}."
+            )
+        if not is_number(looks) or not 0.0 <= looks <= 0.5:
+            raise InputError(f"looks must be a share from 0 to 0.5; got {looks!r}.")
+        if target not in ("best", "bias"):
+            raise InputError(f"target must be 'best' or 'bias'; got {target!r}.")
+        self.bounds = None if bounds is None else _checked_bounds(bounds, noise_scale)
+        if self.bounds is not None:
+            noise_scale = 0.5 * (self.bounds[1] - self.bounds[0])
+        super().__init__(
+            actions,
+            limit,
+            noise_scale=1.0 if noise_scale is None else noise_scale,
+            seed=seed,
+            **bound,
+        )
+        self.noise_known = noise_scale is not None
+        self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
+        self.tolerance, self.looks = float(tolerance), float(looks)
+        self.target: Target = target
+        self.frame = Frame.of(self.actions)
+        if target == "bias" and self.frame.bias is None:
+            raise NotIdentifiableError(
+                "the (first) bias cannot be estimated from these options, by any number of "
+                "evaluations; target='bias' needs an attribute that is no combination of others."
+            )
+        self._noise = self.noise_scale if self.noise_known else None
+        self._slack = self.tolerance / (self._noise or 1.0)  # in the units of the evidence
+        self._enough = math.log(1.0 / self.delta)
+        k = len(self.actions)
+        self._told, self._of_stage = nothing(k), nothing(k)
+        self._history: list[tuple[Stage, Feedback]] = []
+        self._wealth: Floats = np.zeros(k)  # log W without a tolerance
+        self._gains: dict[int, Floats] = {}  # by leader: what the tolerance adds in its own stages
+        self._rejected: NDArray[np.bool_] = np.zeros(k, dtype=np.bool_)  # cannot be the best
+        self._cleared: dict[int, NDArray[np.bool_]] = {}  # by leader: better by no more than that
+        self._weights: Floats = np.full(k, 1.0 / k)
+        self._answer: int | None = None
+        self._hopeless: tuple[int, ...] = ()  # options that cannot be told apart with what is left
+        self._expected = math.nan  # evaluations to come, when the stage was planned
+        self._said: dict[object, Any] = {}  # worked out once for every stage
+        self._ready: tuple[Stage, Floats, tuple[Floats, Floats]] | None = None
+        self._stage = self._first()
+
+    # ------------------------------------------------------------------ what is asked
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Hand out the stage, beside what is on its way."""
+        if self._answer is not None or self._hopeless:
+            return self._nothing
+        room = self.room(pending)
+        most = min(room, max(1, self.spent // 128) if n is None else n)
+        have = self._of_stage.counts + pending
+        return self._stage.next_ones(have, most, beyond=bool(pending.any()))
+
+    def tell(self, feedback: Feedback) -> None:
+        """Take evaluations that were asked for, any part of them, within the bounds."""
+        if self.bounds is not None and isinstance(feedback, Feedback):
+            _refuse_beyond(feedback, *self.bounds)
+        super().tell(feedback)
+
+    def learn(self, feedback: Feedback) -> None:
+        """Look at what came back; plan the next stage when this one is whole."""
+        self._round += 1
+        self._told = self._told + feedback
+        self._of_stage = self._of_stage + feedback
+        whole = bool((self._of_stage.counts >= self._stage.wanted(len(self.actions))).all())
+        if self._stage.leader >= 0 and (whole or self.bounds is None):
+            self._look(whole)
+        if whole and self._answer is None:
+            done, self._of_stage = self._of_stage, nothing(len(self.actions))
+            if self.target == "best" or self.bounds is not None:
+                self._history.append((self._stage, done))
+            if self.target == "best":
+                self._plan()
+        if self.target == "bias" and (whole or self.bounds is None):
+            self._look_at_bias()
+
+    def _look(self, whole: bool) -> None:
+        """Reject rivals against whom there is enough evidence; a whole stage counts for good."""
+        stage, (D, prior) = self._stage, self._prepared()
+        reading = read(stage, self.frame, self._of_stage, D, self._noise)
+        evidence = reading.evidence(prior, -self._slack)
+        rivals, leader = stage.rivals, stage.leader
+        cleared = self._cleared_by(leader)
+        cleared[rivals[self._wealth_of(leader)[rivals] + evidence >= self._enough]] = True
+        if cleared[rivals].all():
+            self._answer = leader
+        if whole:
+            plain = reading.evidence(prior) if self._slack else evidence
+            self._wealth[rivals] += plain
+            if self._slack:
+                gains = self._gains.setdefault(leader, np.zeros(len(self.actions)))
+                gains[rivals] += evidence - plain
+                self._rejected |= self._wealth >= self._enough
+
+    def _prepared(self) -> tuple[Floats, tuple[Floats, Floats]]:
+        """Return the directions of the stage's leads, and priors for them."""
+        stage = self._stage
+        if self._ready is None or self._ready[0] is not stage:
+            D = self.frame.values[stage.leader] - self.frame.values[stage.rivals]
+            nothing_yet = read(stage, self.frame, nothing(len(self.actions)), D, self._noise)
+            self._ready = stage, D, nothing_yet.prior(above=-self._slack)
+        return self._ready[1:]
+
+    def _wealth_of(self, leader: int) -> Floats:
+        """Return log W with the tolerance in the stages that this option led."""
+        gains = self._gains.get(leader)
+        return self._wealth if gains is None else self._wealth + gains
+
+    def _cleared_by(self, leader: int) -> NDArray[np.bool_]:
+        """Return who is not better than this leader; without a tolerance, it is who is not best."""
+        if not self._slack:
+            return self._rejected
+        return self._cleared.setdefault(leader, np.zeros(len(self.actions), dtype=np.bool_))
+
+    def _first(self) -> Stage:
+        """Return the first stage: the start of a search, or all there is to ask about the bias."""
+        length = math.ceil(_FIRST * self.frame.rank)
+        if self.target == "best":
+            stage = first_stage(self.frame, length)
+            if len(self._open(0)) == 0:
+                self._answer = 0  # one option, or all of them alike
+            return stage
+        length = min(self.horizon, _CYCLE if self.bounds is None else _SHORT_CYCLE)
+        self._weights = bias_optimal_design(self.actions).weights
+        assert self.frame.bias is not None
+        order = spread_out_by(self.frame.points, self.frame.bias[None, :], self._weights, length)
+        return first_stage(self.frame, length, order)
+
+    def _leading(self, theta: Floats) -> int:
+        """Return the option that is best by an estimate, of those that may be."""
+        return first_largest(np.where(self._rejected, -np.inf, self.frame.values @ theta))
+
+    def _open(self, leader: int) -> Indices:
+        """Return the rivals that are not rejected, nor the same as the leader in all features."""
+        shut = self._same(leader) | self._rejected | self._cleared_by(leader)
+        return np.flatnonzero(~shut)
+
+    def _same(self, option: int) -> NDArray[np.bool_]:
+        """Tell which options have the same features, and so the same value."""
+        H = self.frame.values
+        return np.asarray(np.abs(H[option] - H).max(axis=1) <= 1e-12 * np.abs(H).max())
+
+    def _plan(self) -> None:
+        """Freeze the next stage by all that is known, or see that there is no use in one."""
+        frame = self.frame
+        theta, covariance, unit = least_squares(frame, self._told, self._noise)
+        leader = self._leading(theta)
+        rivals = self._open(leader)
+        if len(rivals) == 0:
+            self._answer = leader
+            return
+        D = frame.values[leader] - frame.values[rivals]
+        spread, leads = spreads(covariance, D), (D @ theta + self._slack) / unit
+        need = self._enough - self._wealth_of(leader)[rivals] + _EXTRA
+        U = D * (np.sqrt(need) / np.maximum(leads, _CAUTION * spread))[:, None]
+        start = 0.5 * self._weights + 0.5 / len(frame.points)
+        self._weights, value = proportions(frame, U, start)
+        self._expected, spent = 2.0 * value, self.spent
+        length = math.ceil(
+            max(_SHORTEST * frame.rank, _GROWTH * spent, min(_LAST * spent, self._expected))
+        )
+        order = spread_out_by(frame.points, U, self._weights, length)
+        if self.looks:
+            order = with_looks(order, self.looks, self._told.counts, self.rng())
+        self._stage = Stage(leader, rivals, order, theta, covariance, unit)
+        hope = D * (np.sqrt(need) / (leads + _HOPE * spread))[:, None]
+        least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
+        if least.max() > _BEYOND * self.remaining:
+            beyond = rivals[least > _BEYOND * self.remaining]
+            self._hopeless = (leader, *beyond.tolist())
+
+    # ------------------------------------------------------------------ what is said
+
+    def recommend(self) -> Decision:
+        """Return the option that leads, what it loses at most, and its leads.
+
+        What is said changes when a stage is whole, and at the end. The loss holds with all losses
+        ever stated, at all times at once; the interval of each lead at all times, each by itself.
+        """
+        decision: Decision = self._once("decision", self._decide)
+        warnings = self.findings()
+        if any(finding.alarm for finding in warnings):
+            decision = replace(decision, loss=np.inf, certainty=None)
+        return replace(decision, warnings=warnings) if warnings else decision
+
+    def _once(self, what: str, make: Callable[[], Any]) -> Any:
+        """Return what is said of the stages so far, worked out when it is first asked for."""
+        key = len(self._history), self._answer, self._over
+        if self._said.get("of") != key:
+            self._said = {"of": key}
+        if what not in self._said:
+            self._said[what] = make()
+        return self._said[what]
+
+    @property
+    def _over(self) -> bool:
+        return self._answer is not None or self.remaining == 0
+
+    def _estimate(self) -> Floats:
+        """Return (r,) least squares on the whole stages, or in the end on everything."""
+        if not self._over and self.target == "best":
+            return self._stage.theta
+        return least_squares(self.frame, self._told, self._noise)[0]
+
+    def _decide(self) -> Decision:
+        theta, H = self._estimate(), self.frame.values
+        option = self._answer
+        if option is None:
+            option = self._leading(theta)
+        loss = np.inf if self.target == "bias" else self._loss(option)
+        leads = np.column_stack(self._interval(H[option] - H, option)) * (self._noise or 1.0)
+        lead = (H[option] - H) @ theta * (self._noise or 1.0)
+        leads[:, 0] = _clipped(lead, leads[:, 1], leads[:, 2])
+        leads[self._same(option)] = 0.0
+        return Decision(
+            option,
+            self.actions.labels[option],
+            loss=loss,
+            level=self.confidence,
+            leads=leads,
+            certainty="features exact" if np.isfinite(loss) else None,
+        )
+
+    def _loss(self, option: int) -> float:
+        """Return the least loss for which the evidence against all rivals was ever enough.
+
+        That is ε with W_x ≥ 1/δ for all x, where ε is the tolerance in stages that the option led
+        and 0 in others; see docs/certainty.md for why that needs no union over leaders.
+        """
+        rivals = self._open(option)
+        floor = self.tolerance if self._slack and self._cleared_by(option).any() else 0.0
+        if len(rivals) == 0:
+            return floor
+        readings, own = [], []
+        prior: list[tuple[Floats, Floats]] = []
+        for stage, told in self._stages():
+            D = self.frame.values[stage.leader] - self.frame.values[rivals]
+            reading = read(stage, self.frame, told, D, self._noise)
+            tested = np.isin(rivals, stage.rivals)
+            reading.information[~tested] = 0.0
+            readings.append(reading)
+            prior.append(reading.prior(above=-self._slack))
+            own.append(np.full(len(rivals), stage.leader == option))
+        if not np.any(own):
+            return np.inf
+        rows, led = Reading.joined(readings), np.concatenate(own)
+        effects = np.concatenate([p[0] for p in prior]), np.concatenate([p[1] for p in prior])
+        if not (rows.information.reshape(-1, len(rivals)) * np.array(own)).any(axis=0).all():
+            return np.inf
+
+        def beyond(loss: Floats) -> Floats:
+            null = np.where(led, -np.tile(loss, len(readings)), 0.0)
+            evidence = rows.evidence(effects, null).reshape(-1, len(rivals))
+            return np.asarray(evidence.cumsum(axis=0).max(axis=0) - self._enough)
+
+        start = np.zeros(len(rivals))
+        step = rows.units.max() * rows.spreads.reshape(-1, len(rivals)).min(axis=0)
+        found = first_beyond(beyond, start, np.maximum(step, 1e-300))
+        return max(floor, float(found.max()) * (self._noise or 1.0))
+
+    def _stages(self) -> list[tuple[Stage, Feedback]]:
+        """Return the stages that tested something, with what was told of them."""
+        stages = self._history
+        if self._over and self.bounds is None and self._of_stage.counts.any():
+            stages = [*stages, (self._stage, self._of_stage)]
+        return [entry for entry in stages if entry[0].leader >= 0]
+
+    def _interval(self, directions: Floats, option: int | None = None) -> tuple[Floats, ...]:
+        """Return estimates and ends for directions; for leads, by the option's own stages only."""
+        readings = [
+            read(stage, self.frame, told, directions, self._noise)
+            for stage, told in self._stages()
+            if option is None or stage.leader == option
+        ]
+        if not readings:
+            nan = np.full(len(directions), np.nan)
+            return nan, np.full(len(nan), -np.inf), np.full(len(nan), np.inf)
+        return interval(readings, self.delta)
+
+    def bias(self) -> Estimate:
+        """Return the (first) bias, with an interval that holds at all times."""
+        direction = self.frame.bias
+        if direction is None:
+            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+        if self.target == "bias":
+            value, low, high = self._planned_bias()
+        else:
+            low, high = self._once("bias", lambda: self._interval(direction[None, :])[1:])
+            value = float(_clipped(direction @ self._estimate(), low, high)[0])
+            low, high = float(low[0]), float(high[0])
+        if not np.isfinite([value, low, high]).all():
+            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+        scale = self._noise or 1.0
+        return Estimate(value * scale, low * scale, high * scale, self.confidence)
+
+    def _planned_bias(self) -> tuple[float, float, float]:
+        """Return the bias with its interval by one fixed design, in the units of the evidence.
+
+        Where scores are only known to be bounded, each round of the order is estimated from alone,
+        with coefficients that later evaluations do not change.
+        """
+        assert self.frame.bias is not None
+        rounds = [told for _, told in self._history] if self.bounds else [self._told]
+        readings = [
+            read(self._stage, self.frame, told, self.frame.bias[None, :], self._noise)
+            for told in rounds
+        ]
+        J = float(sum(reading.information[0] for reading in readings))
+        if J == 0.0:
+            return math.nan, -math.inf, math.inf
+        value = sum(float(one.information[0] * one.estimates[0]) for one in readings) / J
+        scatter, freedom = float(readings[0].scatter[0]), float(readings[0].freedom[0])
+        plan = self.horizon / bias_optimal_design(self.actions).value
+        return value, *planned_interval(value, J, scatter, freedom, plan, self.delta)
+
+    def _look_at_bias(self) -> None:
+        """Stop when the bias is certainly larger than the tolerance, or certainly not."""
+        _, low, high = self._planned_bias()
+        if low > self._slack or high < -self._slack or -self._slack <= low <= high <= self._slack:
+            theta, *_ = least_squares(self.frame, self._told, self._noise)
+            self._answer = first_largest(self.frame.values @ theta)
+
+    def values(self) -> Floats | None:
+        """Return (k, 3) values with intervals that hold at all times, each by itself."""
+        space, d = self.frame.space, self.actions.n_features
+        rows = np.hstack([self.actions.features, np.zeros_like(self.actions.attributes)])
+        inside = np.array([bool(space.contains(row)) for row in rows])
+        said = np.column_stack(
+            [np.full(len(rows), np.nan), np.full(len(rows), -np.inf), np.full(len(rows), np.inf)]
+        )
+        if inside.any() and self._told.counts.any():
+            directions = rows[inside][:, :d] @ self.frame.transform[:, :d].T
+            low, high = self._once("values", lambda: self._interval(directions)[1:])
+            scale = self._noise or 1.0
+            middle = _clipped(directions @ self._estimate(), low, high)
+            said[inside] = np.column_stack([middle, low, high]) * scale
+        return said
+
+    def forecast(self) -> float:
+        """Return how many evaluations are still expected, by the plan of the present stage."""
+        if self._answer is not None or self._hopeless or self.remaining == 0:
+            return 0.0
+        if self.target == "bias":
+            return float(self.remaining)
+        left = self._expected - float(self._of_stage.counts.sum())
+        return min(max(left, 1.0), float(self.remaining))
+
+    @property
+    def stopped_because(self) -> str | None:
+        """Why the policy is done, in plain words; None while it is not."""
+        names = self.actions.labels
+        level = f"{100 * self.confidence:g}%"
+        if self._answer is not None and self.target == "bias":
+            side = "larger" if not self._within() else "no larger"
+            return f"the bias is {side} than {self.tolerance:g}, with {level} confidence."
+        if self._answer is not None:
+            more = f" by more than {self.tolerance:g}" if self._slack else ""
+            return (
+                f"no option is better than {names[self._answer]!r}{more}, with {level} confidence "
+                "and if the features tell values exactly."
+            )
+        if self._hopeless:
+            leader, *others = (repr(names[x]) for x in self._hopeless)
+            shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+            return (
+                f"{leader} and {shown} cannot be told apart with the {self.remaining} evaluations "
+                "that are left: they are about equally good. allow() more, or state a tolerance."
+            )
+        if self.remaining == 0:
+            return f"all {self.horizon} evaluations are spent; allow() more to go on."
+        return None
+
+    def _within(self) -> bool:
+        _, low, high = self._planned_bias()
+        return -self._slack <= low and high <= self._slack
+
+    def allow(self, at_most: int) -> None:
+        """Go on with more evaluations, so many in all.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.CertainChoice(eh.ActionSet([[1.0], [0.5]], ["a", "b"]), at_most=10)
+        >>> policy.allow(500)
+        >>> policy.remaining
+        500
+        """
+        limit = _limit(self.actions, None, at_most, said=False)
+        if limit < max(self.spent, self.horizon):
+            raise InputError(
+                f"at_most must not be less than the {max(self.spent, self.horizon)} evaluations "
+                f"that were allowed so far; got {at_most!r}."
+            )
+        placed, named = self._arguments
+        kept = {name: value for name, value in named.items() if name != "horizon"}
+        self._arguments = placed[:1], kept | {"at_most": limit}
+        self.horizon = limit
+        self._hopeless = ()
+        self._answers.clear()
+        self._said = {}
+
+    # ------------------------------------------------------------------ what is remembered
+
+    def memory(self) -> dict[str, Any]:
+        """Return the stages, what was told of them, and the evidence so far."""
+        return {
+            "told": sparse(self._told),
+            "of_stage": sparse(self._of_stage),
+            "history": [stage.memory() | {"told": sparse(told)} for stage, told in self._history],
+            "stage": self._stage.memory(),
+            "wealth": self._wealth,
+            "gains": {str(leader): gains for leader, gains in self._gains.items()},
+            "rejected": np.flatnonzero(self._rejected),
+            "cleared": {str(i): np.flatnonzero(who) for i, who in self._cleared.items()},
+            "weights": self._weights,
+            "answer": self._answer,
+            "hopeless": list(self._hopeless),
+            "expected": self._expected,
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        k = len(self.actions)
+        self._told, self._of_stage = dense(memory["told"], k), dense(memory["of_stage"], k)
+        self._history = [
+            (Stage.recalled(entry), dense(entry["told"], k)) for entry in memory["history"]
+        ]
+        self._stage = Stage.recalled(memory["stage"])
+        self._wealth = np.array(memory["wealth"], dtype=np.float64)
+        self._gains = {
+            int(leader): np.array(gains, dtype=np.float64)
+            for leader, gains in memory["gains"].items()
+        }
+        self._rejected = _marked(memory["rejected"], k)
+        self._cleared = {int(i): _marked(who, k) for i, who in memory["cleared"].items()}
+        self._weights = np.array(memory["weights"], dtype=np.float64)
+        self._answer = memory["answer"]
+        self._hopeless = tuple(memory["hopeless"])
+        self._expected = memory["expected"]
+
+
+def _limit(actions: ActionSet, horizon: int | None, at_most: int | None, *, said: bool) -> int:
+    """Return the evaluations there are at most, whichever name they were given by."""
+    if at_most is None:
+        if horizon is None and not said:
+            return _PER_OPTION * len(checked_actions(actions))
+        return horizon  # type: ignore[return-value] # `Policy` checks it
+    if horizon is not None:
+        raise InputError(
+            f"horizon and at_most are two names for the same number; got {horizon!r} and "
+            f"{at_most!r}. Give one."
+        )
+    if not is_number(at_most) or not 1 <= at_most <= 10**18 or at_most != int(at_most):
+        raise InputError(f"at_most must be a whole number from 1 to 10¹⁸; got {at_most!r}.")
+    return int(at_most)
+
+
+def _checked_bounds(bounds: Sequence[float], noise_scale: float | None) -> tuple[float, float]:
+    ends = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
+    if len(ends) != 2 or not all(is_number(end) for end in ends) or not ends[0] < ends[1]:
+        raise InputError(f"bounds must be two numbers, the lowest score first; got {bounds!r}.")
+    if noise_scale is not None:
+        raise InputError(
+            f"bounds say how loud noise can be, so noise_scale must not be given too; got "
+            f"{noise_scale!r}."
+        )
+    return float(ends[0]), float(ends[1])
+
+
+def _refuse_beyond(feedback: Feedback, low: float, high: float) -> None:
+    """Raise unless scores between the bounds can add up to this."""
+    n, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
+    slip = 1e-9 * n * max(abs(low), abs(high), high - low) * max(1.0, abs(low), abs(high))
+    bad = (sums < n * low - slip) | (sums > n * high + slip)
+    bad |= (low + high) * sums - squares - low * high * n < -slip  # Σ(y − low)(high − y) ≥ 0
+    if bad.any():
+        x = int(np.argmax(bad))
+        raise InputError(
+            f"option {x} has {n[x]} evaluations with sum {sums[x]} and sum of squares "
+            f"{squares[x]}: not all of them lie between the stated bounds {low:g} and {high:g}. "
+            "Look for a typing error, or state wider bounds."
+        )
+
+
+def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:
+    """Return estimates within their intervals; NaN where there is no interval."""
+    return np.where(np.isinf(low) | np.isinf(high), np.nan, np.clip(values, low, high))
+
+
+def _marked(options: Any, k: int) -> NDArray[np.bool_]:
+    marks = np.zeros(k, dtype=np.bool_)
+    marks[np.asarray(options, dtype=np.intp)] = True
+    return marks
