@@ -150,7 +150,7 @@ class Fickle(eh.CertainChoice):
 
 
 class Contrary(eh.CertainChoice):
-    """An enemy: whoever has least evidence against it leads, so that the nearly rejected are tested."""
+    """An enemy: whoever has least evidence against it leads; the nearly rejected are tested."""
 
     name = "contrary"
 
