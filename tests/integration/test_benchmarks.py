@@ -102,3 +102,14 @@ def test_imports_measures_every_program(
     benchmark_.main(["--runs", "1"])
     shown = capsys.readouterr().out
     assert all(name in shown for name in benchmark_.PROGRAMS)
+
+
+@pytest.mark.parametrize("benchmark_", ["certainty"], indirect=True)
+def test_certainty_measures_cost_errors_and_bias(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for trap in benchmark_.traps():
+        assert shown.count(f"| {trap.name} |") == 6, "three kinds of leader, noise known or not"
+    assert shown.count("| skating |") == 2
