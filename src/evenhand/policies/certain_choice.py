@@ -383,7 +383,7 @@ class CertainChoice(Policy):
         loss = np.inf if self.target == "bias" else self._loss(option)
         leads = np.column_stack(self._interval(H[option] - H, option)) * (self._noise or 1.0)
         lead = (H[option] - H) @ theta * (self._noise or 1.0)
-        leads[:, 0] = _clipped(lead, leads[:, 1], leads[:, 2])
+        leads[:, 0] = np.clip(lead, leads[:, 1], leads[:, 2])
         leads[self._same(option)] = 0.0
         return Decision(
             option,
@@ -497,7 +497,7 @@ class CertainChoice(Policy):
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
         space, d = self.frame.space, self.actions.n_features
         rows = np.hstack([self.actions.features, np.zeros_like(self.actions.attributes)])
-        inside = np.array([bool(space.contains(row)) for row in rows])
+        inside = np.array([space.full or bool(space.contains(row)) for row in rows])
         said = np.column_stack(
             [np.full(len(rows), np.nan), np.full(len(rows), -np.inf), np.full(len(rows), np.inf)]
         )
