@@ -194,6 +194,8 @@ def cost(answer: Answer) -> str:
 def end(answer: Answer) -> str:
     """Return why the asking ended."""
     text = " ".join(answer.stopped_because.split())
+    if any(" ".join(alarm.message.split()) in text for alarm in answer.alarms):
+        return "An assumption failed: see the warning."
     text = text if text.endswith((".", "…", "!", "?")) else f"{text}."
     # a policy may have been sure of what an alarm withdrew
     return f"{text} But see the warning." if answer.alarms else text
