@@ -352,7 +352,7 @@ def test_one_suspicious_score_is_a_note_with_its_influence() -> None:
     stray = int(np.flatnonzero(x == 2)[3])
     y[stray] = 2.0
     checks = watched(actions, x, y)
-    checks._look()  # at all of it
+    checks.look()  # at all of it
     assert not alarms(checks)
     note = notes(checks)["outliers"]
     assert note.options == (2,)
@@ -387,6 +387,7 @@ def test_no_scores_break_a_look(size: float, told_at_once: int) -> None:
     checks = Checks(actions, noise_scale=1.0)
     for x in even_order(5, 20, 21):
         checks.take(*told(5, (x, (size * rng.standard_normal(told_at_once)).tolist())))
+    checks.look()
     assert checks.counts.sum() == 100 * told_at_once
     checks = watched(actions, np.zeros(60, dtype=int), [size, *[0.0] * 59])  # one option, one score
     assert checks.counts[0] == 60

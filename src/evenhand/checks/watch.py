@@ -101,13 +101,12 @@ class Checks:
             while self.record.evaluations >= self._next_look:
                 self._looks += 1
                 self._next_look = math.ceil(_GROWTH * self._next_look)
-            with np.errstate(all="ignore"):  # squares of huge scores overflow; no p-value then
-                self._look()
+            self._look()
 
     def look(self) -> None:
         """Look at all that is there now, out of turn, as at the end of a run.
 
-        It counts as a look: however often that is done, the rate of false alarms holds.
+        It counts as a look, with its share of the rate.
         """
         self._looks += 1
         self._look()
@@ -170,6 +169,7 @@ class Checks:
 
     # ------------------------------------------------------------------ a look
 
+    @np.errstate(all="ignore")  # squares of huge scores overflow; there is no p-value then
     def _look(self) -> None:
         """Judge all that is there, at this look's share of the rate."""
         entries = Entries(self.record.rows)
