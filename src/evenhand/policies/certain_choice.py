@@ -49,7 +49,7 @@ Target = Literal["best", "bias"]
 
 _PER_OPTION = 1_000  # evaluations at most, where nothing else is said
 _FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
-_GROWTH, _LAST = 0.1, 0.15  # a stage as a share of what was spent; at most, to end with it
+_GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
@@ -336,7 +336,7 @@ class CertainChoice(Policy):
         if self.looks:
             order = with_looks(order, self.looks, self._told.counts, self.rng())
         self._stage = Stage(leader, rivals, order, theta, covariance, unit)
-        hope = D * (np.sqrt(need) / (leads + _HOPE * spread))[:, None]
+        hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
         least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
         if least.max() > _BEYOND * self.remaining:
             beyond = rivals[least > _BEYOND * self.remaining]
@@ -358,7 +358,8 @@ class CertainChoice(Policy):
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
         """Return what is said of the stages so far, worked out when it is first asked for."""
-        key = len(self._history), self._answer, self.spent if self._over else None
+        now = self.spent if self._over or self.target == "bias" else None
+        key = len(self._history), self._answer, now
         if self._said.get("of") != key:
             self._said = {"of": key}
         if what not in self._said:
@@ -541,10 +542,10 @@ class CertainChoice(Policy):
             shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
             return (
                 f"{leader} and {shown} cannot be told apart with the {self.remaining} evaluations "
-                "that are left: they are about equally good. allow() more, or state a tolerance."
+                "that are left. Call allow() with more, or state a tolerance: how much may be lost."
             )
         if self.remaining == 0:
-            return f"all {self.horizon} evaluations are spent; allow() more to go on."
+            return f"all {self.horizon} evaluations are spent; allow() goes on with more."
         return None
 
     def _within(self) -> bool:
