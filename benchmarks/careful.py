@@ -12,6 +12,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: many small solves
 
 import argparse
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.environments.skating import FEATURES, HOME_BONUS, JUDGE_NOISE, one_judge_events
+from evenhand.environments.skating import (
+    FEATURES,
+    HOME_BONUS,
+    JUDGE_NOISE,
+    OneJudgeEvent,
+    one_judge_events,
+)
 
 Floats = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], Floats]
@@ -98,11 +105,16 @@ def scores(
     )
 
 
+@functools.cache
+def season(features: tuple[str, ...]) -> list[OneJudgeEvent]:
+    return list(one_judge_events(features))
+
+
 def skating(
     features: Sequence[str], linear: bool, events: slice, discipline: str | None = None
 ) -> Iterator[Instance]:
     """Yield events, in an order that is drawn once for all."""
-    found = list(one_judge_events(features))
+    found = season(tuple(features))
     order = np.random.default_rng(7).permutation(len(found))
     chosen = [found[i] for i in order if discipline in (None, found[i].discipline)]
     for event in chosen[events]:

@@ -129,3 +129,14 @@ def test_certainty_measures_cost_errors_and_bias(
     for trap in benchmark_.traps():
         assert shown.count(f"| {trap.name} |") == 6, "three kinds of leader, noise known or not"
     assert shown.count("| skating |") == 2
+
+
+@pytest.mark.parametrize("benchmark_", ["careful"], indirect=True)
+def test_careful_measures_every_part(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--quick"])
+    shown = capsys.readouterr().out
+    for title, rows in benchmark_.parts(slice(0, None)).items():
+        assert f"## {title}" in shown
+        assert all(f"| {name} | " in shown for name, _ in rows)
