@@ -9,6 +9,7 @@ from importlib import import_module
 
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
+    "evenhand.answers": ("Answer", "Failure", "Progress", "Question", "choose"),
     "evenhand.designs": (
         "Certificate",
         "Design",
@@ -34,6 +35,7 @@ _NAMES = {
     ),
     "evenhand.policies": (
         "Allocation",
+        "CarefulChoice",
         "CertainChoice",
         "Certified",
         "Decision",
@@ -53,6 +55,8 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.limits"}
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
+    "answers",
+    "checks",
     "comparison",
     "designs",
     "environments",

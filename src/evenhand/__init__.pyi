@@ -1,4 +1,6 @@
 from evenhand import actions as actions
+from evenhand import answers as answers
+from evenhand import checks as checks
 from evenhand import comparison as comparison
 from evenhand import designs as designs
 from evenhand import environments as environments
@@ -11,6 +13,11 @@ from evenhand import reproduction as reproduction
 from evenhand import simulation as simulation
 from evenhand import testing as testing
 from evenhand.actions import ActionSet as ActionSet
+from evenhand.answers import Answer as Answer
+from evenhand.answers import Failure as Failure
+from evenhand.answers import Progress as Progress
+from evenhand.answers import Question as Question
+from evenhand.answers import choose as choose
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design
 from evenhand.designs import Verification as Verification
@@ -32,6 +39,7 @@ from evenhand.geometry import delta_optimal_design as delta_optimal_design
 from evenhand.geometry import kappa as kappa
 from evenhand.geometry import minimax_design as minimax_design
 from evenhand.policies import Allocation as Allocation
+from evenhand.policies import CarefulChoice as CarefulChoice
 from evenhand.policies import CertainChoice as CertainChoice
 from evenhand.policies import Certified as Certified
 from evenhand.policies import Decision as Decision

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evenhand import html
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.tables import (
@@ -47,6 +48,8 @@ _PARTS = {
     "encoding",
 }
 
+_SHOWN_OPTIONS, _SHOWN_COLUMNS = 10, 8  # in a notebook
+
 __all__ = ["ActionSet", "EncodedColumn", "Encoding", "Names", "checked_actions"]
 
 
@@ -57,7 +60,7 @@ class ActionSet:
     Parameters
     ----------
     features : (k, d) numbers
-        What the value of an option depends on. Include a column of ones for an intercept.
+        What the value of an option depends on.
     groups : k labels of exactly two kinds, optional
         The group of each option, under your own names.
     labels : k distinct names, optional
@@ -68,6 +71,9 @@ class ActionSet:
         The group that becomes +1; if not given, the one that sorts last.
     feature_names, attribute_names : names, optional
         What the columns are called.
+    intercept : bool
+        Whether to put a column of ones, "intercept", first: values may then share a constant.
+        Without it an option whose features are all 0 is worth 0, which few scores mean.
 
     Attributes
     ----------
@@ -82,7 +88,8 @@ class ActionSet:
     group_names : (str, str) or None
         The names of groups −1 and +1; None if the set has attributes instead.
     encoding : Encoding or None
-        How the columns of the user's table became features; None for a set made from arrays.
+        How the columns of the user's table became features; None for a set made from arrays, if
+        no intercept was added.
 
     Examples
     --------
@@ -98,6 +105,10 @@ class ActionSet:
            [ 1. ,  0.5,  1. ]])
     >>> ActionSet([[1.0], [2.0]], attributes=[[0.1, 3.0], [0.4, 5.0]]).n_attributes
     2
+    >>> ActionSet([[0.2], [0.9], [0.5]], ["home", "away", "home"], intercept=True).points
+    array([[ 1. ,  0.2,  1. ],
+           [ 1. ,  0.9, -1. ],
+           [ 1. ,  0.5,  1. ]])
     """
 
     points: NDArray[np.float64]
@@ -118,6 +129,7 @@ class ActionSet:
         positive: object = None,
         feature_names: Sequence[str] | None = None,
         attribute_names: Sequence[str] | None = None,
+        intercept: bool = False,
     ) -> None:
         x = real_matrix(features, "features")
         k, d = x.shape
@@ -144,12 +156,18 @@ class ActionSet:
             "z",
         )
         # The one copy: from here on features and attributes are windows on this matrix.
-        points = np.empty((k, d + z.shape[1]))
-        points[:, :d] = x
-        points[:, d:] = z
-        refuse_non_finite(points[:, :d], "features", x_names)
-        refuse_non_finite(points[:, d:], "attributes", z_names)
-        self._set((points, d, names, x_names, z_names, group_names, None))
+        first = int(bool(intercept))
+        points = np.empty((k, first + d + z.shape[1]))
+        points[:, :first] = 1.0
+        points[:, first : first + d] = x
+        points[:, first + d :] = z
+        refuse_non_finite(points[:, first : first + d], "features", x_names)
+        refuse_non_finite(points[:, first + d :], "attributes", z_names)
+        encoding = None
+        if intercept:
+            encoding = Encoding.with_intercept(x_names, () if groups is not None else z_names)
+            x_names = tuple(column.name for column in encoding.features)
+        self._set((points, first + d, names, x_names, z_names, group_names, encoding))
 
     def _set(self, parts: tuple[Any, ...]) -> None:
         """Store the fields, in the order in which the class declares them."""
@@ -324,6 +342,33 @@ class ActionSet:
         signs.flags.writeable = False
         return signs
 
+    @cached_property
+    def has_constant(self) -> bool:
+        """Whether some combination of the features is the same for all options, and not 0.
+
+        If so, values may share a constant. No, too, where 16 digits do not tell.
+
+        Examples
+        --------
+        >>> ActionSet([[1.0, 0.0], [0.25, 0.75]], ["a", "b"]).has_constant      # shares of 1
+        True
+        >>> ActionSet([[1.0, 0.0], [0.25, 0.75], [0.5, 0.0]], ["a", "b", "b"]).has_constant
+        False
+        """
+        if self.encoding is not None and self.encoding.intercept:
+            return True
+        from evenhand.numerics.passes import sample_rows  # noqa: PLC0415 - only this needs them
+        from evenhand.numerics.row_space import DoubtfulRankError, row_space  # noqa: PLC0415
+
+        # 1 = X γ for some γ, unless weights w on the options have wᵀX = 0 and wᵀ1 = 1
+        X = np.column_stack([self.features, np.ones(self.n_actions)])
+        alone = np.zeros(X.shape[1])
+        alone[-1] = 1.0
+        try:
+            return not row_space(X, sample_rows(len(X), 48 * X.shape[1])).contains(alone)
+        except DoubtfulRankError:
+            return False
+
     def in_user_units(self, coefficients: ArrayLike) -> dict[str, float]:
         """Rewrite a linear function of the features over the user's own columns and categories.
 
@@ -478,6 +523,21 @@ class ActionSet:
         # Through `_assembled`, since an unpickled array would be writeable.
         parts = tuple(getattr(self, declared.name) for declared in fields(self))
         return type(self)._assembled, parts
+
+    def _repr_html_(self) -> str:
+        first = [self.describe(x) for x in range(min(self.n_actions, _SHOWN_OPTIONS))]
+        features = list(first[0])[:_SHOWN_COLUMNS]
+        reacting = self.attribute_names[:_SHOWN_COLUMNS]
+        cut = ["…"] * (max(len(first[0]), self.n_attributes) > _SHOWN_COLUMNS)
+        rows = []
+        for x, row in enumerate(first):
+            z: list[object] = [*self.attributes[x, : len(reacting)].tolist()]
+            if self.group_names is not None:
+                z = [self.group_names[int(self.groups[x] > 0)]]
+            rows.append([self.labels[x], *z, *(row[name] for name in features), *cut])
+        header = ["option", *reacting, *features, *cut]
+        table = html.table(header, rows, left_out=self.n_actions - len(first))
+        return html.block(repr(self), table)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.feature_names[:4]) + (", …" if self.n_features > 4 else "")

@@ -23,12 +23,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evenhand import html
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats, as_vector
 from evenhand.confounding import not_identifiable, refuse_erased
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
+from evenhand.designs.page import page_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.passes import products
 from evenhand.numerics.row_space import DoubtfulRankError
@@ -174,6 +176,25 @@ class BiasGeometry:
     normal: Floats | None
     margin: float
     radius: float | None
+
+    def _repr_html_(self) -> str:
+        known: dict[str, object] = {"κ*": self.kappa_star}
+        if self.actions.group_names is not None:
+            negative, positive = self.actions.group_names
+            known["groups"] = (
+                f"a hyperplane through 0 keeps {positive} and {negative} apart"
+                if self.separable
+                else f"no hyperplane through 0 keeps {positive} and {negative} apart"
+            )
+        if self.separable:
+            known |= {"margin": self.margin, "radius": self.radius}
+        about = "the bias" if self.attribute is None else f"the bias of {self.attribute}"
+        return html.block(
+            f"How hard {about} is to estimate",
+            html.facts(known),
+            html.faint("κ* evaluations know the bias as well as one knows its own option."),
+            page_of(self.design, self.actions.labels, "The evaluations that estimate it best"),
+        )
 
     def kappa_minimax(self) -> float:
         """Return κ̃, the least regret of estimating the bias against the worst parameter."""

@@ -148,12 +148,16 @@ def _knowledge(policy: Policy) -> str:
 
 
 def _evaluate(
-    counts: NDArray[np.int64], case: Case, rng: np.random.Generator, scale: float = 1.0
+    counts: NDArray[np.int64],
+    case: Case,
+    rng: np.random.Generator,
+    scale: float = 1.0,
+    noise: float = 1.0,
 ) -> Feedback:
-    """Draw the feedback of an allocation: noise of deviation 1, everything times ``scale``."""
+    """Draw the feedback of an allocation: deviation ``noise``, and everything times ``scale``."""
     n = counts.astype(np.float64)
-    sums = n * case.evaluations + np.sqrt(n) * rng.standard_normal(len(n))
-    within = 2.0 * rng.standard_gamma(np.maximum(n - 1.0, 0.0) / 2.0)
+    sums = n * case.evaluations + noise * np.sqrt(n) * rng.standard_normal(len(n))
+    within = 2.0 * noise**2 * rng.standard_gamma(np.maximum(n - 1.0, 0.0) / 2.0)
     squares = sums**2 / np.maximum(n, 1.0) + within
     return Feedback(counts.copy(), scale * sums, scale**2 * squares)
 
@@ -164,6 +168,7 @@ def _run(
     *,
     seed: int = 1,
     scale: float = 1.0,
+    noise: float = 1.0,
     meddle: Callable[[Policy, Feedback], None] = lambda policy, feedback: None,
 ) -> _Run:
     """Play to the end, or for `ROUNDS` rounds; ``meddle`` comes before each tell and at the end."""
@@ -172,7 +177,7 @@ def _run(
     while len(run.asks) < ROUNDS and not run.finished:
         run.known.append(_knowledge(policy))
         allocation = policy.ask()
-        feedback = _evaluate(allocation.counts, case, rng, scale)
+        feedback = _evaluate(allocation.counts, case, rng, scale, noise)
         meddle(policy, feedback)
         run.finished = allocation.total == 0
         if not run.finished:
@@ -479,17 +484,39 @@ def bias_intervals_cover(make: PolicyFactory, case: Case) -> None:
 
     Sixty runs; fails where so many misses have a probability below 10⁻⁶ at the stated level.
     """
-    runs, misses, level = 60, 0, 1.0
+    _holds_as_often_as_said(make, case, runs=60, noise_scale=1.0)
+
+
+def nothing_rests_on_a_guess(make: PolicyFactory, case: Case) -> None:
+    """Not told how noisy evaluations are, a policy says nothing that more noise makes false.
+
+    Noise is 64 times what it is elsewhere. Bias and loss must lie within what is said of them, as
+    often as the level says, in thirty runs.
+    """
+    _holds_as_often_as_said(make, case, runs=30, noise=64.0)
+
+
+def _holds_as_often_as_said(
+    make: PolicyFactory, case: Case, runs: int, noise: float = 1.0, **settings: float
+) -> None:
+    values = case.evaluations - case.actions.groups * case.bias
+    misses: dict[str, list[bool]] = {"bias": [], "loss": []}
+    levels: dict[str, list[float]] = {"bias": [], "loss": []}
     for seed in range(runs):
-        policy = make(case.actions, HORIZON, seed=seed)
-        _run(policy, case, seed=100 + seed)
-        bias = policy.bias()
-        misses += not bias.covers(case.bias)
-        level = min(level, bias.level)
-    allowed = int(binom.isf(1e-6, runs, 1.0 - level))
-    assert misses <= allowed, (
-        f"{misses} of {runs} intervals of level {level} miss the bias; {allowed} might by chance"
-    )
+        policy = make(case.actions, HORIZON, seed=seed, **settings)
+        _run(policy, case, seed=100 + seed, noise=noise)
+        bias, decision = policy.bias(), policy.recommend()
+        misses["bias"].append(not bias.covers(case.bias))
+        misses["loss"].append(values.max() - values[decision.option] > decision.loss + 1e-9)
+        levels["bias"].append(bias.level)
+        levels["loss"].append(decision.level)
+    for said, missed in misses.items():
+        level = min(levels[said])
+        allowed = int(binom.isf(1e-6, runs, 1.0 - level))
+        assert sum(missed) <= allowed, (
+            f"{sum(missed)} of {runs} statements of level {level} about the {said} do not hold; "
+            f"{allowed} might by chance"
+        )
 
 
 def units_do_not_matter(make: PolicyFactory, case: Case) -> None:
@@ -516,9 +543,9 @@ def units_do_not_matter(make: PolicyFactory, case: Case) -> None:
 def bad_arguments_are_refused(make: PolicyFactory, case: Case) -> None:
     """A horizon that is no whole number ≥ 1, or a scale not above 0, raises `InputError`."""
     nonsense: dict[str, tuple[object, ...]] = {
-        "horizon": (0, -1, 2.5, np.nan, np.inf, True, "many", None),
+        "horizon": (0, -1, 2.5, np.nan, np.inf, True, "many"),
         "noise_scale": (0.0, -1.0, np.nan, np.inf, "loud"),
-        "value_bound": (0.0, -1.0, np.nan, np.inf, None),
+        "value_bound": (0.0, -1.0, np.nan, np.inf, "high"),
     }
     for name, values in nonsense.items():
         for value in values:
@@ -881,6 +908,7 @@ CHECKS: tuple[Check, ...] = (
     recommends_an_option,
     bias_lies_in_its_interval,
     bias_intervals_cover,
+    nothing_rests_on_a_guess,
     units_do_not_matter,
     bad_arguments_are_refused,
     never_fails_midway,

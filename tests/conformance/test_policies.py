@@ -360,6 +360,22 @@ class Boastful(Steady):
         return eh.Estimate(0.0, -1e-3, 1e-3, 0.95)
 
 
+class Guessing(Stepping):
+    """Takes the noise to be 1 where it was not told."""
+
+    def bias(self) -> eh.Estimate:
+        value = float(self.sums.sum() / max(self.counts.sum(), 1))
+        return eh.Estimate(value, value - 10 * self.noise_scale, value + 10 * self.noise_scale, 0.9)
+
+
+class Overclaiming(Stepping):
+    """Is sure that it loses little, whatever it was told."""
+
+    def recommend(self) -> eh.Decision:
+        worst = int(np.argmin(self.sums / np.maximum(self.counts, 1)))
+        return replace(self.decision(worst), loss=0.0, level=0.9)
+
+
 class Unitary(Steady):
     """Compares evaluations with a number of no unit."""
 
@@ -402,6 +418,8 @@ CAUGHT = {
     Nameless: "recommends_an_option",
     Outside: "bias_lies_in_its_interval",
     Boastful: "bias_intervals_cover",
+    Guessing: "nothing_rests_on_a_guess",
+    Overclaiming: "nothing_rests_on_a_guess",
     Unitary: "units_do_not_matter",
     Credulous: "bad_arguments_are_refused",
     Surprised: "never_fails_midway",

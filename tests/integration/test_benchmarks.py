@@ -104,6 +104,22 @@ def test_imports_measures_every_program(
     assert all(name in shown for name in benchmark_.PROGRAMS)
 
 
+@pytest.mark.parametrize("benchmark_", ["checks"], indirect=True)
+def test_checks_counts_alarms_in_every_case(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = tmp_path / "numbers.json"
+    benchmark_.main(["--tiny", "--json", str(numbers)])
+    assert capsys.readouterr().out.count("Gaussian, σ stated") == len(benchmark_.ORDERS)
+    found = json.loads(numbers.read_text())
+    assert list(found) == list(benchmark_.ORDERS)
+    for cases in found.values():
+        assert list(cases) == [case.name for case in benchmark_.CASES]
+        assert cases["repeats itself"]["60"]["right"] == 1.0
+        for shares in (shares for lengths in cases.values() for shares in lengths.values()):
+            assert max(shares.values()) == shares["any"] >= shares["right"]
+
+
 @pytest.mark.parametrize("benchmark_", ["certainty"], indirect=True)
 def test_certainty_measures_cost_errors_and_bias(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 import sysconfig
@@ -20,7 +21,8 @@ from typer.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cli import app
 
-SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
+ROOT = Path(__file__).parents[2]
+SKATING = ROOT / "examples" / "skating" / "skate_america.csv"
 FEATURES = ["base_value", "max_base", "ability"]
 ARGUMENTS = ["--group", "side", "--label", "skater", "--features", ",".join(FEATURES)]
 
@@ -115,6 +117,34 @@ def test_the_words_carry_the_numbers() -> None:
     for item in found["design"]:
         assert f"{item['option']} {item['group']} {item['share']:.1%} {item['evaluations']}" in text
     assert result.stderr == ""
+
+
+def test_the_first_lines_are_those_of_the_readme_and_name_the_assumption() -> None:
+    """The verdict, and what it takes for granted, before any number; the README shows the same."""
+    printed = run(SKATING, *ARGUMENTS).stdout
+    first, assumed, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
+    assert assumed.startswith("Values are taken to be linear in the features, exactly")
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = re.search(r"```text\n(Yes:.*?)```", readme, re.DOTALL)
+    assert shown is not None
+    assert " ".join(shown[1].split()) == f"{first} {assumed}"
+
+
+def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
+    table = tmp_path / "three.csv"
+    table.write_text("name,side,size\nAnn,home,1\nBo,away,1.5\nCy,home,2\n")
+    words = " ".join(
+        run(table, "--group", "side", "--label", "name", "--no-intercept").stdout.split()
+    )
+    found = answer(table, "--group", "side", "--label", "name", "--no-intercept")
+    assert len(found["assumptions"]) == 3
+    for sentence in found["assumptions"]:
+        assert sentence in words
+    assert "if values are linear in the features" in found["verdict"]
+    with_constant = answer(SKATING, *ARGUMENTS)["assumptions"]
+    assert with_constant == found["assumptions"][:1]
+    without = answer(SKATING, *ARGUMENTS, "--no-intercept", "--no-standardize")["assumptions"]
+    assert without[1:] == found["assumptions"][2:]  # enough options, and no constant
 
 
 def test_which_group_is_positive_turns_the_hyperplane_and_nothing_else() -> None:

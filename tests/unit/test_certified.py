@@ -172,7 +172,7 @@ def test_a_hostile_policy_loses_no_more_than_its_budget(
     G = guarantee(kappa, HORIZON)
     for problem in worst_case(d, kappa, c):
         for seed in range(2):
-            policy = Certified(Hostile(problem.actions, HORIZON), budget=1.0)
+            policy = Certified(Hostile(problem.actions, HORIZON, noise_scale=1.0), budget=1.0)
             assert policy.kappa == pytest.approx(kappa, rel=1e-9)
             assert policy.guarantee(HORIZON, 1.0) == pytest.approx(G, rel=1e-9)
             counts = played(policy, problem, seed)
@@ -352,7 +352,8 @@ def test_epochs_may_pass_at_once() -> None:
 def test_bounds_start_anew_in_every_epoch() -> None:
     """What an early epoch is sure of, at its level, is not carried into later ones."""
     problem = eh.families.random(10, 2, 0)
-    policy = Certified(Greedy(problem.actions, 10**5), budget=0.05, anytime=True)
+    inner = Greedy(problem.actions, 10**5, noise_scale=1.0)
+    policy = Certified(inner, budget=0.05, anytime=True)
     evaluations = SimulatedEvaluations(problem, 1)
     grown, failures = 0, [sum(policy._epoch.failures)]
     while not policy.finished:
@@ -386,7 +387,7 @@ class Scripted(eh.Policy):
     name = "scripted"
 
     def __init__(self, actions: eh.ActionSet, horizon: int, script: list[list[int]]) -> None:
-        super().__init__(actions, horizon)
+        super().__init__(actions, horizon, noise_scale=1.0)
         self.script = script
         self.heard: list[list[int]] = []
         self.shown: list[list[int]] = []
@@ -460,7 +461,7 @@ class Thrifty(Hostile):
 
 def test_a_policy_may_name_something_cheaper() -> None:
     problem = worst_case(2, 1.0, 3.0)[0]
-    inner = Thrifty(problem.actions, 20_000)
+    inner = Thrifty(problem.actions, 20_000, noise_scale=1.0)
     policy = Certified(inner, budget=0.5)
     played(policy, problem, 0)
     assert inner.offers > 0
@@ -502,7 +503,7 @@ def test_before_there_is_an_estimate_the_policy_inside_recommends() -> None:
     policy = Certified(Scripted(THREE.actions, 500, [[5, 5, 0]]))
     for _ in range(2):
         decision = policy.recommend()
-        assert (decision.option, decision.loss, decision.withstands) == (2, 2.0, 0.0)
+        assert (decision.option, decision.loss, decision.withstands) == (2, math.inf, 0.0)
         assert decision.lead_over(0).low == -math.inf
         if policy.spent == 0:
             policy.tell(eh.Feedback([5, 5, 0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]))
@@ -516,7 +517,7 @@ def test_leads_are_said_where_they_are_known() -> None:
     policy.tell(eh.Feedback(counts, counts * [0.75, 0.25, 0, 0], counts * [1.0, 1.0, 0, 0]))
     decision = policy.recommend()
     assert decision.option == 2  # what the policy inside says: not all can be compared
-    assert decision.loss == 2.0
+    assert decision.loss == math.inf
     assert np.isinf(decision.leads[[0, 1, 3], 1:]).all()
     known = policy._reading()[0].leads(0.05, 1.0, option=0)
     assert known.leads.tolist() == pytest.approx([0.0, 0.5, 0.0, 0.0])
@@ -675,7 +676,7 @@ def test_unknown_noise_and_horizon_keep_the_budget() -> None:
 
 
 def test_evaluations_without_noise() -> None:
-    """σ̄ = 0: the policy keeps χg_T, and the core is sure of everything at once."""
+    """σ̄ = 0: the policy keeps χg_T. Of an evaluator who repeats himself nothing sure is said."""
     means = THREE.actions.points @ np.append(THREE.gamma, THREE.omega)
     policy = Certified(Little(THREE.actions, 3000), budget=0.5)
     while not policy.finished:
@@ -684,7 +685,11 @@ def test_evaluations_without_noise() -> None:
     assert policy._epoch.noise < 1e-6
     assert policy.ledger.pulls @ THREE.gaps <= 0.5 * 2.0 * (3 + 3000 ** (1 / 3))
     assert policy.recommend().option == THREE.best
-    assert policy.recommend().loss < 1e-6
+    fit, failure, noise = policy._reading()
+    assert fit.leads(failure, noise, None).loss < 1e-6  # so sure it would be
+    decision = policy.recommend()
+    assert decision.loss == math.inf
+    assert [finding.assumption for finding in decision.warnings if finding.alarm] == ["repeats"]
 
 
 FAMILIES = {

@@ -166,7 +166,7 @@ def explored(policy: eh.Policy, evaluations: np.ndarray, seed: int) -> eh.Feedba
 
 def test_estimates_are_least_squares_evaluation_by_evaluation() -> None:
     problem = eh.families.random(10, 2, 3)
-    policy = ExploreThenCommit(problem.actions, 10**5, exploration=300, delta=0.1)
+    policy = ExploreThenCommit(problem.actions, 10**5, exploration=300, delta=0.1, noise_scale=1.0)
     told = explored(policy, problem.evaluations, seed=8)
     rows = np.repeat(problem.actions.points, told.counts, axis=0)
     theta, *_ = np.linalg.lstsq(rows, np.repeat(told.means, told.counts), rcond=None)
@@ -186,7 +186,7 @@ def test_the_interval_misses_as_often_as_a_gaussian_error_does() -> None:
     problem = eh.BiasedLinearBandit(ACTIONS, [0.5, 0.4], 0.25)
     misses = 0
     for seed in range(n):
-        policy = ExploreThenCommit(ACTIONS, 1000, exploration=50, delta=delta)
+        policy = ExploreThenCommit(ACTIONS, 1000, exploration=50, delta=delta, noise_scale=1.0)
         explored(policy, problem.evaluations, seed)
         misses += not policy.bias().covers(0.25)
     share = 2 * norm.sf(math.sqrt(2 * math.log(1 / delta)))

@@ -21,6 +21,7 @@ while not policy.finished:
     counts = policy.ask().counts
     policy.tell(eh.Feedback(counts, sums=1.0 * counts, sums_of_squares=1.0 * counts))
 policy.recommend(), policy.bias()
+str(eh.choose(actions, lambda question: 1.0, policy=eh.policy("uniform", actions, horizon=9)))
 """
 
 

@@ -28,7 +28,7 @@ class Scripted(eh.Policy):
     def __init__(
         self, actions: eh.ActionSet, horizon: int, script: Iterable[list[int]] = (), seed: int = 0
     ) -> None:
-        super().__init__(actions, horizon, seed=seed)
+        super().__init__(actions, horizon, noise_scale=1.0, seed=seed)
         self.script = script
         self.told: list[eh.Feedback] = []
 

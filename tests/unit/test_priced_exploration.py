@@ -418,7 +418,7 @@ def test_options_of_equal_features_need_no_looks(worth: float) -> None:
         x = np.full((k, d), 1.0 / 3.0)
         actions = eh.ActionSet(x, np.where(np.arange(k) % 2, 1, -1))
         problem = BiasedLinearBandit(actions, np.full(d, 0.7), 0.4)
-        policy = PricedExploration(actions, 10**18, cost="evaluation", worth=worth)
+        policy = PricedExploration(actions, 10**18, cost="evaluation", worth=worth, noise_scale=1.0)
         played(policy, problem, 1)
         assert policy.spent == 2
         assert policy.recommend().loss == 0.0
@@ -640,7 +640,12 @@ def test_odd_options_and_horizons_shorter_than_the_start(
         for batch in (None, 1, 4):
             for options in ({}, {"cost": "evaluation"}, {"horizon_known": False}):
                 policy = PricedExploration(
-                    problem.actions, horizon, noise_scale=noise, batch=batch, **options
+                    problem.actions,
+                    horizon,
+                    noise_scale=noise,
+                    value_bound=1.0,
+                    batch=batch,
+                    **options,
                 )
                 counts = played(policy, problem, 5)
                 if "cost" in options:
@@ -714,7 +719,7 @@ def test_leverages_do_not_drift_while_counts_grow(block: int | None) -> None:
 def test_frugal_looks_are_admitted_and_lower_the_charge() -> None:
     """Where the budget binds, a few looks within it make room for what was refused."""
     problem, horizon = eh.families.gap_dependent(4, 1.0, 0.1, 0.2)[0], 10**6
-    policy = PricedExploration(problem.actions, horizon, budget=0.4)
+    policy = PricedExploration(problem.actions, horizon, noise_scale=1.0, budget=0.4)
     evaluations = SimulatedEvaluations(problem, 1)
     looks, made_room, refused = 0, 0, math.inf  # the charge when the first of some looks was asked
     while not policy.finished:

@@ -23,7 +23,7 @@ def run(horizon: int, gamma: tuple[float, float], *, rounds: int = 99) -> eh.Fai
         LABELS,
     )
     means = np.asarray(actions.features) @ gamma - 0.4 * np.asarray(actions.groups)
-    policy = eh.FairPhasedElimination(actions, horizon)
+    policy = eh.FairPhasedElimination(actions, horizon, noise_scale=1.0)
     while (counts := policy.ask().counts).any() and rounds:
         policy.tell(eh.Feedback(counts, counts * means, counts * means**2 * (1 + 1e-12)))
         rounds -= 1

@@ -253,11 +253,13 @@ def _print_answers(
     out = console()
     if actions.encoding is not None and actions.encoding.decimal == ",":
         out.print("Decimals are read with a comma (--decimal . reads points).\n", style="dim")
+    said = False
     for number, answer in enumerate(answers):
         if number:
             out.print()
         if isinstance(answer, Inspection):
-            _print_inspection(out, answer)
+            _print_inspection(out, answer, with_assumptions=not said)
+            said = True
         else:
             first, *others = confounding_in_words(answer, actions)
             out.print(first, style="bold")
@@ -271,8 +273,10 @@ def _print_answers(
         )
 
 
-def _print_inspection(console: Console, found: Inspection) -> None:
+def _print_inspection(console: Console, found: Inspection, *, with_assumptions: bool) -> None:
     console.print(found.verdict, style="bold")
+    if with_assumptions:  # they are the same for every attribute
+        console.print("\n" + " ".join(found.assumptions))
     console.print(f"\n{found.price}\n")
     _print_numbers(console, found)
     _print_hyperplane(console, found)

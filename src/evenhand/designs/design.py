@@ -153,6 +153,11 @@ class Design(ArrayValue):
         """Return the indices of the options with positive weight."""
         return np.flatnonzero(self.weights)
 
+    def _repr_html_(self) -> str:
+        from evenhand.designs.page import page_of  # noqa: PLC0415 # only notebooks need it
+
+        return page_of(self, [f"option {x + 1}" for x in range(len(self.weights))])
+
     def counts(
         self, pulls: float | None = None, *, precision: float | None = None
     ) -> NDArray[np.int64]:

@@ -1,25 +1,41 @@
-"""A skating judge who favours home: a real event, and a model of how such events are scored.
+"""Skating judges who favour home: a season of real events, and models of how they are scored.
 
-The event and the fitted model come with the package; `data/SOURCE.md` says from where, and under
-which licence.
+The season, one event of it and the fitted model come with the package; `data/SOURCE.md` says from
+where, and under which licence.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import groupby
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, as_vector
+from evenhand.designs.elfving import ElfvingProgram
+from evenhand.environments._streams import Streams
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.problem_files import problem_with_parameters
+from evenhand.policies.messages import Allocation, Feedback
 
 FEATURES = ("base_value", "max_base", "ability")
+
+HOME_BONUS = 1.59
+"""Points that a judge adds for skaters from home and takes off others, on average: half the gap."""
+
+JUDGE_NOISE = 3.6
+"""Standard deviation of a judge's total about what judges from elsewhere give, in points."""
+
+LEAST_SKATERS = 6
+"""Skaters whose ability is known that an event of `one_judge_events` has at least."""
 
 # What all couples of this event share: the free programme of ice dance, without a fall.
 _SAME_FOR_ALL = {"free": 1.0, "dance": 1.0, "n_flagged": 0.0, "deductions": 0.0}
@@ -93,3 +109,124 @@ def skate_canada() -> SkatingEvent:
     )
     scores.flags.writeable = references.flags.writeable = False
     return SkatingEvent(problem, scores, references)
+
+
+@dataclass(frozen=True, eq=False)
+class OneJudgeEvent:
+    """An event as one judge sees it: the skaters, and what they are worth by all other judges.
+
+    Parameters
+    ----------
+    competition, program, judge, discipline
+        Which event, and whose view of it.
+    actions
+        The skaters; those from home are group +1. Features are standardised within the event,
+        after a column of ones; a column that is the same for all says nothing and is left out.
+    scores
+        (k,) what the judge really gave.
+    references
+        (k,) the mean total of the other judges from other nations, the best truth there is.
+    """
+
+    competition: str
+    program: str
+    judge: str
+    discipline: str
+    actions: ActionSet
+    scores: Floats
+    references: Floats
+
+    @property
+    def linearised(self) -> Floats:
+        """(k,) the references as far as the features explain them, by least squares."""
+        X = self.actions.features
+        return np.asarray(X @ np.linalg.lstsq(X, self.references, rcond=None)[0])
+
+    def judged(self, seed: int, values: ArrayLike | None = None) -> BiasedJudge:
+        """Return a judge who gives the references, or other values, with bonus and noise."""
+        worth = self.references if values is None else values
+        return BiasedJudge(self.actions, as_vector(worth, len(self.actions), "values"), seed)
+
+
+class BiasedJudge:
+    """A judge who may be asked again and again: value ± the home bonus, and Gaussian noise.
+
+    Parameters
+    ----------
+    actions
+        The skaters.
+    values
+        (k,) what they are worth.
+    seed
+        Where the noise comes from; the same for whoever asks.
+
+    Examples
+    --------
+    >>> event = next(one_judge_events())
+    >>> judge = event.judged(seed=1)
+    >>> feedback = judge.evaluate(Allocation(np.full(len(event.actions), 10_000), 0))
+    >>> bool((abs(feedback.means - event.references) < HOME_BONUS + 0.2).all())
+    True
+    """
+
+    def __init__(self, actions: ActionSet, values: Floats, seed: int) -> None:
+        means = values + HOME_BONUS * actions.groups
+        self._streams = Streams(np.random.SeedSequence(seed), means, JUDGE_NOISE)
+
+    def evaluate(self, allocation: Allocation) -> Feedback:
+        """Draw the scores of an allocation; every call draws new ones."""
+        k = len(allocation.counts)
+        sums, squares = np.zeros(k), np.zeros(k)
+        self._streams.evaluate(allocation.counts, sums, squares)
+        return Feedback(allocation.counts, sums, squares)
+
+
+def one_judge_events(features: Sequence[str] = FEATURES) -> Iterator[OneJudgeEvent]:
+    """Yield the events of the season as each single judge sees them.
+
+    Of every competition, programme and judge: the skaters whose ability is known, if there are
+    at least six, some of them from home and some not, and if the features leave the bias
+    identifiable.
+
+    Parameters
+    ----------
+    features
+        Which columns of the season's table explain the values.
+
+    Examples
+    --------
+    >>> events = list(one_judge_events())
+    >>> len(events), min(len(event.actions) for event in events)
+    (768, 6)
+    """
+    packed = (files("evenhand") / "data" / "skating_judges.csv.gz").read_bytes()
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress(packed).decode("utf-8"))))
+
+    def event_of(row: dict[str, str]) -> tuple[str, str, str]:
+        return row["competition"], row["program"], row["judge"]
+
+    for (competition, program, judge), seen in groupby(sorted(rows, key=event_of), event_of):
+        known = [row for row in seen if row["ability"]]
+        homes = sum(row["home"] == "1" for row in known)
+        if len(known) < LEAST_SKATERS or not 0 < homes < len(known):
+            continue
+        columns = np.array([[float(row[name]) for name in features] for row in known])
+        varies = np.ptp(columns, axis=0) > 0.0
+        scaled = (columns - columns.mean(axis=0))[:, varies] / columns.std(axis=0)[varies]
+        actions = ActionSet(
+            np.column_stack([np.ones(len(known)), scaled]),
+            ["home" if row["home"] == "1" else "away" for row in known],
+            [row["skater"] for row in known],
+            positive="home",
+            feature_names=["intercept", *np.array(features)[varies].tolist()],
+        )
+        e = np.eye(actions.points.shape[1])[-1]
+        if not ElfvingProgram(actions.points).space.contains(e):
+            continue
+        scores, references = (
+            np.array([float(row[column]) for row in known]) for column in ("score", "reference")
+        )
+        scores.flags.writeable = references.flags.writeable = False
+        yield OneJudgeEvent(
+            competition, program, judge, known[0]["discipline"], actions, scores, references
+        )

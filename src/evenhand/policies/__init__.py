@@ -8,6 +8,7 @@ modules, such as `evenhand.policies.oful`.
 from typing import Any
 
 from evenhand.policies.base import Policy
+from evenhand.policies.careful_choice import CarefulChoice
 from evenhand.policies.certain_choice import CertainChoice
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
@@ -20,6 +21,7 @@ from evenhand.policies.state import restore
 __all__ = [
     "Allocation",
     "BoundaryExploration",
+    "CarefulChoice",
     "CertainChoice",
     "Certified",
     "Decision",

@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats
+from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Stepper
 from evenhand.policies.messages import (
@@ -41,7 +42,6 @@ from evenhand.policies.messages import (
     Decision,
     Estimate,
     Feedback,
-    Finding,
     dense,
     nothing,
     refuse_impossible,
@@ -50,14 +50,15 @@ from evenhand.policies.messages import (
 
 Play = Generator[Counts, Feedback, None]
 
+_UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
 _SCALES = (1e-60, 1e60)  # so that (σ/B)² κ_* T, up to 10^(240 + 20 + 18), is a number
 
 
 class Settings(TypedDict, total=False):
     """What every policy can be told beside its options and horizon; see `Policy`."""
 
-    noise_scale: float
-    value_bound: float
+    noise_scale: float | None
+    value_bound: float | None
     seed: int
 
 
@@ -75,9 +76,11 @@ class Policy(ABC):
     horizon
         Number of evaluations in all, T ≥ 1.
     noise_scale
-        Standard deviation σ of one evaluation.
+        Standard deviation σ of one evaluation, if it is known. If not, a policy estimates it, or
+        works with 1, the paper's unit: that shapes what it asks, and nothing that it says.
     value_bound
-        Largest magnitude B of an option's value.
+        Largest magnitude B of an option's value, if it is known. If not, policies work with 1, and
+        nothing that they say rests on it.
     seed
         Where the policy's own randomness starts, if it has any.
 
@@ -104,7 +107,11 @@ class Policy(ABC):
     spends_all: bool = True
     """Whether the policy always asks until the horizon is spent."""
     noise_known: bool = True
-    """Whether ``noise_scale`` is what it says; a policy that estimates it says no."""
+    """Whether ``noise_scale`` is what it says; not where none was given, or it is estimated."""
+    bound_known: bool = True
+    """Whether ``value_bound`` is what it says; not where none was given."""
+    bounds: tuple[float, float] | None = None
+    """Between what scores must lie; others are refused. None if nobody said."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -121,8 +128,8 @@ class Policy(ABC):
         actions: ActionSet,
         horizon: int,
         *,
-        noise_scale: float = 1.0,
-        value_bound: float = 1.0,
+        noise_scale: float | None = None,
+        value_bound: float | None = None,
         seed: int = 0,
     ) -> None:
         if not isinstance(getattr(self, "name", None), str):
@@ -130,17 +137,21 @@ class Policy(ABC):
         if not is_number(horizon) or not 1 <= horizon <= 10**18 or horizon != int(horizon):
             raise InputError(f"horizon must be a whole number from 1 to 10¹⁸; got {horizon!r}.")
         for label, scale in (("noise_scale", noise_scale), ("value_bound", value_bound)):
+            if scale is None:
+                continue
             if not is_number(scale) or not _SCALES[0] <= scale <= _SCALES[1]:
                 raise InputError(
                     f"{label} must be a positive number, from {_SCALES[0]:g} to {_SCALES[1]:g}; "
-                    f"got {scale!r}."
+                    f"got {scale!r}. Leave it out if it is not known."
                 )
         self.actions = checked_actions(actions)
         self.points = self.actions.points
         self.n_features = self.actions.n_features
         self.horizon = int(horizon)
-        self.noise_scale = float(noise_scale)
-        self.value_bound = float(value_bound)
+        self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
+        self.value_bound = _UNIT if value_bound is None else float(value_bound)
+        self.noise_known = self.noise_known and noise_scale is not None
+        self.bound_known = self.bound_known and value_bound is not None
         self.seed = seed
         k = len(self.actions)
         self._nothing: Counts = np.zeros(k, dtype=np.int64)
@@ -148,6 +159,7 @@ class Policy(ABC):
         self._outstanding: Counts = np.zeros(k, dtype=np.int64)
         self._answers: dict[object, Allocation] = {}
         self._failure: Exception | None = None
+        self._checks: Checks | None = None
         self._round = 0
         self._spent = 0
         self._observed = 0
@@ -224,8 +236,11 @@ class Policy(ABC):
         return None
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what the evaluations so far say about the assumptions, alarms first."""
-        return ()
+        """Return what the evaluations so far say about the assumptions, alarms first.
+
+        Of evaluations that were told or observed: compiled loops of a simulation are not checked.
+        """
+        return () if self._checks is None else self._checks.findings()
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
@@ -255,7 +270,26 @@ class Policy(ABC):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
-        k, spent = len(self.actions), self._spent
+        spent = self._spent
+        self._replay(memory)
+        if memory["wanted"] is not None:
+            self._wanted = np.array(memory["wanted"], dtype=np.int64)
+        self._gathered = dense(memory["gathered"], len(self.actions))
+        self._spent = spent
+
+    def allow(self, at_most: int) -> None:
+        """Let the policy ask for more evaluations: so many in all, those before included.
+
+        Most policies are made for their horizon, and refuse.
+        """
+        raise InputError(
+            f"{self.name!r} was made for {self.horizon:,} evaluations in all, which cannot become "
+            f"{at_most!r}; make a new one."
+        )
+
+    def _replay(self, memory: Mapping[str, Any]) -> None:
+        """Play the rounds of `memory` again, up to what the policy asks for after them."""
+        k = len(self.actions)
         self._game, self._wanted, self._log, self._round = None, None, [], 0
         if memory["wanted"] is not None:
             self._spent = memory["start"]
@@ -265,10 +299,6 @@ class Policy(ABC):
             self._spent, feedback = kept["spent"], dense(kept, k)
             self._log.append({"spent": self._spent} | sparse(feedback))
             self._continue(feedback)
-        if memory["wanted"] is not None:
-            self._wanted = np.array(memory["wanted"], dtype=np.int64)
-        self._gathered = dense(memory["gathered"], k)
-        self._spent = spent
 
     def rng(self) -> np.random.Generator:
         """Return the randomness of the present round: it depends on seed and round only."""
@@ -279,8 +309,19 @@ class Policy(ABC):
         return max(0, self.remaining - int(pending.sum()))
 
     def decision(self, option: int) -> Decision:
-        """Return the decision for an option, by its index."""
-        return Decision(int(option), self.actions.labels[int(option)])
+        """Return the decision for an option, by its index, with what the checks have found."""
+        label = self.actions.labels[int(option)]
+        return Decision(int(option), label, warnings=self.findings())
+
+    @property
+    def stated_noise(self) -> float | None:
+        """σ, for what is said; None where ``noise_scale`` only stands in for it."""
+        return self.noise_scale if self.noise_known else None
+
+    @property
+    def stated_bound(self) -> float:
+        """B, for what is said; infinite where ``value_bound`` only stands in for it."""
+        return self.value_bound if self.bound_known else math.inf
 
     def single(self, option: int, n: int) -> Counts:
         """Return counts with n evaluations of one option."""
@@ -309,6 +350,14 @@ class Policy(ABC):
     def outstanding(self) -> Counts:
         """(k,) evaluations that were asked for and not told yet, a copy."""
         return self._outstanding.copy()
+
+    @property
+    def checks(self) -> Checks:
+        """What watches the evaluations for what contradicts the assumptions."""
+        if self._checks is None:
+            noise_scale = self.noise_scale if self.noise_known else None
+            self._checks = Checks(self.actions, noise_scale=noise_scale)
+        return self._checks
 
     @property
     def finished(self) -> bool:
@@ -369,6 +418,8 @@ class Policy(ABC):
                 f"{total} evaluations are more than the {self.remaining} that are left of the "
                 "horizon. What comes too late goes to observe()."
             )
+        self._refuse_beyond_bounds(feedback)
+        self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._outstanding -= feedback.counts
         self._spent += total
         self._answers.clear()
@@ -385,11 +436,13 @@ class Policy(ABC):
         refuse_impossible(feedback, len(self.actions))
         if not feedback.counts.any():
             raise InputError("this feedback has no evaluations; observe what there is.")
+        self._refuse_beyond_bounds(feedback)
         if not self._guarded(self.take_in, feedback):
             raise InputError(
                 f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
                 "on that. Use a policy that decides step by step, such as priced-exploration."
             )
+        self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._observed += int(feedback.counts.sum())
         self._answers.clear()
 
@@ -429,6 +482,11 @@ class Policy(ABC):
 
         return state_of(self)
 
+    def _repr_html_(self) -> str:
+        from evenhand.policies.page import page_of  # noqa: PLC0415 # only notebooks need it
+
+        return page_of(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         from evenhand.policies.state import revived, snapshot_of  # noqa: PLC0415 # likewise
 
@@ -454,6 +512,11 @@ class Policy(ABC):
         self._wanted = (
             self._nothing if counts is None else self._checked_counts(counts, self.remaining)
         )
+
+    def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
+        if self.bounds is not None:
+            parts = feedback.counts, feedback.sums, feedback.sums_of_squares
+            refuse_beyond(*parts, self.bounds, self.actions.labels)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""

@@ -92,7 +92,8 @@ class Certified(Policy):
     policy
         The policy inside, fresh. Its options, horizon, noise scale and value bound are the
         envelope's. If its noise scale is not known, a bound that holds for Gaussian noise takes
-        its place.
+        its place. If its value bound is not, 1 takes its place: the guarantee for the regret then
+        holds only if values lie within ±1. What is said of choice and bias holds in any case.
     budget
         χ > 0: how much the policy may lose, in units of G_T. Infinite: it is never stopped, and
         done when it is; only what is said of the decision is certified.
@@ -136,7 +137,7 @@ class Certified(Policy):
             value_bound=policy.value_bound,
             seed=policy.seed,
         )
-        self.noise_known = policy.noise_known
+        self.noise_known, self.bound_known = policy.noise_known, policy.bound_known
         self.spends_all = policy.spends_all or budget < math.inf
         self.policy = policy
         self.budget = float(budget)
@@ -321,25 +322,41 @@ class Certified(Policy):
         """Return the option of largest estimated value, and how sure that is.
 
         Before all options can be compared, the recommendation of the policy inside; its leads are
-        said where they are known.
+        said where they are known. After an alarm of the checks nothing is said to be sure.
         """
         fit, failure, noise = self._reading()
         option = None if fit.identified else self.policy.recommend().option
         leads = fit.leads(failure, noise, option)
         option = leads.option
+        warnings = self.findings()
+        if any(finding.alarm for finding in warnings):
+            width = np.full_like(leads.leads, np.inf)
+            return Decision(
+                option,
+                self.actions.labels[option],
+                leads=np.column_stack([leads.leads, -width, width]),
+                warnings=warnings,
+            )
         low, high = leads.leads - leads.widths, leads.leads + leads.widths
         return Decision(
             option,
             self.actions.labels[option],
-            loss=min(leads.loss, 2.0 * self.value_bound),
+            loss=min(leads.loss, 2.0 * self.stated_bound),
             level=1.0 - self.delta,
             withstands=_withstands(self.actions.attributes, option, low),
             leads=np.column_stack([leads.leads, low, high]),
+            certainty="features exact" if leads.loss < 2.0 * self.stated_bound else None,
+            warnings=warnings,
         )
 
     def bias(self) -> Estimate:
-        """Return the (first) bias, with an interval that holds at all times at once."""
+        """Return the (first) bias, with an interval that holds at all times at once.
+
+        After an alarm of the checks it is everything, at level 0.
+        """
         fit, failure, noise = self._reading()
+        if any(finding.alarm for finding in self.findings()):
+            return Estimate(fit.bias(failure, noise).value, -np.inf, np.inf, 0.0)
         return replace(fit.bias(failure, noise), level=1.0 - self.delta)
 
     @property
@@ -487,10 +504,15 @@ class Certified(Policy):
         )
 
     def _scatter(self, room: int) -> Counts:
-        """Return a batch that shows how noisy evaluations are, of what the policy would choose."""
+        """Return a batch that shows how noisy evaluations are, of what the policy would choose.
+
+        Where nothing scatters however many there are, it grows.
+        """
         epoch = self._epoch
         lacking = noise_room(epoch.failures[3], epoch.horizon) - float(self.ledger.room[0])
         n = math.ceil(lacking / (0.5 * math.log(3.0))) + 1  # all of a batch but one count fully
+        if lacking <= 0.0:
+            n = 1 + self.ledger.spent // _REFRESH
         return self.single(self.policy.recommend().option, min(n, room))
 
     def _record(self, feedback: Feedback, *, charged: bool) -> None:
@@ -523,8 +545,7 @@ class Certified(Policy):
 
 def _only(feedback: Feedback, options: NDArray[np.bool_]) -> Feedback:
     """Return the part of a feedback that is about some of the options."""
-    parts = (feedback.counts, feedback.sums, feedback.sums_of_squares)
-    return Feedback(*(np.where(options, part, 0) for part in parts))
+    return Feedback(*(np.where(options, part, 0) for part in feedback.parts))
 
 
 def _withstands(attributes: Floats, option: int, low: Floats) -> float:

@@ -263,8 +263,13 @@ class Fit:
             widths[widths > 0.0] = np.inf  # options that equal x̂ do so whatever the noise
         return Leads(best, leads, widths)
 
-    def bias(self, failure: float, noise_scale: float = 1.0) -> Estimate:
-        """Return the (first) bias with its interval of level 1 − ``failure``."""
+    def bias(self, failure: float, noise_scale: float | None = 1.0) -> Estimate:
+        """Return the (first) bias with its interval of level 1 − ``failure``.
+
+        With None for the noise scale nothing is said of it: the interval is everything, of level 0.
+        """
+        if noise_scale is None:
+            return Estimate(self.bias(failure).value, -np.inf, np.inf, 0.0)
         e = self.ellipsoid.frame.bias
         width = np.inf if e is None else noise_scale * float(self.widths(e[None, :], failure)[0])
         if e is None or not np.isfinite(width):
@@ -336,7 +341,8 @@ def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> f
     E[exp(−ηwe²/σ²)] ≤ (1 + 2ηw)^{−1/2}, the largest at b = 0, for a weight w known in advance. The
     products exp(−η Σ we²/σ²) Π(1 + 2ηw)^{1/2} are supermartingales, whatever decided what was
     evaluated; with a grid of J of them, Σ we² ≥ σ²(½ Σ log(1 + 2ηw) − log(J/δ))/η for all η and at
-    all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too little.
+    all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too little,
+    and where nothing scatters at all, which Gaussian noise never does.
 
     Parameters
     ----------
@@ -358,7 +364,7 @@ def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> f
     size = _grid_size(horizon)
     eta = 2.0 ** -np.arange(size)
     spare = room[:size] - math.log(size / failure)
-    if not (spare > 0.0).any():
+    if scatter == 0.0 or not (spare > 0.0).any():
         return math.inf
     eta, spare = eta[spare > 0.0], spare[spare > 0.0]
     return math.sqrt(float((eta / spare).min()) * scatter)

@@ -35,7 +35,7 @@ from scipy.special import gammaln
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
-from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Play, Policy, Settings, checked_failure, is_number
@@ -115,7 +115,7 @@ class ExploreThenCommit(Policy):
             yield self.single(self._best, self.remaining)
 
     def _learn(self, feedback: Feedback) -> None:
-        """Estimate by least squares; the counts were fixed, so one Gaussian interval will do."""
+        """Estimate by least squares; the counts were fixed, so one interval will do."""
         points, d = self.actions.points, self.actions.n_features
         counts: Counts = feedback.counts
         estimator = least_squares_estimator(points, counts, np.eye(points.shape[1]))
@@ -125,8 +125,8 @@ class ExploreThenCommit(Policy):
         if not np.allclose(w @ points, e):
             return  # the differences between attributes are known, but not the first one's effect
         value = float(theta[d])
-        variance = float((w**2 / np.maximum(counts, 1)).sum())
-        width = gaussian_width(self.noise_scale * np.sqrt(variance), self.delta)
+        deviation = float(np.sqrt((w**2 / np.maximum(counts, 1)).sum()))
+        width = fixed_design_width(deviation, self.delta, *feedback.parts, self.stated_noise)
         self._bias = Estimate(value, value - width, value + width, 1.0 - self.delta)
 
     def recommend(self) -> Decision:

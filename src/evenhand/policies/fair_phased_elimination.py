@@ -26,7 +26,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
-from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Play, Policy, checked_failure
@@ -91,7 +91,9 @@ class FairPhasedElimination(Policy):
         back and may cost 2B in every round. Where delta is only the level of what a policy says,
         it is 0.05.
     noise_scale, value_bound
-        Standard deviation σ of an evaluation, and bound B on |values|.
+        Standard deviation σ of an evaluation, and bound B on |values|. Its phases and theorems
+        need both; where they are not given it works with 1, as the paper does. The interval of
+        the bias then comes from the scatter of the evaluations.
 
     Examples
     --------
@@ -109,8 +111,8 @@ class FairPhasedElimination(Policy):
         actions: ActionSet,
         horizon: int,
         delta: float | None = None,
-        noise_scale: float = 1.0,
-        value_bound: float = 1.0,
+        noise_scale: float | None = None,
+        value_bound: float | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -179,7 +181,7 @@ class FairPhasedElimination(Policy):
         """Estimate the bias from this step alone; new gaps Δ̂, and a verdict on the groups."""
         omega = float((plan.estimator @ feedback.means)[0])
         failure = self.delta / (phase * (phase + 1))
-        width = gaussian_width(self.noise_scale * plan.deviation, failure)
+        width = fixed_design_width(plan.deviation, failure, *feedback.parts, self.stated_noise)
         self._omega = Estimate(omega, omega - width, omega + width, 1.0 - self.delta)
         # debiased values of the candidates; eliminated options keep their last Δ̂
         candidates = self._candidates()

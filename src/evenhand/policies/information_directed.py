@@ -153,10 +153,11 @@ class InformationDirectedSampling(SequentialPolicy):
     def bias(self) -> Estimate:
         """Return the least squares estimate, with an interval that holds at all times at once.
 
-        It rests on no bound of the parameters, unlike the ellipsoid that the decisions use.
+        It rests on no bound of the parameters, unlike the ellipsoid that the decisions use, but on
+        the noise scale: where that was not given there is none.
         """
         fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.noise_scale)
+        return fit.bias(self.delta, self.stated_noise)
 
 
 @registered

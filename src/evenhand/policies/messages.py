@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, as_vector, unmasked
+from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
 
@@ -129,6 +130,11 @@ class Feedback:
         )
 
     @property
+    def parts(self) -> tuple[Counts, Floats, Floats]:
+        """Counts, sums and sums of squares."""
+        return self.counts, self.sums, self.sums_of_squares
+
+    @property
     def means(self) -> Floats:
         """Mean evaluation of each option; 0 where there is none."""
         return np.asarray(self.sums / np.maximum(self.counts, 1))
@@ -142,41 +148,6 @@ class Feedback:
 
 
 Certainty = Literal["own scores", "features exact"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that the evaluations say about the assumptions behind a decision.
-
-    Parameters
-    ----------
-    assumption
-        Which one, in a word: fit, scale, drift, dependence, outliers, repeats, range, intercept,
-        looks.
-    message
-        In plain words: what was seen, on which options, and what to do.
-    alarm
-        Whether the assumption is contradicted, so that nothing certain may rest on it. Else a
-        note, which withdraws nothing.
-    options
-        The options that it was seen on, by their indices; empty if on all of them.
-    p_value
-        How probable as much would be if the assumption held; NaN where that is not the point.
-
-    Examples
-    --------
-    >>> print(Finding("drift", "Scores rise by 0.2 per 100 evaluations. Ask in another order."))
-    Scores rise by 0.2 per 100 evaluations. Ask in another order.
-    """
-
-    assumption: str
-    message: str
-    alarm: bool = True
-    options: tuple[int, ...] = ()
-    p_value: float = np.nan
-
-    def __str__(self) -> str:
-        return self.message
 
 
 @dataclass(frozen=True, repr=False)

@@ -60,10 +60,11 @@ class BoundaryExploration(SequentialPolicy):
         What a look costs: its "gap", for small regret; or one per "evaluation", to find the best
         option with few of them. The policy then stops when no more look is worth it.
     worth
-        With cost "evaluation": how many evaluations one would spend to lose one value bound less;
-        the horizon if not given.
+        With cost "evaluation": how many evaluations one would spend to lose one value bound less
+        (1 less, if none is given); the horizon if not given.
     noise_known
-        Whether ``noise_scale`` is known; if not, the noise is estimated along the way.
+        Whether ``noise_scale`` is to be relied on; if not given, whether that is. If not, the noise
+        is estimated along the way.
     horizon_known
         Whether the run is known to last until the horizon; if not, as long again as it has, twice.
     batch
@@ -91,7 +92,7 @@ class BoundaryExploration(SequentialPolicy):
         *,
         cost: Cost = "gap",
         worth: float | None = None,
-        noise_known: bool = True,
+        noise_known: bool | None = None,
         horizon_known: bool = True,
         batch: int | None = None,
         delta: float = 0.05,
@@ -111,16 +112,18 @@ class BoundaryExploration(SequentialPolicy):
             raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
         self.cost = cost
         self.delta = checked_failure(delta)
-        self.noise_known = noise_known
+        if noise_known and not self.noise_known:
+            raise InputError("noise_known=True needs a noise_scale; leave it out, or give one.")
+        self.noise_known = self.noise_known and noise_known is not False
         self.spends_all = cost == "gap"
         frame = Frame.of(actions)
         worth = self.horizon if worth is None else worth
         self.stepper = PricedSteps(
             frame.points,
             frame.values,
-            np.resize(frame.basis, frame.rank + (0 if noise_known else _SPARE)),
+            np.resize(frame.basis, frame.rank + (0 if self.noise_known else _SPARE)),
             exploration_boundary(),
-            noise_scale=self.noise_scale if noise_known else math.nan,
+            noise_scale=self.noise_scale if self.noise_known else math.nan,
             worst_gap=2.0 * self.value_bound,
             worth=worth / self.value_bound if cost == "evaluation" else math.nan,
             anytime=not horizon_known,
@@ -134,11 +137,12 @@ class BoundaryExploration(SequentialPolicy):
         return self.decision(first_largest(self.stepper.estimates))
 
     def bias(self) -> Estimate:
-        """Return the (first) bias by least squares; the interval holds at all times at once."""
+        """Return the (first) bias by least squares; the interval holds at all times at once.
+
+        Where the noise scale is not known there is none; `Certified` bounds it.
+        """
         fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        if self.noise_known:
-            return fit.bias(self.delta, self.noise_scale)
-        return Estimate(fit.bias(self.delta).value, -np.inf, np.inf, 1.0 - self.delta)
+        return fit.bias(self.delta, self.stated_noise)
 
     def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
         """Look at the rival to whom most may be lost, where certainty costs least.
@@ -170,16 +174,18 @@ class PricedExploration(Certified):
     delta
         Probability that anything `recommend` or `bias` ever says does not hold.
     noise_scale
-        Standard deviation σ of an evaluation; None if it is not known (noise is then taken to be
-        Gaussian).
+        Standard deviation σ of an evaluation. If it is not given it is estimated, and bounded for
+        what is said; noise is then taken to be Gaussian.
     value_bound
-        Bound B on |values|.
+        Bound B on |values|. If it is not given, 1 takes its place in what is asked and in the
+        guarantee for the regret, which then holds only if values lie within ±1; what is said of
+        choice and bias does not rest on it.
     cost
         What a look costs: its "gap", for small regret; or one per "evaluation", to find the best
         option with few of them. It then stops by itself.
     worth
-        With cost "evaluation": how many evaluations one would spend to lose one value bound less;
-        the horizon if not given.
+        With cost "evaluation": how many evaluations one would spend to lose one value bound less
+        (1 less, if none is given); the horizon if not given.
     horizon_known
         Whether the run is known to last until the horizon; if not, it may be ended at any time.
     batch
@@ -212,8 +218,8 @@ class PricedExploration(Certified):
         horizon: int,
         *,
         delta: float = 0.05,
-        noise_scale: float | None = 1.0,
-        value_bound: float = 1.0,
+        noise_scale: float | None = None,
+        value_bound: float | None = None,
         cost: Cost = "gap",
         worth: float | None = None,
         horizon_known: bool = True,
@@ -226,11 +232,10 @@ class PricedExploration(Certified):
             horizon,
             cost=cost,
             worth=worth,
-            noise_known=noise_scale is not None,
             horizon_known=horizon_known,
             batch=batch,
             delta=delta,
-            noise_scale=1.0 if noise_scale is None else noise_scale,
+            noise_scale=noise_scale,
             value_bound=value_bound,
             seed=seed,
         )

@@ -1,8 +1,9 @@
 """The state of a policy as a plain value, and back: to stop here and go on anywhere.
 
 A state holds what the policy was made of, and what it remembers of its run: k counts and sums, an
-m × m matrix, and what was asked for and not told, which is never derived again. It is made of
-dictionaries, lists, texts and numbers only, so JSON carries it without loss.
+m × m matrix, the record of the checks (at most 2048 entries), and what was asked for and not told,
+which is never derived again. It is made of dictionaries, lists, texts and numbers only, so JSON
+carries it without loss.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
             for key, answer in policy._answers.items()
         ],
         "memory": policy.memory(),
+        "checks": None if policy._checks is None else policy._checks.memory(),
     }
     return _arguments_of(policy), run
 
@@ -109,6 +111,8 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
             f"{policy.spent} of {policy.horizon} evaluations spent, {outstanding} outstanding"
         )
     policy.recall(run["memory"])
+    if run["checks"] is not None:
+        policy.checks.recall(run["checks"])
     policy._outstanding = outstanding
     for answer in run["answers"]:
         counts = np.array(answer["counts"], dtype=np.int64)

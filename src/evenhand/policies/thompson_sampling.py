@@ -97,6 +97,9 @@ class ThompsonSampling(RidgePolicy):
         )
 
     def bias(self) -> Estimate:
-        """Return the least squares estimate; the interval holds at all times at once."""
+        """Return the least squares estimate; the interval holds at all times at once.
+
+        Where no noise scale was given there is none.
+        """
         fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.noise_scale)
+        return fit.bias(self.delta, self.stated_noise)

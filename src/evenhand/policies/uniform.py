@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
-from evenhand.estimation import gaussian_width, least_squares_estimator
+from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.messages import Decision, Estimate, Feedback
@@ -46,6 +46,7 @@ class Uniform(Policy):
         self.delta = checked_failure(delta)
         self._counts = np.zeros(len(actions), dtype=np.int64)
         self._sums = np.zeros(len(actions))
+        self._squares = np.zeros(len(actions))
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Ask 1, 1, 2, 4, … evaluations of every option, those that have the fewest first."""
@@ -59,6 +60,7 @@ class Uniform(Policy):
         self._round += 1
         self._counts += feedback.counts
         self._sums += feedback.sums
+        self._squares += feedback.sums_of_squares
 
     def take_in(self, feedback: Feedback) -> bool:
         """Add up what was not asked for."""
@@ -67,11 +69,13 @@ class Uniform(Policy):
 
     def memory(self) -> dict[str, Any]:
         """Return counts and sums."""
-        return {"counts": self._counts.copy(), "sums": self._sums.copy()}
+        parts = {"counts": self._counts, "sums": self._sums, "squares": self._squares}
+        return {name: part.copy() for name, part in parts.items()}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
         self._counts[:], self._sums[:] = memory["counts"], memory["sums"]
+        self._squares[:] = memory["squares"]
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
@@ -87,11 +91,11 @@ class Uniform(Policy):
         if not self._counts.all() or not np.allclose(w @ self.actions.points, e[0]):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
         value = float(w @ self._means)
-        deviation = self.noise_scale * float(np.sqrt((w**2 / self._counts).sum()))
-        rounds = (
-            self._round
-        )  # looks at the estimate, each with evaluations that were not chosen by it
-        width = gaussian_width(deviation, self.delta / (rounds * (rounds + 1)))
+        deviation = float(np.sqrt((w**2 / self._counts).sum()))
+        # looks at the estimate, each with evaluations that were not chosen by it
+        looks = self._round * (self._round + 1)
+        evaluations = self._counts, self._sums, self._squares
+        width = fixed_design_width(deviation, self.delta / looks, *evaluations, self.stated_noise)
         return Estimate(value, value - width, value + width, 1.0 - self.delta)
 
     @property

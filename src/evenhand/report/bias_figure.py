@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
+from evenhand.assumptions import hardly_checked
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
 from evenhand.geometry import BiasGeometry
@@ -149,7 +150,7 @@ def bias_picture(geometry: BiasGeometry) -> BiasPicture:
         spread=spread,
         group_names=actions.group_names,
         title=f"{headline(geometry)} (κ* = {plain_number(geometry.kappa_star)})",
-        subtitle=explanation(geometry),
+        subtitle=_subtitle(geometry),
         horizontal_label=horizontal_label,
         vertical_label=vertical_label,
     )
@@ -203,6 +204,14 @@ def checked_format(path: str | Path) -> str:
             "which says what to write."
         )
     return kind
+
+
+def _subtitle(geometry: BiasGeometry) -> str:
+    """Return what κ_* means here; where nothing can check the model, also that it rests on it."""
+    said = explanation(geometry)
+    if hardly_checked(geometry.actions) is not None:
+        said += " Values are taken to be linear in the features."
+    return said
 
 
 def _options_to_draw(geometry: BiasGeometry) -> NDArray[np.intp]:

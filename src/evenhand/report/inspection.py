@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.actions import ActionSet
+from evenhand.assumptions import assumed, hardly_checked
 from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
@@ -132,9 +133,19 @@ class Inspection:
         return {name: terms[name] for name in [*ranked, *(t for t in terms if t not in ranked)]}
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the answer takes for granted, in sentences."""
+        return assumed(self.geometry.actions)
+
+    @property
     def verdict(self) -> str:
-        """The answer in one or two sentences."""
-        return f"{headline(self.geometry)}. {explanation(self.geometry)}"
+        """The answer in one or two sentences.
+
+        With too few options to check that values are linear, it says that it rests on that.
+        """
+        few = hardly_checked(self.geometry.actions) is not None
+        condition = ", if values are linear in the features" if few else ""
+        return f"{headline(self.geometry)}{condition}. {explanation(self.geometry)}"
 
     @property
     def price(self) -> str:
@@ -161,6 +172,7 @@ class Inspection:
             }
         return {
             "identifiable": True,
+            "assumptions": list(self.assumptions),
             "verdict": self.verdict,
             "attribute": self.attribute,
             "bias_of_one": meaning_of_bias(geometry),
@@ -310,7 +322,7 @@ def grade(kappa_star: float) -> str:
 
 
 def headline(geometry: BiasGeometry) -> str:
-    """Return the answer in a few words, without a full stop."""
+    """Return the answer in a few words, without a full stop; what it rests on stands elsewhere."""
     if geometry.actions.group_names is None:
         return f"Yes: the bias of {_attribute(geometry)} can be estimated"
     return {
@@ -391,6 +403,7 @@ def confounding_to_dict(error: NotIdentifiableError, actions: ActionSet) -> dict
     found = error.confounding
     return {
         "identifiable": False,
+        "assumptions": list(assumed(actions)),
         "verdict": " ".join(confounding_in_words(error, actions)),
         "confounding": None
         if found is None

@@ -216,7 +216,7 @@ def certainty(policy: Certified, unit: str = "") -> str:
                 f" It would still be if {'belonging to a group' if two else 'attributes'} were "
                 f"truly worth up to ±{plain_number(decision.withstands)}{unit}."
             )
-    elif decision.loss < 2.0 * policy.value_bound:
+    elif decision.loss < 2.0 * policy.stated_bound:
         said = (
             f"{decision.label} looks best and, {sure}, loses at most "
             f"{plain_number(decision.loss)}{unit} against the best."
@@ -269,6 +269,8 @@ def _listed(names: list[str]) -> str:
 
 def _interval(estimate: Estimate) -> str:
     """Return a number with its interval, to two digits of the interval's half-width."""
+    if math.isinf(estimate.high - estimate.low):
+        return f"about {estimate.value:+.3g}, without an interval"
     digits = _decimals(estimate.low, estimate.high)
     value, low, high = (
         f"{number:+.{digits}f}" for number in (estimate.value, estimate.low, estimate.high)
@@ -302,5 +304,10 @@ def _caption(policy: FairPhasedElimination) -> str:
         said += (
             f" A bias above 0 favours {names[1]}, below 0 {names[0]}; all intervals hold together "
             f"with probability at least {level:.6g}."
+        )
+    if not (policy.noise_known and policy.bound_known):
+        said += (
+            f" Phases are planned for noise of ±{policy.noise_scale:g} and values within "
+            f"±{policy.value_bound:g}; give noise_scale and value_bound if yours are others."
         )
     return said

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand import html
 from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
@@ -146,6 +147,14 @@ class Results:
     runs: tuple[Runs, ...]
     seed: int
 
+    def _repr_html_(self) -> str:
+        summary = self.summary()
+        return html.block(
+            "Regret at the horizon",
+            f"{self.problem!r}, seed {self.seed}",
+            html.table(list(summary.columns), summary.to_numpy(dtype=object).tolist()),
+        )
+
     def summary(self) -> pd.DataFrame:
         """Return the regret at the horizon: one row per policy and horizon.
 
@@ -223,11 +232,11 @@ class Results:
         """Return how often the interval for the bias held it: a row per policy and horizon.
 
         Columns: policy, horizon, level (claimed), coverage and se_coverage (measured), n. Only runs
-        that ended with an estimate count; an interval that is everything would cover for free.
+        that ended with an interval count; one that is everything would cover for free.
         """
         rows = []
         for runs in self.runs:
-            told = ~np.isnan(runs.bias)
+            told = np.isfinite(runs.bias_low) | np.isfinite(runs.bias_high)
             n = int(told.sum())
             share = float(runs.covered[told].mean()) if n else np.nan
             level = float(runs.bias_level[told].mean()) if n else np.nan

@@ -8,13 +8,14 @@ up to the intercept.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import as_vector
+from evenhand.errors import InputError
 
 CONSTANT = "(constant)"
 INTERCEPT = "intercept"
@@ -84,6 +85,21 @@ class Encoding:
     intercept: bool
     references: tuple[tuple[str, str], ...]
     decimal: str = field(default=".", compare=False)
+
+    @classmethod
+    def with_intercept(cls, features: Sequence[str], attributes: Sequence[str]) -> Self:
+        """Return the encoding that leaves columns as they are and puts ones before them."""
+        if INTERCEPT in features:
+            raise InputError(
+                f"a feature is called {INTERCEPT!r}, as the column of ones is that intercept=True "
+                "puts first; call it something else, or leave out intercept=True"
+            )
+        return cls(
+            tuple(EncodedColumn(name) for name in (INTERCEPT, *features)),
+            tuple(EncodedColumn(name) for name in attributes),
+            intercept=True,
+            references=(),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoding as a plain value of texts, numbers and lists, fit for JSON."""

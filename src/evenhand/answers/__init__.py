@@ -1,0 +1,8 @@
+"""The front door: options and an evaluator come in, an answer leaves in plain words."""
+
+from evenhand.answers.answer import Answer
+from evenhand.answers.choose import choose
+from evenhand.answers.question import Failure, Question
+from evenhand.answers.watch import Progress
+
+__all__ = ["Answer", "Failure", "Progress", "Question", "choose"]

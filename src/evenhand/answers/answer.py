@@ -1,0 +1,348 @@
+"""The answer: which option to choose, how sure that is, and what stands behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.answers.question import Failure
+from evenhand.arrays import Floats
+from evenhand.checks import Checks
+from evenhand.estimation import least_squares_estimator
+from evenhand.policies.base import Policy
+from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where one option stands.
+
+    Parameters
+    ----------
+    index, option, group
+        Index and name of the option, and its group; None where there are attributes instead.
+    raw
+        Mean of its scores; NaN without any.
+    value, low, high
+        What it is worth once the bias is taken off, with its interval. NaN and infinite where that
+        is not known.
+    lead
+        By how much the chosen option leads it; 0 for the chosen one.
+    evaluations
+        How often it was evaluated.
+    """
+
+    index: int
+    option: str
+    group: str | None
+    raw: float
+    value: float
+    low: float
+    high: float
+    lead: float
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer:
+    """Which option to choose, how sure that is and why not surer, and what it cost.
+
+    ``print(answer)`` says all of it in plain words, `plot` draws it.
+
+    Parameters
+    ----------
+    option, label
+        Index and name of the option to choose.
+    sure
+        Whether the option is certainly within ``tolerance`` of the best: by the options' own
+        scores, or because the features are exact where the user said so (``deviation=0``).
+    certainty
+        What ``loss`` rests on: "own scores", "features exact", or None if nothing certain is said.
+    loss
+        What the option loses at most against the best; infinite if that is not known.
+    confidence
+        Probability that what is said here holds.
+    tolerance
+        How much the choice was allowed to lose.
+    bias
+        What evaluations add in one group and take off in the other; with attributes, of the first.
+    spent, at_most
+        Evaluations that were made, and how many were allowed.
+    forecast
+        How many more are expected to settle it; 0 where it is settled, NaN where nobody can say.
+    stopped_because
+        Why the asking ended.
+    warnings
+        What the scores say about the assumptions, alarms first.
+    failures
+        Questions that were given up.
+    raw_choice
+        Index of the option that the scores alone would have chosen; None without scores.
+    ranking
+        Where every option stands, the most valuable first; `standings` is the same as a frame.
+    decision
+        What the policy recommends, with the leads over all others.
+    policy
+        What asked. It goes on from here: ``choose(options, evaluate, policy=answer.policy)``.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> options = eh.ActionSet([[1.0], [1.0], [0.0]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
+    >>> policy = eh.policy("uniform", options, horizon=6)
+    >>> policy.tell(eh.Feedback([1, 1, 1], [9.0, 6.0, 2.0], [81.0, 36.0, 4.0]))
+    >>> answer = eh.choose(options, lambda question: [9.0, 6.0, 2.0][question.option],
+    ...                    policy=policy)
+    >>> answer
+    Answer(option=0, label='Ada', sure=False, certainty=None, loss=inf, spent=6)
+    """
+
+    option: int
+    label: str
+    sure: bool
+    certainty: Certainty | None
+    loss: float
+    confidence: float
+    tolerance: float
+    bias: Estimate
+    spent: int
+    at_most: int
+    forecast: float
+    stopped_because: str
+    warnings: tuple[Finding, ...]
+    failures: tuple[Failure, ...]
+    raw_choice: int | None
+    ranking: tuple[Standing, ...]
+    decision: Decision
+    policy: Policy
+
+    @property
+    def options(self) -> ActionSet:
+        """The options."""
+        return self.policy.actions
+
+    @property
+    def alarms(self) -> tuple[Finding, ...]:
+        """The warnings that contradict an assumption."""
+        return tuple(finding for finding in self.warnings if finding.alarm)
+
+    @property
+    def standings(self) -> pd.DataFrame:
+        """Where every option stands, the most valuable first: one row per option.
+
+        Columns: option, group (missing where there are attributes instead), raw (mean score), value
+        with its interval (low, high), lead (of the chosen option over this one), evaluations.
+        """
+        import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
+
+        columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
+        if self.options.group_names is None:
+            columns.remove("group")
+        return pd.DataFrame(
+            {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
+        )
+
+    def standing(self, option: int) -> Standing:
+        """Return where an option stands, by its index."""
+        return next(standing for standing in self.ranking if standing.index == option)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw the options with their intervals, raw scores beside values, and the bias.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        """
+        # Matplotlib takes longer to load than most answers take to find.
+        from evenhand.answers.figure import answer_picture, draw_answer_picture  # noqa: PLC0415
+        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(str(path))
+        figure = draw_answer_picture(answer_picture(self))
+        if path is not None:
+            save_figure(figure, str(path))
+        return figure
+
+    def __str__(self) -> str:
+        from evenhand.answers.words import in_words  # noqa: PLC0415 # words are about answers
+
+        return in_words(self)
+
+    def _repr_html_(self) -> str:
+        from evenhand.answers.page import as_html  # noqa: PLC0415 # likewise
+
+        return as_html(self)
+
+    def __repr__(self) -> str:
+        shown = ("option", "label", "sure", "certainty", "loss", "spent")
+        return f"Answer({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+def answer_of(
+    policy: Policy,
+    *,
+    confidence: float,
+    tolerance: float,
+    features_exact: bool,
+    stopped_because: str | None = None,
+    failures: Sequence[Failure] = (),
+    notes: Sequence[Finding] = (),
+) -> Answer:
+    """Return the answer that a policy has come to.
+
+    Parameters
+    ----------
+    policy
+        What asked.
+    confidence, tolerance
+        How sure the choice should be, and what it may lose.
+    features_exact
+        Whether the user says that values are x·γ exactly.
+    stopped_because
+        Why the asking ended, if not because the policy was done.
+    failures
+        Questions that were given up.
+    notes
+        What there is to say about assumptions of which the policy says nothing.
+    """
+    decision, bias, values = policy.recommend(), policy.bias(), _values(policy)
+    found = decision.warnings or policy.findings()
+    spoken_of = {finding.assumption for finding in found}
+    warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
+    if len(policy.actions) == 1:
+        decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
+    elif any(finding.alarm for finding in warnings):
+        decision, bias, values = _without_certainty(decision, bias, values)
+    certainty, loss = decision.certainty, decision.loss
+    within = loss <= tolerance
+    sure = within and (
+        certainty == "own scores" or (certainty == "features exact" and features_exact)
+    )
+    return Answer(
+        option=decision.option,
+        label=decision.label,
+        sure=sure,
+        certainty=certainty,
+        loss=loss,
+        confidence=decision.level or confidence,
+        tolerance=tolerance,
+        bias=bias,
+        spent=policy.spent,
+        at_most=policy.horizon,
+        forecast=0.0 if sure else policy.forecast() or math.nan,
+        stopped_because=stopped_because or policy.stopped_because or _end_of(policy),
+        warnings=warnings,
+        failures=tuple(failures),
+        raw_choice=_best_by_scores(policy.checks),
+        ranking=_ranking(policy, decision, values),
+        decision=decision,
+        policy=policy,
+    )
+
+
+def _without_certainty(
+    decision: Decision, bias: Estimate, values: Floats
+) -> tuple[Decision, Estimate, Floats]:
+    """Withdraw all that rests on assumptions that were contradicted: estimates are what is left."""
+    leads = decision.leads
+    return (
+        replace(
+            decision,
+            loss=math.inf,
+            level=0.0,
+            withstands=0.0,
+            leads=None if leads is None else _everything_around(leads[:, 0]),
+            certainty=None,
+        ),
+        Estimate(bias.value, -math.inf, math.inf, 0.0),
+        _everything_around(values[:, 0]),
+    )
+
+
+def _everything_around(estimates: Floats) -> Floats:
+    """Return (k, 3) estimates with intervals that are everything."""
+    everything = np.full(len(estimates), np.inf)
+    return np.column_stack([estimates, -everything, everything])
+
+
+def _values(policy: Policy) -> Floats:
+    """Return (k, 3) values with intervals, as the policy says them.
+
+    Where it says none, or takes the features to be exact and leaves some out, least squares.
+    """
+    said = policy.values()
+    if said is not None and policy.recommend().certainty != "features exact":
+        return said
+    model = _everything_around(_least_squares(policy.actions, policy.checks))
+    return model if said is None else np.where(np.isnan(said[:, :1]), model, said)
+
+
+def _ranking(policy: Policy, decision: Decision, values: Floats) -> tuple[Standing, ...]:
+    """Return where every option stands, the most valuable first; of equals, the chosen one."""
+    actions, scores, k = policy.actions, policy.checks, len(policy.actions)
+    leads = values[decision.option, 0] - values[:, 0]
+    if decision.leads is not None:
+        leads = decision.leads[:, 0]
+    raw = np.where(scores.counts > 0, scores.means, np.nan)
+    place = np.argsort(np.arange(k) != decision.option, kind="stable")
+    place = place[np.argsort(-values[place, 0], kind="stable")]  # NaN last
+    return tuple(
+        Standing(
+            x,
+            actions.labels[x],
+            group_of(actions, x),
+            float(raw[x]),
+            float(values[x, 0]),
+            float(values[x, 1]),
+            float(values[x, 2]),
+            float(leads[x]),
+            int(scores.counts[x]),
+        )
+        for x in place.tolist()
+    )
+
+
+def group_of(actions: ActionSet, option: int) -> str | None:
+    """Return the name of an option's group; None where there are attributes instead."""
+    names = actions.group_names
+    return None if names is None else names[int(actions.groups[option] > 0)]
+
+
+def _least_squares(actions: ActionSet, scores: Checks) -> Floats:
+    """Return (k,) values by least squares on the scores; NaN where these do not show one."""
+    targets = actions.points.copy()
+    targets[:, actions.n_features :] = 0.0
+    weights = least_squares_estimator(actions.points, scores.counts, np.eye(targets.shape[1]))
+    off = np.abs(targets @ (weights @ actions.points) - targets).max(axis=1)
+    seen = off <= 1e-8 * np.abs(targets).max()
+    return np.where(seen, targets @ (weights @ scores.means), np.nan)
+
+
+def _best_by_scores(scores: Checks) -> int | None:
+    """Return the option of the highest mean score; None without scores."""
+    if not scores.counts.any():
+        return None
+    return int(np.argmax(np.where(scores.counts > 0, scores.means, -np.inf)))
+
+
+def _alarms_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: not finding.alarm))
+
+
+def _end_of(policy: Policy) -> str:
+    """Return why a policy that does not say is done."""
+    if policy.remaining == 0:
+        return f"all {policy.horizon:,} evaluations are spent"
+    return "the policy asks for no more"

@@ -1,0 +1,221 @@
+"""Who works on the questions: the caller itself, threads, or tasks of an event loop.
+
+A crew takes single attempts. `start` hands out a question and returns at once; `wait` returns what
+came back next, a score or the error that took its place, or None if nothing did in time; `close`
+lets go of what is still on its way, without waiting for it. A crew knows nothing of policies,
+retries or what a score may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import queue
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from evenhand.answers.question import Question
+from evenhand.errors import InputError
+
+Evaluate = Callable[[Question], float | Awaitable[float]]
+
+_FAREWELL = 1.0  # seconds that tasks have to put things away when they are cancelled
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back of a question: a score, or the error that took its place."""
+
+    question: Question
+    score: object = None
+    error: BaseException | None = None
+
+
+class Crew(Protocol):
+    """Whoever evaluates."""
+
+    def start(self, question: Question) -> None:
+        """Hand out a question."""
+
+    def wait(self, seconds: float) -> Reply | None:
+        """Return what comes back next, or None if nothing does in so many seconds."""
+
+    def close(self) -> None:
+        """Let go of what is on its way."""
+
+
+def crew_for(evaluate: Evaluate, parallel: int) -> Crew:
+    """Return who calls ``evaluate``: a loop if it is async, threads if several work, or the caller.
+
+    Examples
+    --------
+    >>> crew = crew_for(lambda question: 0.5, parallel=1)
+    >>> crew.start(Question(0, "Ann", 1))
+    >>> crew.wait(1.0).score
+    0.5
+    """
+    if is_async(evaluate):
+        return Tasks(evaluate)
+    return Caller(evaluate) if parallel == 1 else Threads(evaluate, parallel)
+
+
+def is_async(evaluate: Evaluate) -> bool:
+    """Tell whether a function, or an object that is called like one, is async."""
+    return inspect.iscoroutinefunction(evaluate) or inspect.iscoroutinefunction(
+        getattr(evaluate, "__call__", None)  # noqa: B004 # not whether, but what is called
+    )
+
+
+class Caller:
+    """One question at a time, in the caller's own thread."""
+
+    def __init__(self, evaluate: Evaluate) -> None:
+        self._evaluate = evaluate
+        self._questions: deque[Question] = deque()
+
+    def start(self, question: Question) -> None:
+        """Put the question in line."""
+        self._questions.append(question)
+
+    def wait(self, seconds: float) -> Reply | None:
+        """Evaluate the next question, however long that takes."""
+        return _attempt(self._evaluate, self._questions.popleft())
+
+    def close(self) -> None:
+        """Forget what was not begun."""
+        self._questions.clear()
+
+
+class Threads:
+    """Several questions at once, each in a thread.
+
+    The threads are daemons: one that is stuck in an evaluation keeps neither `choose` nor the
+    program from ending.
+    """
+
+    def __init__(self, evaluate: Evaluate, size: int) -> None:
+        self._evaluate = evaluate
+        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._size, self._started = size, 0
+
+    def start(self, question: Question) -> None:
+        """Hand the question to whoever is free."""
+        if self._started < self._size:
+            self._started += 1
+            threading.Thread(target=self._work, name="evaluator", daemon=True).start()
+        self._questions.put(question)
+
+    def wait(self, seconds: float) -> Reply | None:
+        """Return what comes back next."""
+        return _next(self._replies, seconds)
+
+    def close(self) -> None:
+        """Send everybody home after the question that each is at."""
+        while True:
+            try:
+                self._questions.get_nowait()
+            except queue.Empty:
+                break
+        for _ in range(self._started):
+            self._questions.put(None)
+
+    def _work(self) -> None:
+        while (question := self._questions.get()) is not None:
+            self._replies.put(_attempt(self._evaluate, question))
+
+
+class Tasks:
+    """Several questions at once, as tasks of an event loop in a thread of its own.
+
+    So `choose` may be called where a loop is running already, as in a notebook.
+    """
+
+    def __init__(self, evaluate: Evaluate) -> None:
+        self._evaluate = evaluate
+        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._work, name="evaluators", daemon=True)
+        self._thread.start()
+
+    def start(self, question: Question) -> None:
+        """Start a task for the question."""
+        self._loop.call_soon_threadsafe(self._begin, question)
+
+    def wait(self, seconds: float) -> Reply | None:
+        """Return what comes back next."""
+        return _next(self._replies, seconds)
+
+    def close(self) -> None:
+        """Cancel the tasks; wait only for what they put away at once."""
+        self._closing = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(2.0 * _FAREWELL)
+
+    def _begin(self, question: Question) -> None:
+        if self._closing:
+            return
+        task = self._loop.create_task(self._ask(question))
+        self._tasks.add(task)  # a loop alone does not keep its tasks alive
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, question: Question) -> None:
+        try:
+            coming = self._evaluate(question)
+            reply = Reply(question, await coming if isinstance(coming, Awaitable) else coming)
+        except asyncio.CancelledError:
+            if self._closing:
+                raise
+            reply = Reply(question, error=RuntimeError("the evaluator's task was cancelled"))
+        except BaseException as error:  # whoever waits decides what it means
+            reply = Reply(question, error=error)
+        self._replies.put(reply)
+
+    def _work(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            self._loop.run_until_complete(asyncio.wait(self._tasks, timeout=_FAREWELL))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
+def _attempt(evaluate: Evaluate, question: Question) -> Reply:
+    try:
+        score = evaluate(question)
+    except BaseException as error:  # whoever waits decides what it means
+        return Reply(question, error=error)
+    if isinstance(score, Awaitable):
+        if inspect.iscoroutine(score):
+            score.close()
+        return Reply(
+            question,
+            error=_MisuseError(
+                "evaluate returned something to await, but is no async function; wrap it: "
+                "async def evaluate(question): return await …"
+            ),
+        )
+    return Reply(question, score)
+
+
+class _MisuseError(InputError):
+    """The evaluator is written wrongly: to try again would not help."""
+
+
+def is_hopeless(error: BaseException) -> bool:
+    """Tell whether an error is none of an evaluation, but ends everything."""
+    return isinstance(error, _MisuseError) or not isinstance(error, Exception)
+
+
+def _next(replies: queue.SimpleQueue[Reply], seconds: float) -> Reply | None:
+    try:
+        return replies.get(timeout=seconds)
+    except queue.Empty:
+        return None

@@ -1,0 +1,62 @@
+"""An answer as HTML, for notebooks: the same words, and the standings with their intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from evenhand import html
+from evenhand.answers.answer import Answer, Standing
+from evenhand.answers.words import facts, short, verdict
+
+_MOST_ROWS = 25
+
+
+def as_html(answer: Answer) -> str:
+    """Return the answer as one block of HTML: nothing in it runs, all names are escaped."""
+    said: dict[str, list[html.Markup]] = {}
+    for title, text in facts(answer):
+        said.setdefault(title, []).append(html.text(text))
+    below = {title: html.Markup("<br>".join(texts)) for title, texts in said.items()}
+    return html.block(verdict(answer), html.facts(below), standings_table(answer))
+
+
+def standings_table(answer: Answer) -> html.Markup:
+    """Return the standings as a table, the chosen option in bold."""
+    shown = answer.ranking[:_MOST_ROWS]
+    ends = _ends(shown)
+    header = ["option", "group", "mean score", "value", "low", "high", "", "behind", "evaluations"]
+    rows = [
+        [
+            _name(standing, bold=standing.index == answer.option),
+            standing.group,
+            standing.raw,
+            standing.value,
+            _known(standing.low),
+            _known(standing.high),
+            html.interval(standing.value, standing.low, standing.high, ends),
+            standing.lead,
+            standing.evaluations,
+        ]
+        for standing in shown
+    ]
+    if answer.options.group_names is None:
+        header, rows = header[:1] + header[2:], [row[:1] + row[2:] for row in rows]
+    return html.table(header, rows, left_out=len(answer.ranking) - len(shown))
+
+
+def _known(end: float) -> float | None:
+    """Return the end of an interval, if it has one."""
+    return end if math.isfinite(end) else None
+
+
+def _name(standing: Standing, *, bold: bool) -> html.Markup:
+    name = html.text(short(standing.option))
+    return html.Markup(f"<b>{name}</b>") if bold else name
+
+
+def _ends(standings: Sequence[Standing]) -> tuple[float, float]:
+    """Return the ends of the axis that the intervals are drawn on."""
+    everything = (x for one in standings for x in (one.value, one.low, one.high))
+    places = [x for x in everything if math.isfinite(x)] or [0.0]
+    return min(places), max(places)

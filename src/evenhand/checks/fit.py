@@ -1,0 +1,111 @@
+"""Whether the means of the options lie on the linear model, by the scatter within options.
+
+Notation
+--------
+A       (k, m)  points a_x of the options that were evaluated, r their rank
+n, ȳ    (k,)    numbers and means of their evaluations
+s², ν   (k,)    variances within options, on ν = n − 1 degrees of freedom
+H       (k, k)  projection on the range of √n·A;  h its diagonal
+
+Q = Σ n_x (ȳ_x − a_x·θ̂)², θ̂ least squares with weights n, is √n·ȳ projected by I − H. If values are
+linear, and the noise of option x has variance σ_x², then E Q = Σ (1 − h_x) σ_x². So with an
+estimate D = Σ (1 − h_x) s_x² of it, F = Q / D compares what the model leaves over with what the
+noise explains (Brown and Forsythe's ratio, for a linear model). Q and D are both about a χ² times a
+constant, with degrees of freedom by their first two moments (Box; Satterthwaite),
+
+    f = (Σ (1 − h_x) σ_x²)² / tr(((I − H) Σ)²),       g = D² / Σ (1 − h_x)² s_x⁴ / ν_x,
+
+k − r and Σν where all is alike. Noise may differ from option to option: no common σ is needed. With
+few evaluations of an option s_x² is drawn towards the pooled variance s², as if that had been seen
+in `_PRIOR` further ones: that steadies f and g, and gives options with one evaluation a variance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Counts, Floats
+
+_PRIOR = 0.5
+_RANK = 1e-10  # singular values above this share of the largest count
+_LEAST_SCATTER = 4  # degrees of freedom within options, from which on F is used
+
+
+class LackOfFit(NamedTuple):
+    """What the linear model leaves over: a ratio, its degrees of freedom, its p-value.
+
+    ``statistic`` is about 1 where the model holds. ``df`` is how many more options were evaluated
+    than the model has parameters: with 0 nothing can be seen, and the p-value is NaN.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+class Residuals(NamedTuple):
+    """Evaluated options less the model: (k,) residuals, in units of the noise, and the rank."""
+
+    raw: Floats
+    standardised: Floats
+    lack: LackOfFit
+
+
+def residuals(
+    points: Floats,
+    counts: Counts,
+    means: Floats,
+    scatters: Floats,
+    noise_scale: float | None = None,
+) -> Residuals:
+    """Return what the model leaves over of evaluated options, and whether that is too much.
+
+    Parameters
+    ----------
+    points
+        (k, m) points of the options that were evaluated.
+    counts, means, scatters
+        (k,) numbers and means of their evaluations (at least one each), and the sums of squared
+        deviations from those means.
+    noise_scale
+        σ where it is known. It is used only where hardly any option was evaluated twice: else the
+        scatter tells, and a wrong σ is no lack of fit.
+    """
+    root = np.sqrt(counts.astype(np.float64))
+    scales = np.abs(points).max(axis=0)
+    scales[scales == 0.0] = 1.0
+    U, sizes, _ = np.linalg.svd(points / scales * root[:, None], full_matrices=False)
+    U = U[:, sizes > _RANK * sizes.max(initial=0.0)]
+    df = len(points) - U.shape[1]
+    level = float(means @ counts / counts.sum())  # less to cancel; put back where it matters
+    y, one = root * (means - level), root * level
+    left = (y - U @ (U.T @ y)) + (one - U @ (U.T @ one))
+    rest = np.clip(1.0 - np.einsum("ij,ij->i", U, U), 0.0, 1.0)
+    nu = counts - 1.0
+    within = float(nu.sum())
+    by_scatter = within >= _LEAST_SCATTER
+    pooled = float(scatters.sum()) / within if by_scatter else (noise_scale or 0.0) ** 2
+    if df <= 0 or not 0.0 < pooled < math.inf:
+        unknown = LackOfFit(math.nan, max(df, 0), math.nan)
+        return Residuals(left / root, np.zeros_like(left), unknown)
+    # in units of the pooled variance from here on
+    variances = np.ones(len(points))
+    if by_scatter:
+        variances = (scatters / pooled + _PRIOR) / (nu + _PRIOR)
+    error = left / math.sqrt(pooled)
+    through = rest < 1e-9  # the model passes through these whatever they are
+    standardised = np.where(through, 0.0, error / np.sqrt(np.where(through, 1.0, rest * variances)))
+    D = float(rest @ variances)
+    ratio = float(error @ error) / D
+    mixed = U.T @ (variances[:, None] * U)
+    f = D**2 / float((variances**2) @ (2.0 * rest - 1.0) + (mixed * mixed).sum())
+    if by_scatter:
+        g = D**2 / float((rest**2 * variances**2) @ (1.0 / (nu + _PRIOR)))
+        p = float(special.fdtrc(f, min(g, within), ratio))
+    else:
+        p = float(special.chdtrc(f, ratio * f))
+    return Residuals(left / root, standardised, LackOfFit(ratio, df, p))

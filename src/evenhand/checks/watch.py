@@ -1,0 +1,287 @@
+"""The assumptions behind every certainty, checked while evaluations come in.
+
+Notation
+--------
+N       evaluations so far; all is looked at when N reaches 30, 39, 51, …, each 1.3 times the last
+l       number of the look
+α       bound on the probability of a false alarm of one check, over all looks of a run
+α_l = 10α / ((l + 9)(l + 10)), which adds up to α
+
+At look l a check sounds an alarm if its p-value is at most α_l. So it never does, with probability
+at least 1 − α, where its assumption holds, however long the run and whenever the findings are read.
+Of the rate, 40% are for the fit, 30% for drift, 15% each for scale and dependence. The check for
+strays is against Student's t(3), with eight times the rate, since Gaussian noise never sets it off:
+that would take three scores beyond 5σ. An alarm stays, but for 'repeats', which is as of now.
+docs/checks.md has what each check sees.
+
+Checks see what goes through `tell` and `observe`. Compiled loops of a simulation bypass them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.checks import words
+from evenhand.checks._record import Record
+from evenhand.checks.finding import Finding
+from evenhand.checks.fit import LackOfFit, Residuals, residuals
+from evenhand.checks.stream import (
+    Entries,
+    Strays,
+    dependence,
+    drift,
+    innovations,
+    lattice_step,
+    overstated_p_value,
+    robust_scale,
+    scale_p_value,
+    strays,
+)
+
+RATE = 0.03
+_SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
+_FIRST_LOOK = 30
+_GROWTH = 1.3
+_ALIKE = 6  # repeats, all of the same score, from which on an evaluator repeats itself
+_SUSPICIOUS = 5.0  # robust standard deviations
+_NAMED = 3  # options or scores that a message names
+_ORDER = ("repeats", "outliers", "dependence", "drift", "scale", "fit", "rounding", "looks")
+
+
+class Checks:
+    """Watches evaluations for what contradicts the model, with a bounded rate of false alarms.
+
+    Parameters
+    ----------
+    actions
+        The options.
+    noise_scale
+        Standard deviation σ of an evaluation as it is stated; None if it is not known.
+    rate
+        Probability of any false alarm in the whole run, where all assumptions hold.
+
+    Examples
+    --------
+    An evaluator who gives every option the same score each time:
+
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["home", "away"], labels=["Ann", "Bo"])
+    >>> checks = Checks(actions)
+    >>> for _ in range(4):
+    ...     checks.take(np.array([1, 1]), np.array([7.5, 6.0]), np.array([56.25, 36.0]))
+    >>> for finding in checks.findings():
+    ...     print(finding)
+    All 6 repeated evaluations gave the same score as before. An evaluator who repeats himself tells
+    nothing new, and the noise cannot be seen: ask others, or ask in another way.
+    """
+
+    def __init__(
+        self, actions: ActionSet, *, noise_scale: float | None = None, rate: float = RATE
+    ) -> None:
+        self.actions = actions
+        self.noise_scale = noise_scale
+        self.rate = rate
+        self.record = Record(len(actions))
+        self._looks = 0
+        self._next_look = _FIRST_LOOK
+        self._alarms: dict[str, Finding] = {}
+        self._notes: tuple[Finding, ...] = ()
+
+    def take(self, counts: Counts, sums: Floats, squares: Floats) -> None:
+        """Take evaluations that came in together, added up per option: (k,) each."""
+        self.record.take(counts, sums, squares)
+        if self.record.evaluations >= self._next_look:
+            while self.record.evaluations >= self._next_look:
+                self._looks += 1
+                self._next_look = math.ceil(_GROWTH * self._next_look)
+            self._look()
+
+    def look(self) -> None:
+        """Look at all that is there now, out of turn, as at the end of a run.
+
+        It counts as a look, with its share of the rate.
+        """
+        self._looks += 1
+        self._look()
+
+    @property
+    def counts(self) -> Counts:
+        """(k,) evaluations of every option."""
+        return self.record.counts
+
+    @property
+    def means(self) -> Floats:
+        """(k,) their means; 0 where there is none."""
+        return self.record.means
+
+    @property
+    def scatters(self) -> Floats:
+        """(k,) sums of squared deviations of evaluations from their option's mean."""
+        return self.record.scatters
+
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what was found so far, alarms first."""
+        found = [*self._alarms.values(), *self._notes]
+        if self.record.different == 0 and self.record.alike >= _ALIKE:
+            found.append(Finding("repeats", words.repeats(self.record.alike)))
+        return tuple(
+            sorted(found, key=lambda finding: (not finding.alarm, _ORDER.index(finding.assumption)))
+        )
+
+    def lack_of_fit(self) -> LackOfFit:
+        """Return how far the means of the options are off the linear model, as of now.
+
+        One look by itself: its p-value makes no allowance for others before it.
+        """
+        return self._residuals()[1].lack
+
+    def pooled_scatter(self) -> tuple[float, int]:
+        """Return the variance of evaluations within options, and its degrees of freedom.
+
+        NaN while no option was evaluated twice.
+        """
+        df = int(np.maximum(self.counts - 1, 0).sum())
+        return (float(self.scatters.sum()) / df if df else math.nan), df
+
+    def memory(self) -> dict[str, Any]:
+        """Return all that was seen, as arrays, numbers and texts by name."""
+        return {
+            "record": self.record.memory(),
+            "looks": self._looks,
+            "next_look": self._next_look,
+            "alarms": [dataclasses.asdict(finding) for finding in self._alarms.values()],
+            "notes": [dataclasses.asdict(finding) for finding in self._notes],
+        }
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned; arrays may have become lists on the way."""
+        self.record.recall(memory["record"])
+        self._looks, self._next_look = memory["looks"], memory["next_look"]
+        self._alarms = {said["assumption"]: _finding(said) for said in memory["alarms"]}
+        self._notes = tuple(_finding(said) for said in memory["notes"])
+
+    # ------------------------------------------------------------------ a look
+
+    @np.errstate(all="ignore")  # squares of huge scores overflow; there is no p-value then
+    def _look(self) -> None:
+        """Judge all that is there, at this look's share of the rate."""
+        entries = Entries(self.record.rows)
+        step = lattice_step(entries)
+        beside = innovations(entries)
+        scale = robust_scale(entries, beside.w)
+        far = strays(entries, scale, step)
+        notes = self._judge_fit() + self._judge_strays(entries, far)
+        # strays have their own check; in the others one of them would drown the rest
+        near = np.abs(far.sizes) <= _SUSPICIOUS
+        usual, found = entries, beside
+        if not near.all():
+            usual = entries.only(near)
+            found = innovations(usual)
+        if self.noise_scale is not None:
+            notes += self._judge_scale(usual, found.w, self.noise_scale)
+        rho, p = dependence(usual, found)
+        self._sound("dependence", p, lambda: words.dependence(rho))
+        slope, p = drift(found)
+        self._sound("drift", p, lambda: words.drift(slope))
+        variance, df = self.pooled_scatter()
+        if df and 0.0 < variance < step**2:
+            notes.append(Finding("rounding", words.rounding(step, math.sqrt(variance)), False))
+        self._notes = tuple(notes)
+
+    def _sound(
+        self, check: str, p: float, message: Callable[[], str], options: tuple[int, ...] = ()
+    ) -> bool:
+        """Sound the alarm of a check if its p-value is small enough for this look."""
+        if not p <= self._level(check):
+            return False
+        self._alarms[check] = Finding(check, message(), True, options, p)
+        return True
+
+    def _level(self, check: str) -> float:
+        return self.rate * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
+
+    def _residuals(self) -> tuple[Indices, Residuals]:
+        (seen,) = self.counts.nonzero()
+        if len(seen) == 0:
+            return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
+        columns = self.counts[seen], self.means[seen], self.scatters[seen]
+        return seen, residuals(self.actions.points[seen], *columns, self.noise_scale)
+
+    def _judge_fit(self) -> list[Finding]:
+        seen, left = self._residuals()
+        lack = left.lack
+        if math.isnan(lack.p_value):
+            if lack.df > 0 and self.record.different == 0 and self.record.alike > 0:
+                return []  # no scatter at all, which is a finding of its own
+            return [Finding("looks", words.not_checked(len(seen), lack.df), False)]
+        worst = np.argsort(-np.abs(left.standardised), kind="stable")[:_NAMED]
+        worst = worst[np.abs(left.standardised[worst]) > 2.0]
+        named = [(self.actions.labels[seen[i]], float(left.raw[i])) for i in worst]
+        options = tuple(int(x) for x in seen[worst])
+        self._sound(
+            "fit",
+            lack.p_value,
+            lambda: words.fit(lack, named, self._constant(seen, left)),
+            options,
+        )
+        return []
+
+    def _constant(self, seen: Indices, left: Residuals) -> float:
+        """Return the share of the lack of fit that a constant would explain."""
+        n = self.counts[seen]
+        rows = np.column_stack([self.actions.points[seen], np.ones(len(seen))])
+        more = residuals(rows, n, self.means[seen], self.scatters[seen], self.noise_scale)
+        if more.lack.df == left.lack.df:  # a constant lies in the span of the features
+            return 0.0
+        return 1.0 - float(n @ more.raw**2) / float(n @ left.raw**2)
+
+    def _judge_scale(self, entries: Entries, w: Floats, noise_scale: float) -> list[Finding]:
+        p = scale_p_value(entries, w, noise_scale)
+        seen = math.sqrt(self.pooled_scatter()[0])
+        if self._sound("scale", p, lambda: words.scale_too_small(noise_scale, seen)):
+            return []
+        p = overstated_p_value(entries, w, noise_scale)
+        if p <= self._level("scale"):
+            return [Finding("scale", words.scale_too_large(noise_scale, seen), False, (), p)]
+        return []
+
+    def _judge_strays(self, entries: Entries, found: Strays) -> list[Finding]:
+        sizes = np.abs(found.sizes)
+        far = np.argsort(-sizes, kind="stable")[: int((sizes > _SUSPICIOUS).sum())]
+        if len(far) == 0:
+            return []
+        options = tuple(int(x) for x in np.unique(entries.options[far]))
+        named = ", ".join(self._named_stray(entries, int(i)) for i in far[:_NAMED])
+        if len(far) > _NAMED:
+            named += ", …"
+        share = len(far) / len(entries)
+        self._sound(
+            "outliers", found.p_value, lambda: words.outliers(len(far), share, named), options
+        )
+        if "outliers" in self._alarms:
+            return []
+        return [Finding("outliers", words.suspicious(named), False, options)]
+
+    def _named_stray(self, entries: Entries, i: int) -> str:
+        """Return an entry in words, and how the mean of its option changes without it."""
+        x, b, y = int(entries.options[i]), entries.counts[i], entries.means[i]
+        n = self.counts[x]
+        what = f"{y:.4g}" if b == 1 else f"among {b:.0f} with mean {y:.4g}"
+        without = f"mean {self.means[x]:.4g}"
+        if n > b:
+            without += f", {(n * self.means[x] - b * y) / (n - b):.4g} without it"
+        return f"{self.actions.labels[x]}: {what} ({without})"
+
+
+def _finding(said: Mapping[str, Any]) -> Finding:
+    kept = {**said, "options": tuple(said["options"])}
+    if math.isnan(kept["p_value"]):
+        del kept["p_value"]  # the one NaN of `Finding`, so that equal findings are equal
+    return Finding(**kept)

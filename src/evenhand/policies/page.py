@@ -1,0 +1,119 @@
+"""A policy in a notebook: where it stands, what it would choose and how sure that is, the bias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
+from evenhand.html import Markup, block, facts, interval, table
+from evenhand.policies.messages import Decision, Estimate
+
+if TYPE_CHECKING:
+    from evenhand.policies.base import Policy
+
+_MOST_ROWS = 10  # options in the table; values() and decision.leads have all
+
+
+def page_of(policy: Policy) -> Markup:
+    """Return the state of a policy as HTML."""
+    decision = policy.recommend()
+    known = {
+        "evaluations": f"{policy.spent:,} of at most {policy.horizon:,}",
+        "choice now": decision.label,
+        "how sure": how_sure(decision),
+        "bias": in_words(policy.bias()),
+    }
+    if policy.observed:
+        known["also observed"] = f"{policy.observed:,}"
+    if policy.stopped_because is not None:
+        known["done"] = policy.stopped_because
+    findings = decision.warnings or policy.findings()
+    warnings = (f"{'⚠' if one.alarm else '·'} {one}" for one in findings)
+    return block(policy.name, facts(known), *warnings, *_standings(policy, decision))
+
+
+def how_sure(decision: Decision) -> str:
+    """Return what is certain about a decision, in a few words.
+
+    Examples
+    --------
+    >>> how_sure(Decision(0, "Ann"))
+    'not said'
+    >>> how_sure(Decision(0, "Ann", loss=0.0, level=0.95, certainty="own scores"))
+    'the best, with probability at least 95%, by its own scores'
+    >>> how_sure(Decision(0, "Ann", loss=1.5, level=0.95))
+    'loses at most 1.5, with probability at least 95%'
+    >>> how_sure(Decision(0, "Ann", level=0.95))
+    'nothing is certain yet'
+    """
+    if decision.level == 0.0:
+        return "not said"
+    if not np.isfinite(decision.loss):
+        return "nothing is certain yet"
+    said = "the best" if decision.loss == 0.0 else f"loses at most {decision.loss:.4g}"
+    said += f", with probability at least {100 * decision.level:.6g}%"
+    if decision.certainty == "own scores":
+        said += ", by its own scores"
+    elif decision.certainty == "features exact":
+        said += ", if values are linear in the features"
+    return said
+
+
+def in_words(estimate: Estimate) -> str:
+    """Return a number with its interval, in a few words.
+
+    Examples
+    --------
+    >>> in_words(Estimate(1.6, 1.1, 2.1, 0.95))
+    '1.6, from 1.1 to 2.1 with probability at least 95%'
+    >>> in_words(Estimate(1.6, -np.inf, np.inf, 0.0))
+    '1.6, without an interval'
+    >>> in_words(Estimate(np.nan, -np.inf, np.inf, 0.95))
+    'not known yet'
+    """
+    if np.isnan(estimate.value):
+        return "not known yet"
+    if not np.isfinite(estimate.high - estimate.low):
+        return f"{estimate.value:.4g}, without an interval"
+    return (
+        f"{estimate.value:.4g}, from {estimate.low:.4g} to {estimate.high:.4g} with probability at "
+        f"least {100 * estimate.level:.6g}%"
+    )
+
+
+def _standings(policy: Policy, decision: Decision) -> list[Markup]:
+    """Return a table of values with intervals, or of leads; nothing if the policy says neither."""
+    values = policy.values()
+    if values is not None:
+        return [_ranked(policy.actions, "value", values, -values[:, 0])]
+    if decision.leads is None:
+        return []
+    leads = decision.leads.copy()
+    leads[np.isinf(leads[:, 2]), 0] = np.nan  # not known yet
+    leads[decision.option] = 0.0
+    order = np.where(np.arange(len(leads)) == decision.option, -np.inf, leads[:, 0])
+    return [_ranked(policy.actions, f"behind {decision.label} by", leads, order)]
+
+
+def _ranked(actions: ActionSet, header: str, rows: Floats, keys: Floats) -> Markup:
+    order = np.argsort(keys, kind="stable")[:_MOST_ROWS]  # NaN comes last
+    shown = rows[order]
+    finite = shown[np.isfinite(shown)]
+    ends = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    names = actions.group_names
+    return table(
+        ["option", *([] if names is None else ["group"]), header, "from", "to", ""],
+        [
+            [
+                actions.labels[x],
+                *([] if names is None else [names[int(actions.groups[x] > 0)]]),
+                *(value, low, high),
+                interval(value, low, high, ends),
+            ]
+            for x, (value, low, high) in zip(order.tolist(), shown.tolist(), strict=True)
+        ],
+        left_out=len(rows) - len(order),
+    )

@@ -1,0 +1,111 @@
+"""What is taken for granted about the options; constants, and options left to check with."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.assumptions import assumed, hardly_checked, spare_options, without_constant
+from evenhand.environments.problem_files import load_problem, save_problem
+from evenhand.report.bias_figure import bias_picture
+from evenhand.report.inspection import inspect_options
+from reference import exact_rank
+
+MATRICES = st.integers(1, 4).flatmap(
+    lambda d: st.lists(st.lists(st.integers(-2, 2), min_size=d, max_size=d), min_size=2, max_size=7)
+)
+
+
+def alternating(features) -> eh.ActionSet:
+    return eh.ActionSet(np.array(features, dtype=float), [i % 2 for i in range(len(features))])
+
+
+@given(MATRICES, st.sampled_from([1.0, 0.1, 1e6]))
+def test_a_constant_is_found_exactly_where_there_is_one(rows, unit) -> None:
+    """By ranks in rational arithmetic: 1 = Xγ for some γ iff a column of ones adds no rank."""
+    with_ones = [[*row, 1] for row in rows]
+    there = exact_rank(rows) == exact_rank(with_ones)
+    assert alternating(unit * np.array(rows, dtype=float)).has_constant == there
+
+
+@given(MATRICES)
+def test_spare_options_are_those_beyond_the_rank(rows) -> None:
+    actions = alternating(rows)
+    assert spare_options(actions) == len(rows) - exact_rank(actions.points)
+    assert (hardly_checked(actions) is None) == (spare_options(actions) > 2)
+
+
+@given(MATRICES)
+def test_an_intercept_is_a_column_of_ones_before_the_features(rows) -> None:
+    X, z = np.array(rows, dtype=float), [i % 2 for i in range(len(rows))]
+    actions = eh.ActionSet(X, z, intercept=True)
+    by_hand = eh.ActionSet(np.column_stack([np.ones(len(X)), X]), z)
+    assert np.array_equal(actions.points, by_hand.points)
+    assert actions.has_constant
+    assert without_constant(actions) is None
+    assert actions.feature_names == ("intercept", *(f"x{i + 1}" for i in range(X.shape[1])))
+    assert actions == eh.ActionSet.from_dict(json.loads(json.dumps(actions.to_dict())))
+    assert actions == pickle.loads(pickle.dumps(actions))
+    assert actions.subset([0, 1]).has_constant
+
+
+def test_an_intercept_is_the_same_for_arrays_and_tables() -> None:
+    pd = pytest.importorskip("pandas")
+    X, z = np.array([[0.2, 3.0], [0.9, 1.0], [0.5, 2.0]]), ["home", "away", "home"]
+    frame = pd.DataFrame(X, columns=["u", "v"]).assign(side=z)
+    table = eh.ActionSet.from_frame(frame, group="side", standardize=False)
+    array = eh.ActionSet(X, z, feature_names=["u", "v"], attribute_names=["side"], intercept=True)
+    assert array == table
+    assert array.in_user_units([2.0, 0.5, 1.0]) == {"u": 0.5, "v": 1.0, "(constant)": 2.0}
+    assert array.describe(1) == {"u": 0.9, "v": 1.0}
+
+
+def test_an_intercept_beside_attributes_is_inspected_in_plain_units(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    X, Z = rng.random((9, 2)), rng.random((9, 2))
+    actions = eh.ActionSet(X, attributes=Z, intercept=True)
+    assert inspect_options(actions, "z2").to_dict()["bias_of_one"] == (
+        "evaluations rise by 1 with every 1 of z2"
+    )
+    problem = eh.BiasedLinearBandit(actions, [1.0, 2.0, 3.0], [0.1, 0.2])
+    save_problem(problem, tmp_path / "problem.json")
+    assert load_problem(tmp_path / "problem.json").actions == actions
+
+
+def test_a_feature_called_intercept_is_refused_beside_one() -> None:
+    with pytest.raises(eh.InputError, match="'intercept'"):
+        eh.ActionSet([[1.0], [2.0]], [0, 1], feature_names=["intercept"], intercept=True)
+
+
+def test_without_a_constant_votes_are_misread_and_with_one_they_are_not() -> None:
+    """What the sentence says: scores ½ ± ω of options whose features are 0 and ±1, noise-free.
+
+    Values are ½ for all. Without a constant, least squares finds bias where there is none.
+    """
+    X, groups = [[0.0], [0.0], [1.0], [-1.0]], [1, 1, 1, -1]
+    scores = np.full(4, 0.5)
+    plain = np.linalg.lstsq(eh.ActionSet(X, groups).points, scores, rcond=None)[0]
+    constant = eh.ActionSet(X, groups, intercept=True).points
+    whole = np.linalg.lstsq(constant, scores, rcond=None)[0]
+    assert plain[-1] > 0.3
+    assert whole == pytest.approx([0.5, 0.0, 0.0], abs=1e-12)
+    assert len(assumed(eh.ActionSet(X, groups))) > len(
+        assumed(eh.ActionSet(X, groups, intercept=True))
+    )
+
+
+def test_two_options_and_one_feature_give_no_verdict_without_its_condition() -> None:
+    few = inspect_options(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))
+    assert "as easily as can be, if values are linear in the features" in few.verdict
+    assert any("No evaluations can check that" in said for said in few.to_dict()["assumptions"])
+    assert "Values are taken to be linear" in bias_picture(few.geometry).subtitle
+    many = eh.ActionSet(np.ones((9, 1)), [1, -1] * 4 + [1])
+    assert "if values" not in inspect_options(many).verdict
+    assert inspect_options(many).assumptions == (assumed(many)[0],)
+    assert "linear" not in bias_picture(eh.bias_geometry(many)).subtitle

@@ -1,0 +1,268 @@
+"""Careful choice: what it is sure of, what it refuses to be sure of, and when it stops."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, t
+
+import evenhand as eh
+from evenhand.arrays import Counts, Floats
+
+
+def groups_of(k: int) -> Floats:
+    return np.where(np.arange(k) % 3 == 0, 1, -1)
+
+
+def options(k: int, d: int = 1, seed: int = 1) -> eh.ActionSet:
+    x = np.random.default_rng([seed, k]).standard_normal((k, d))
+    return eh.ActionSet(np.column_stack([np.ones(k), x]), groups_of(k))
+
+
+def judged(policy: eh.Policy, means: Floats, seed: int = 0, scale: float = 1.0) -> eh.Policy:
+    """Play to the end with Gaussian scores."""
+    rng = np.random.default_rng(seed)
+    while (wanted := policy.ask()).total:
+        policy.tell(drawn(wanted.counts, means, rng, scale))
+    return policy
+
+
+def drawn(counts: Counts, means: Floats, rng: np.random.Generator, scale: float) -> eh.Feedback:
+    rows = np.repeat(np.arange(len(counts)), counts)
+    scores = means[rows] + scale * rng.standard_normal(len(rows))
+    k = len(counts)
+    return eh.Feedback(
+        counts.copy(),
+        np.bincount(rows, scores, minlength=k),
+        np.bincount(rows, scores**2, minlength=k),
+    )
+
+
+def test_a_plain_leader_is_sure_by_own_scores() -> None:
+    """The features are noise, and one option is far ahead of all others."""
+    actions = options(12)
+    u = np.random.default_rng(3).normal(0.0, 0.3, 12)
+    u[5] = 6.0
+    policy = judged(eh.CarefulChoice(actions, at_most=3_000), u + 0.4 * groups_of(12))
+    decision = policy.recommend()
+    assert (decision.option, decision.certainty, decision.loss) == (5, "own scores", 0.0)
+    assert decision.leads is not None
+    assert decision.leads[:, 1].min() >= 0.0
+    assert policy.forecast() == 0.0
+    assert policy.bias().covers(0.4)
+    values = policy.values()
+    assert values is not None
+    assert ((values[:, 1] <= u) & (u <= values[:, 2])).all()
+
+
+def test_exact_features_are_said_to_be_taken_for_exact() -> None:
+    """Leads of the linear model are far larger than own scores can show in so few looks."""
+    actions = options(10, seed=2)
+    gamma = np.array([0.0, 0.35])
+    values = actions.features @ gamma
+    policy = judged(eh.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10))
+    decision = policy.recommend()
+    assert decision.certainty in ("features exact", "own scores")
+    assert decision.option == int(values.argmax())
+    assert all(finding.assumption != "fit" for finding in decision.warnings)
+
+
+def test_a_lack_of_fit_ends_reliance_on_features_and_is_a_note() -> None:
+    k = 14
+    u = np.random.default_rng(4).normal(0.0, 2.0, k)
+    policy = judged(eh.CarefulChoice(options(k), at_most=2_000), u + 0.5 * groups_of(k))
+    decision = policy.recommend()
+    assert decision.certainty != "features exact"
+    (fit,) = [finding for finding in decision.warnings if finding.assumption == "fit"]
+    assert not fit.alarm
+    assert fit.p_value < 0.02
+
+
+def test_asserting_exact_features_against_the_scores_is_an_alarm() -> None:
+    k = 14
+    u = np.random.default_rng(4).normal(0.0, 2.0, k)
+    policy = judged(eh.CarefulChoice(options(k), at_most=2_000, deviation=0.0), u)
+    decision = policy.recommend()
+    assert decision.certainty is None
+    assert math.isinf(decision.loss)
+    assert [finding.assumption for finding in decision.warnings if finding.alarm] == ["fit"]
+    assert "deviation=0" in str(policy.stopped_because)
+
+
+def test_what_no_number_of_evaluations_can_settle_is_told_early() -> None:
+    """One option per side leads, 1 apart; the floor t·2τ√(1/n₊ + 1/n₋)/2 is far above that.
+
+    Without features but a constant, h is ±1/n per group: M₀ = τ²(1/n₊ + 1/n₋) for the lead.
+    """
+    k = 10
+    actions = eh.ActionSet(np.ones((k, 1)), groups_of(k))
+    u = 3.0 * np.array([1.1, 1.0, -1.0, 0.1, 0.5, -0.4, -1.2, 0.3, -0.8, 0.6])
+    u[0] = u[1] + 1.0
+    tau = math.sqrt(sum(((u[s] - u[s].mean()) ** 2).sum() for s in sides(k)) / (k - 2))
+    n_plus, n_minus = (len(s) for s in sides(k))
+    floor = t.isf(0.05, k - 2) * tau * math.sqrt(1 / n_plus + 1 / n_minus)
+    assert floor > 3.0  # beside a lead of 1
+    policy = judged(eh.CarefulChoice(actions, at_most=100_000), u)
+    assert policy.recommend().certainty is None
+    assert "No number of evaluations" in str(policy.stopped_because)
+    assert "outside the groups" in str(policy.stopped_because)
+    assert policy.spent < 1_000
+
+
+def sides(k: int) -> list[np.ndarray]:
+    return [np.flatnonzero(groups_of(k) == side) for side in (1, -1)]
+
+
+def test_a_known_deviation_is_believed() -> None:
+    """The same scores: sure if the deviation is stated to be small, and not if large."""
+    k = 12
+    u = np.zeros(k)
+    u[5] = 2.0
+    small, large = (
+        judged(eh.CarefulChoice(options(k), at_most=4_000, deviation=tau), u) for tau in (0.1, 5.0)
+    )
+    assert small.recommend().certainty == "own scores"
+    assert large.recommend().certainty is None
+    assert small.bias().high - small.bias().low < large.bias().high - large.bias().low
+
+
+def test_with_as_many_parameters_as_options_nothing_is_checked_and_nothing_sure() -> None:
+    actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    policy = judged(eh.CarefulChoice(actions, at_most=5_000), np.array([2.0, 0.0, -0.6]))
+    decision = policy.recommend()
+    assert decision.certainty is None
+    assert "nothing was checked" in str(policy.stopped_because)
+    assert policy.bias().high == math.inf
+    # within the group, own scores still compare
+    assert decision.leads is not None
+    assert eh.CarefulChoice(actions, at_most=5_000).recommend().certainty is None
+
+
+def test_a_tie_is_told_as_one_and_a_tolerance_settles_it() -> None:
+    k = 12
+    u = np.random.default_rng(9).normal(0.0, 0.2, k)
+    u[4] = u[7] = 5.0  # the same group
+    policy = judged(eh.CarefulChoice(options(k), at_most=1_500), u)
+    assert policy.recommend().certainty is None
+    assert "cannot be told apart" in str(policy.stopped_because)
+    for label in (policy.actions.labels[4], policy.actions.labels[7]):
+        assert label in str(policy.stopped_because)
+    near = judged(eh.CarefulChoice(options(k), at_most=1_500, tolerance=1.5), u)
+    assert near.recommend().certainty == "own scores"
+    assert near.recommend().option in (4, 7)
+    assert 0.0 < near.recommend().loss <= 1.5
+
+
+def test_too_many_options_are_sampled_and_compared_by_features_alone() -> None:
+    k = 5_000
+    actions = options(k, d=2)
+    values = actions.features @ np.array([1.0, 2.0, -1.0])
+    policy = judged(eh.CarefulChoice(actions, at_most=4_000), values + 0.5 * groups_of(k))
+    assert policy.spent <= 4_000
+    assert not policy.own_scores_within_reach
+    assert policy.recommend().certainty in (None, "features exact")
+    gap = values.max() - values[policy.recommend().option]
+    assert gap <= 0.2
+
+
+def test_one_kind_of_attribute_needs_no_features() -> None:
+    """All options have the same attribute, so own scores alone compare them."""
+    actions = eh.ActionSet(np.ones((3, 1)), attributes=np.full((3, 1), 2.0))
+    policy = judged(eh.CarefulChoice(actions, at_most=2_000), np.array([0.0, 1.0, 3.0]))
+    assert (policy.recommend().option, policy.recommend().certainty) == (2, "own scores")
+
+
+def test_several_attributes() -> None:
+    rng = np.random.default_rng(6)
+    z = np.eye(3)[np.arange(18) % 3][:, 1:]
+    x = np.column_stack([np.ones(18), rng.standard_normal(18)])
+    actions = eh.ActionSet(x, attributes=z)
+    u = rng.normal(0.0, 0.2, 18)
+    u[10] = 7.0
+    policy = judged(eh.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0]))
+    assert (policy.recommend().option, policy.recommend().certainty) == (10, "own scores")
+
+
+def test_an_evaluator_who_repeats_himself_makes_nobody_sure() -> None:
+    policy = judged(eh.CarefulChoice(options(9), at_most=500), np.arange(9.0), scale=0.0)
+    assert policy.recommend().certainty is None
+    assert policy.recommend().warnings[0].assumption == "repeats"
+
+
+def test_what_no_scores_can_show_is_always_said() -> None:
+    policy = eh.CarefulChoice(options(9))
+    (note,) = policy.findings()
+    assert not note.alarm
+    assert "outside the groups" in str(note)
+    assert policy.horizon == 9_000
+
+
+def test_sixteen_evaluators_side_by_side_and_a_break_in_between() -> None:
+    k = 8
+    means = np.arange(k) * 1.0
+    policy: eh.Policy = eh.CarefulChoice(options(k), at_most=1_000)
+    rng = np.random.default_rng(2)
+    pending = np.zeros(k, dtype=np.int64)
+    most = 0
+    while True:
+        free = 16 - int(pending.sum())
+        pending += policy.ask(free, pending).counts if free else 0
+        if not pending.any():
+            break
+        most = max(most, int(pending.sum()))
+        x = int(rng.choice(np.repeat(np.arange(k), pending)))
+        policy.tell(drawn(np.eye(k, dtype=np.int64)[x], means, rng, 1.0))
+        pending[x] -= 1
+        if policy.spent % 40 == 0:
+            policy = eh.restore(json.loads(json.dumps(policy.state())))
+    assert most == 16
+    assert policy.recommend().option == k - 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"at_most": 10, "horizon": 10}, "at_most"),
+        ({"at_most": 0}, "horizon"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"confidence": 0.2}, "confidence"),
+        ({"tolerance": -1.0}, "tolerance"),
+        ({"deviation": -1.0}, "deviation"),
+        ({"deviation": "small"}, "deviation"),
+        ({"bounds": (1.0, 1.0)}, "bounds"),
+        ({"bounds": 7}, "bounds"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(eh.InputError, match=named):
+        eh.CarefulChoice(options(6), **wrong)
+
+
+def test_scores_out_of_bounds_are_refused() -> None:
+    policy = eh.CarefulChoice(options(6), at_most=100, bounds=(0.0, 10.0))
+    counts = policy.ask().counts
+    with pytest.raises(eh.InputError, match="bounds"):
+        policy.tell(eh.Feedback(counts, counts * 11.0, counts * 121.0))
+    assert policy.spent == 0
+
+
+@pytest.mark.parametrize(("tau", "spread"), [(0.0, 0.7), (0.3, 2.0)])
+def test_certificates_are_true_as_often_as_they_say(tau: float, spread: float) -> None:
+    """Forty draws of options and values each; a share of 5% may be false, but for chance."""
+    runs, sure, false = 40, 0, 0
+    for seed in range(runs):
+        rng = np.random.default_rng([seed, 17])
+        x = np.column_stack([np.ones(12), rng.standard_normal((12, 2))])
+        z = groups_of(12)
+        values = x @ rng.normal(0.0, spread, 3) + tau * rng.standard_normal(12)
+        policy = judged(eh.CarefulChoice(eh.ActionSet(x, z), at_most=400), values + 0.5 * z, seed)
+        decision = policy.recommend()
+        if decision.certainty == "own scores" or (decision.certainty and tau == 0.0):
+            sure += 1
+            false += values[decision.option] < values.max()
+    assert sure >= runs / 6  # it is not sure of nothing
+    assert false <= binom.isf(1e-4, runs, 0.05)

@@ -1,0 +1,514 @@
+"""The model is checked while it is used."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import evenhand as eh
+from evenhand.checks import Checks, Finding, refuse_beyond
+from evenhand.checks._record import BLOCK, CAPACITY, Record
+from evenhand.checks.fit import residuals
+from evenhand.checks.stream import (
+    _FAR,
+    TOLERATED,
+    Entries,
+    drift,
+    innovations,
+    lattice_step,
+    robust_scale,
+    scale_p_value,
+    strays,
+)
+
+Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def told(k: int, *scores: tuple[int, list[float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return one tell: scores of some options."""
+    counts, sums, squares = np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k)
+    for x, ys in scores:
+        counts[x], sums[x], squares[x] = len(ys), sum(ys), sum(y * y for y in ys)
+    return counts, sums, squares
+
+
+def singles(k: int, options: Any, scores: Any) -> Stream:
+    return [told(k, (int(x), [float(y)])) for x, y in zip(options, scores, strict=True)]
+
+
+def record_of(k: int, stream: Stream) -> Record:
+    record = Record(k)
+    for tell in stream:
+        record.take(*tell)
+    return record
+
+
+def options_with(k: int, *, constant: bool = True, seed: int = 0) -> eh.ActionSet:
+    x = np.random.default_rng(seed).standard_normal((k, 2))
+    features = np.column_stack([x, np.ones(k)]) if constant else x
+    groups = ["home" if i % 2 else "away" for i in range(k)]
+    return eh.ActionSet(features, groups, labels=[f"option-{i}" for i in range(k)])
+
+
+def linear_means(actions: eh.ActionSet, level: float = 0.0) -> np.ndarray:
+    theta = np.array([1.0, -0.5, level, 0.4])
+    return actions.points @ theta
+
+
+def even_order(k: int, rounds: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.permutation(k) for _ in range(rounds)])
+
+
+def watched(actions: eh.ActionSet, options: Any, scores: Any, **settings: Any) -> Checks:
+    checks = Checks(actions, **settings)
+    for tell in singles(len(actions), options, scores):
+        checks.take(*tell)
+    return checks
+
+
+def alarms(checks: Checks) -> dict[str, Finding]:
+    return {found.assumption: found for found in checks.findings() if found.alarm}
+
+
+def notes(checks: Checks) -> dict[str, Finding]:
+    return {found.assumption: found for found in checks.findings() if not found.alarm}
+
+
+# ---------------------------------------------------------------------- the record
+
+
+def test_the_record_adds_up_what_was_told() -> None:
+    rng = np.random.default_rng(1)
+    k = 5
+    record, scores = Record(k), [list[float]() for _ in range(k)]
+    for _ in range(200):
+        parts = []
+        for x in rng.choice(k, rng.integers(1, 4), replace=False):
+            ys = (1e4 + rng.standard_normal(rng.integers(1, 5))).tolist()
+            scores[x] += ys
+            parts.append((x, ys))
+        record.take(*told(k, *parts))
+    np.testing.assert_array_equal(record.counts, [len(ys) for ys in scores])
+    np.testing.assert_allclose(record.means, [np.mean(ys) for ys in scores], rtol=1e-12)
+    np.testing.assert_allclose(record.scatters, [np.var(ys) * len(ys) for ys in scores], rtol=1e-6)
+    assert record.evaluations == sum(map(len, scores))
+
+
+@pytest.mark.parametrize("n", [0, 1, CAPACITY, CAPACITY + 1, 2 * CAPACITY + 100, 20_000])
+def test_a_long_run_is_kept_in_blocks_spread_over_it(n: int) -> None:
+    record = Record(2)
+    for i in range(n):
+        record.take(*told(2, (i % 2, [float(i), float(i)])))
+    places = record.rows[:, 0].astype(int)
+    assert places.tolist() == [i for i in range(n) if (i // BLOCK) % record.stride == 0]
+    assert min(n, CAPACITY // 2) <= len(places) <= CAPACITY
+    expected = np.column_stack([places, places % 2, 2 + 0 * places, places, 0 * places, 2 * places])
+    np.testing.assert_array_equal(record.rows, expected)
+
+
+# ---------------------------------------------------------------------- the statistics
+
+
+@pytest.fixture(scope="module")
+def entries() -> Entries:
+    """Entries of one to three scores, of options far apart, with a slope in time."""
+    rng = np.random.default_rng(3)
+    k, stream = 6, []
+    for t in range(150):
+        x, b = int(rng.integers(k)), int(rng.integers(1, 4))
+        stream.append(told(k, (x, (100.0 * x + 0.02 * t + rng.standard_normal(b)).tolist())))
+    return Entries(record_of(k, stream).rows)
+
+
+def test_innovations_are_an_orthonormal_map_without_the_options(entries: Entries) -> None:
+    """So their squares add up to the scatter between entries, option by option."""
+    found = innovations(entries)
+    between = 0.0
+    for x in np.unique(entries.options):
+        own = entries.options == x
+        b, y = entries.counts[own], entries.means[own]
+        between += float(b @ (y - b @ y / b.sum()) ** 2)
+    assert found.w @ found.w == pytest.approx(between, rel=1e-9)
+    assert len(found.w) == len(entries) - len(np.unique(entries.options))
+    assert (np.diff(found.at) > 0).all()
+
+
+def test_drift_is_least_squares_on_options_and_time(entries: Entries) -> None:
+    slope, p = drift(innovations(entries))
+    dummies = (entries.options[:, None] == np.unique(entries.options)).astype(float)
+    root = np.sqrt(entries.counts)
+    design = np.column_stack([dummies, entries.times]) * root[:, None]
+    theta, *_ = np.linalg.lstsq(design, entries.means * root, rcond=None)
+    assert slope == pytest.approx(theta[-1], rel=1e-6)
+    assert p < 1e-6
+
+
+def test_what_t3_shows_is_at_most_what_strays_are_measured_by() -> None:
+    """The share beyond 2r of what is beyond r, r in standard deviations by the median."""
+    sigma = stats.t(3).ppf(0.75) / stats.norm.ppf(0.75)
+    for r, share in _FAR:
+        exact = stats.t(3).sf(2 * r * sigma) / stats.t(3).sf(r * sigma)
+        assert exact <= share < exact + 0.01
+
+
+def test_the_scale_is_held_against_what_is_stated_at_the_level_it_says() -> None:
+    """With the largest σ that is tolerated, P(p ≤ a) ≤ a; with twice as much it is seen."""
+    rng = np.random.default_rng(4)
+    empty, runs, a = Entries(np.zeros((0, 6))), 4000, 0.05
+    w = TOLERATED * rng.standard_normal((runs, 60))
+    hits = sum(scale_p_value(empty, row, 1.0) <= a for row in w)
+    assert hits <= a * runs + 3 * math.sqrt(a * runs)
+    assert all(scale_p_value(empty, 2.0 * row, 1.0) < 1e-3 for row in w[:20])
+
+
+def test_scatter_within_entries_counts_as_scatter_between() -> None:
+    rng = np.random.default_rng(5)
+    k = 40
+    stream = [told(k, (x, rng.normal(x, 2.0, 4).tolist())) for x in range(k)]
+    entries = Entries(record_of(k, stream).rows)
+    none = innovations(entries).w
+    assert len(none) == 0
+    assert robust_scale(entries, none) == pytest.approx(2.0, rel=0.25)  # se of it: 12%
+    assert scale_p_value(entries, none, 1.0) < 1e-6
+    assert scale_p_value(entries, none, 2.0) > 0.05
+
+
+def test_strays_are_those_far_from_the_median() -> None:
+    rng = np.random.default_rng(6)
+    x = np.repeat(np.arange(8), 10)
+    y = 50.0 * x + rng.standard_normal(80)
+    typed = [3, 17, 31, 44, 58, 73]
+    y[typed] += 30.0
+    entries = Entries(record_of(8, singles(8, x, y)).rows)
+    found = strays(entries, 1.0, 0.0)
+    assert np.flatnonzero(np.abs(found.sizes) > 5.0).tolist() == typed
+    p = []
+    for r, share in _FAR:
+        beyond = int((np.abs(found.sizes) > r).sum())
+        p.append(stats.binom(beyond, share).sf(len(typed) - 1))
+    assert found.p_value == pytest.approx(2 * min(p), rel=1e-9)
+    assert found.p_value < 1e-3
+    found = strays(Entries(entries.rows[np.abs(found.sizes) <= 5.0]), 1.0, 0.0)
+    assert found.p_value > 0.05
+
+
+@pytest.mark.parametrize("step", [0.25, 1.0])
+def test_the_step_of_rounded_scores(step: float) -> None:
+    rng = np.random.default_rng(7)
+    x = rng.integers(0, 4, 200)
+    y = step * np.round((x + rng.standard_normal(200)) / step)
+    assert lattice_step(Entries(record_of(4, singles(4, x, y)).rows)) == pytest.approx(step)
+    threes = [told(4, (int(x[i]), y[i : i + 3].tolist())) for i in range(0, 198, 3)]
+    assert lattice_step(Entries(record_of(4, threes).rows)) == pytest.approx(step)
+    y[::40] += step / 10.0  # some typing errors do not hide it
+    assert lattice_step(Entries(record_of(4, singles(4, x, y)).rows)) == pytest.approx(step)
+    smooth = singles(4, x, rng.standard_normal(200))
+    assert lattice_step(Entries(record_of(4, smooth).rows)) == 0.0
+
+
+# ---------------------------------------------------------------------- the fit
+
+
+def test_lack_of_fit_is_the_analysis_of_variance_where_all_is_alike() -> None:
+    """One constant for all, as many of each and of one variance: Fisher's F."""
+    rng = np.random.default_rng(8)
+    k, n = 7, 5
+    noise = rng.standard_normal((k, n))
+    noise -= noise.mean(axis=1, keepdims=True)
+    noise /= np.sqrt((noise**2).sum(axis=1, keepdims=True))
+    scores = noise + 0.3 * rng.standard_normal((k, 1))
+    scatters = ((scores - scores.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    lack = residuals(np.ones((k, 1)), np.full(k, n), scores.mean(axis=1), scatters).lack
+    F, p = stats.f_oneway(*scores)
+    assert lack.df == k - 1
+    assert lack.statistic == pytest.approx(F, rel=1e-9)
+    assert lack.p_value == pytest.approx(p, rel=1e-6)
+
+
+def test_residuals_are_those_of_weighted_least_squares() -> None:
+    rng = np.random.default_rng(9)
+    points = np.column_stack([rng.standard_normal((9, 2)), np.ones(9), np.ones(9)])  # rank 3
+    counts = rng.integers(2, 9, 9)
+    means = 1e3 + rng.standard_normal(9)
+    found = residuals(points, counts, means, np.ones(9))
+    theta, *_ = np.linalg.lstsq(points * np.sqrt(counts)[:, None], means * np.sqrt(counts))
+    np.testing.assert_allclose(found.raw, means - points @ theta, atol=1e-9)
+    assert found.lack.df == 6
+
+
+def test_with_single_evaluations_the_stated_noise_judges_the_fit() -> None:
+    """Q/σ² is χ² then; without a stated noise nothing can be said."""
+    rng = np.random.default_rng(10)
+    points, means = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    once = np.ones(12, dtype=np.int64)
+    theta, *_ = np.linalg.lstsq(points, means)
+    Q = ((means - points @ theta) ** 2).sum()
+    lack = residuals(points, once, means, np.zeros(12), 0.8).lack
+    assert lack.p_value == pytest.approx(stats.chi2(9).sf(Q / 0.64), rel=1e-6)
+    assert math.isnan(residuals(points, once, means, np.zeros(12)).lack.p_value)
+
+
+def test_noise_that_differs_by_option_is_no_lack_of_fit() -> None:
+    """At 5% and 1%, with 4 evaluations each and σ from ½ to 2; by four standard errors."""
+    rng = np.random.default_rng(11)
+    runs, k, n = 1500, 10, np.full(10, 4)
+    p = np.empty(runs)
+    for run in range(runs):
+        points = np.column_stack([rng.standard_normal((k, 2)), np.ones(k)])
+        sigma = 2.0 ** rng.uniform(-1, 1, k)
+        means = sigma * rng.standard_normal(k) / 2.0
+        p[run] = residuals(points, n, means, sigma**2 * rng.chisquare(3, k)).lack.p_value
+    for a in (0.05, 0.01):
+        assert (p <= a).sum() <= a * runs + 4 * math.sqrt(a * runs)
+
+
+# ---------------------------------------------------------------------- alarms and notes
+
+
+def test_levels_add_up_to_the_rate() -> None:
+    checks = Checks(options_with(4), rate=0.02)
+    total = 0.0
+    for checks._looks in range(1, 20_001):
+        total += sum(checks._level(check) for check in ("fit", "scale", "drift", "dependence"))
+    assert 0.02 * 0.999 < total <= 0.02 * (1 + 1e-9)
+
+
+def test_all_is_well() -> None:
+    actions = options_with(10)
+    rng = np.random.default_rng(12)
+    x = even_order(10, 40, 12)
+    y = linear_means(actions, 20.0)[x] + rng.standard_normal(len(x))
+    assert watched(actions, x, y, noise_scale=1.0).findings() == ()
+    assert watched(actions, x, y).findings() == ()
+
+
+def test_each_broken_assumption_is_named() -> None:
+    actions = options_with(10)
+    rng = np.random.default_rng(13)
+    x = even_order(10, 60, 13)
+    n = len(x)
+    xi = rng.standard_normal(n)
+    good = linear_means(actions, 20.0)[x] + xi
+    assert set(alarms(watched(actions, x, good, noise_scale=0.5))) == {"scale"}
+    odd = np.where(x == 3, good + 2.0, good)
+    found = alarms(watched(actions, x, odd))
+    assert set(found) == {"fit"}
+    assert found["fit"].options[0] == 3
+    assert "option-3 (+" in found["fit"].message
+    assert found["fit"].p_value < 1e-6
+    found = alarms(watched(actions, x, good - np.arange(n) / 200.0))
+    assert "drift" in found
+    assert "fall with time, by 0.5" in found["drift"].message
+    ar = np.zeros(n)
+    for t in range(1, n):
+        ar[t] = 0.9 * ar[t - 1] + math.sqrt(0.19) * xi[t]
+    assert "dependence" in alarms(watched(actions, x, good - xi + ar))
+    typed = np.arange(7, n, 25)
+    wrong = good.copy()
+    wrong[typed] /= 10.0
+    found = alarms(watched(actions, x, wrong))
+    assert set(found) == {"outliers"}
+    assert found["outliers"].options == tuple(np.unique(x[typed[typed < 561]]))
+
+
+def test_a_missing_intercept_is_told_from_other_lack_of_fit() -> None:
+    actions = options_with(10, constant=False)
+    rng = np.random.default_rng(14)
+    x = even_order(10, 12, 14)
+    means = actions.points @ [1.0, -0.5, 0.4]
+    found = alarms(watched(actions, x, 5.0 + means[x] + rng.standard_normal(len(x))))
+    assert "intercept=True" in found["fit"].message
+    bent = np.where(np.arange(10) == 4, 8.0, 0.0)
+    found = alarms(watched(actions, x, (means + bent)[x] + rng.standard_normal(len(x))))
+    assert "intercept" not in found["fit"].message
+
+
+def test_an_evaluator_who_repeats_himself() -> None:
+    """Found before the first look; gone once scores of an option differ."""
+    actions = options_with(6)
+    checks = Checks(actions)
+    scores = np.array([7.1, 6.3, 0.1, 8.8, 5.9, 0.7])
+    for _ in range(2):
+        checks.take(np.full(6, 3), 3 * scores, 3 * scores**2)
+    assert set(alarms(checks)) == {"repeats"}
+    assert "All 30 repeated" in alarms(checks)["repeats"].message
+    checks.take(*told(6, (2, [0.4])))
+    assert not alarms(checks)
+
+
+def test_one_suspicious_score_is_a_note_with_its_influence() -> None:
+    actions = options_with(6)
+    rng = np.random.default_rng(15)
+    x = even_order(6, 10, 15)
+    y = 20.0 + rng.standard_normal(len(x))
+    stray = int(np.flatnonzero(x == 2)[3])
+    y[stray] = 2.0
+    checks = watched(actions, x, y)
+    checks.look()  # at all of it
+    assert not alarms(checks)
+    note = notes(checks)["outliers"]
+    assert note.options == (2,)
+    own = x == 2
+    rest = own & (np.arange(len(x)) != stray)
+    assert f"option-2: 2 (mean {y[own].mean():.4g}, {y[rest].mean():.4g} without" in note.message
+
+
+def test_notes_withdraw_nothing() -> None:
+    actions = options_with(8)
+    rng = np.random.default_rng(16)
+    x = even_order(8, 20, 16)
+    xi = rng.standard_normal(len(x))
+    means = linear_means(actions)
+    large = watched(actions, x, means[x] + xi, noise_scale=3.0)
+    assert set(notes(large)) == {"scale"}
+    coarse = watched(actions, x, 2.5 * np.round((means[x] + xi) / 2.5))
+    assert set(notes(coarse)) == {"rounding"}
+    few = np.tile([0, 1, 2, 3], 20)  # as many options as parameters
+    unseen = watched(actions, few, means[few] + xi[:80])
+    assert set(notes(unseen)) == {"looks"}
+    assert "4 options were evaluated" in notes(unseen)["looks"].message
+    assert not any(map(alarms, (large, coarse, unseen)))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150])
+@pytest.mark.parametrize("told_at_once", [1, 3])
+def test_no_scores_break_a_look(size: float, told_at_once: int) -> None:
+    """A tell that the policy accepts is never stopped by what is made of it here."""
+    rng = np.random.default_rng(21)
+    actions = options_with(5)
+    checks = Checks(actions, noise_scale=1.0)
+    for x in even_order(5, 20, 21):
+        checks.take(*told(5, (x, (size * rng.standard_normal(told_at_once)).tolist())))
+    checks.look()
+    assert checks.counts.sum() == 100 * told_at_once
+    checks = watched(actions, np.zeros(60, dtype=int), [size, *[0.0] * 59])  # one option, one score
+    assert checks.counts[0] == 60
+
+
+def test_what_checks_remember_goes_through_json() -> None:
+    actions = options_with(7)
+    rng = np.random.default_rng(17)
+    x = even_order(7, 500, 17)  # more than the record holds
+    y = linear_means(actions)[x] + rng.standard_normal(len(x)) + np.arange(len(x)) / 500
+    stream = singles(7, x, y)
+    whole = Checks(actions, noise_scale=0.3)
+    for tell in stream[:2500]:
+        whole.take(*tell)
+    policy = eh.policy("uniform", actions, horizon=10)  # carries the checks in its state
+    policy._checks = whole
+    again = eh.restore(json.loads(json.dumps(policy.state()))).checks
+    again.noise_scale = whole.noise_scale
+    assert {"drift", "scale"} <= set(alarms(whole))
+    for tell in stream[2500:]:
+        whole.take(*tell)
+        again.take(*tell)
+    assert str(again.memory()) == str(whole.memory())
+    assert again.findings() == whole.findings()
+
+
+def test_pooled_scatter_is_the_variance_within_options() -> None:
+    actions = options_with(4)
+    rng = np.random.default_rng(18)
+    checks = Checks(actions)
+    assert checks.lack_of_fit().df == 0
+    assert math.isnan(checks.pooled_scatter()[0])
+    groups = [rng.standard_normal(n).tolist() for n in (5, 1, 3, 4)]
+    checks.take(*told(4, *enumerate(groups)))
+    variance, df = checks.pooled_scatter()
+    assert df == 9
+    assert variance == pytest.approx(sum(len(g) * np.var(g) for g in groups) / 9)
+    np.testing.assert_allclose(checks.means, [np.mean(g) for g in groups])
+
+
+# ---------------------------------------------------------------------- bounds
+
+
+@given(st.lists(st.floats(-3.0, 7.0), min_size=1, max_size=8))
+def test_what_lies_within_bounds_is_taken(scores: list[float]) -> None:
+    refuse_beyond(*told(2, (1, scores)), (-3.0, 7.0), ("Ann", "Bo"))
+
+
+@pytest.mark.parametrize("scores", [[7.5], [-3.5], [100.0, -90.0]])
+def test_what_lies_beyond_is_refused(scores: list[float]) -> None:
+    with pytest.raises(eh.InputError, match="'Bo' lies outside the bounds, from -3 to 7"):
+        refuse_beyond(*told(2, (1, scores)), (-3.0, 7.0), ("Ann", "Bo"))
+
+
+# ---------------------------------------------------------------------- policies
+
+
+def test_a_policy_with_bounds_refuses_and_does_not_change() -> None:
+    actions = options_with(6)
+    policy = eh.PricedExploration(actions, horizon=1000)
+    policy.bounds = (0.0, 10.0)
+    x = int(np.flatnonzero(policy.ask(1).counts)[0])
+    before = json.dumps(policy.state())
+    for take in (policy.tell, policy.observe):
+        with pytest.raises(eh.InputError, match="outside the bounds"):
+            take(eh.Feedback.from_scores(actions, [x], [72.0]))
+    assert json.dumps(policy.state()) == before
+    policy.tell(eh.Feedback.from_scores(actions, [x], [7.2]))
+    assert policy.checks.counts[x] == 1
+
+
+def test_a_refused_tell_is_not_checked() -> None:
+    actions = options_with(6)
+    policy = eh.PricedExploration(actions, horizon=1000)
+    policy.ask(1)
+    with pytest.raises(eh.InputError):
+        policy.tell(eh.Feedback(np.full(6, 5), np.ones(6), np.ones(6)))
+    rounds = eh.policy("fair-phased-elimination", actions, horizon=1000)
+    with pytest.raises(eh.InputError, match="learns only from"):
+        rounds.observe(eh.Feedback(np.full(6, 5), np.ones(6), np.ones(6)))
+    assert policy.checks.counts.sum() == rounds.checks.counts.sum() == 0
+
+
+def test_every_policy_warns() -> None:
+    actions = options_with(6)
+    policy = eh.policy("uniform", actions, horizon=100)
+    assert policy.recommend().warnings == ()
+    for _ in range(3):
+        policy.tell(eh.Feedback(np.ones(6), np.arange(6.0), np.arange(6.0) ** 2))
+    assert [found.assumption for found in policy.recommend().warnings] == ["repeats"]
+
+
+def logged(actions: eh.ActionSet, means: np.ndarray, n: int, seed: int) -> eh.Feedback:
+    rng = np.random.default_rng(seed)
+    k = len(actions)
+    scores = means[:, None] + rng.standard_normal((k, n))
+    return eh.Feedback(np.full(k, n), scores.sum(axis=1), (scores**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("noise_scale", [1.0, None])
+def test_an_alarm_withdraws_what_was_certain(noise_scale: float | None) -> None:
+    actions = options_with(8)
+    means = linear_means(actions)
+    policy = eh.PricedExploration(actions, horizon=10_000, noise_scale=noise_scale, value_bound=5.0)
+    policy.observe(logged(actions, means, 200, 19))
+    sure = policy.recommend()
+    assert sure.certainty == "features exact"
+    assert sure.level == 0.95
+    assert sure.loss < 10.0
+    assert policy.findings() == sure.warnings == ()
+    bent = means + np.where(np.arange(8) == 5, 3.0, 0.0)
+    policy.observe(logged(actions, bent, 200, 20))
+    decision = policy.recommend()
+    assert "fit" in {found.assumption for found in decision.warnings if found.alarm}
+    assert decision.warnings == policy.findings()
+    assert (decision.loss, decision.level, decision.withstands) == (math.inf, 0.0, 0.0)
+    assert decision.certainty is None
+    assert decision.leads is not None
+    np.testing.assert_array_equal(decision.leads[:, 1:], [[-math.inf, math.inf]] * 8)
+    bias = policy.bias()
+    assert (bias.low, bias.high, bias.level) == (-math.inf, math.inf, 0.0)
+    assert math.isfinite(bias.value)
+    again = eh.restore(json.loads(json.dumps(policy.state())))
+    assert again.recommend().warnings == decision.warnings

@@ -1,0 +1,206 @@
+"""No default says what nobody said: scales are given, estimated, or nothing rests on them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import evenhand as eh
+from evenhand.environments import SimulatedEvaluations
+from evenhand.estimation import fixed_design_width, gaussian_width
+from evenhand.policies.priced_exploration import BoundaryExploration
+from evenhand.policies.registry import policy_class
+from evenhand.report.story import certainty, story_table
+
+ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.5, 0.5]], [1, -1, -1, 1])
+PROBLEM = eh.BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.4], omega=0.25)
+NAMES = sorted({*eh.registered_policies()} - {"oracle"})
+ESTIMATES_NOISE = {"priced-exploration"}
+
+
+def play(policy: eh.Policy, rounds: int = 40, seed: int = 3) -> list[list[int]]:
+    """Return what a policy asks in its first rounds."""
+    evaluations, asks = SimulatedEvaluations(PROBLEM, seed), []
+    while len(asks) < rounds and not policy.finished:
+        allocation = policy.ask()
+        asks.append(allocation.counts.tolist())
+        policy.tell(evaluations.evaluate(allocation))
+    return asks
+
+
+@pytest.mark.parametrize("name", [*NAMES, "oracle"])
+def test_no_policy_has_a_scale_of_its_own(name: str) -> None:
+    more = {"omega": 0.25} if name == "oracle" else {}
+    policy = eh.policy(name, ACTIONS, 100, **more)
+    assert policy.noise_known is False
+    assert policy.stated_noise is None
+    assert policy.stated_bound == math.inf
+    told = eh.policy(name, ACTIONS, 100, noise_scale=2.0, value_bound=3.0, **more)
+    assert (told.noise_known, told.stated_noise, told.stated_bound) == (True, 2.0, 3.0)
+    for parameter in inspect.signature(policy_class(name)).parameters.values():
+        if parameter.name in ("noise_scale", "value_bound"):
+            assert parameter.default is None
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ESTIMATES_NOISE])
+def test_without_scales_a_policy_asks_as_in_the_papers_units(name: str) -> None:
+    """The unit shapes what is asked and nothing else; regret in simulations is as it was."""
+    plain = eh.policy(name, ACTIONS, 3_000, seed=5)
+    told = eh.policy(name, ACTIONS, 3_000, seed=5, noise_scale=1.0, value_bound=1.0)
+    assert play(plain) == play(told)
+    assert plain.recommend() == told.recommend()
+
+
+def test_policies_that_can_estimate_the_noise_do() -> None:
+    assert play(eh.PricedExploration(ACTIONS, 3_000)) == play(
+        eh.PricedExploration(ACTIONS, 3_000, noise_scale=None, value_bound=1.0)
+    )
+    inside = BoundaryExploration(ACTIONS, 3_000)
+    assert play(inside) == play(
+        BoundaryExploration(ACTIONS, 3_000, noise_scale=7.0, noise_known=False)
+    )
+    with pytest.raises(eh.InputError, match="noise_known=True needs a noise_scale"):
+        BoundaryExploration(ACTIONS, 3_000, noise_known=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interval_without_a_noise_scale_scales_with_the_evaluations(name: str) -> None:
+    """Nobody said what a unit is: told the same in other units, it says the same in other units.
+
+    The asks are those of a run in the first units, so that both learn from the same evaluations.
+    """
+    unit = 2.0**10
+    small, large = (eh.policy(name, ACTIONS, 2_000, seed=1) for _ in range(2))
+    evaluations = SimulatedEvaluations(PROBLEM, 4)
+    for _ in range(30):
+        allocation = small.ask()
+        if allocation.total == 0 or (allocation.counts != large.ask().counts).any():
+            break
+        feedback = evaluations.evaluate(allocation)
+        small.tell(feedback)
+        large.tell(
+            eh.Feedback(feedback.counts, unit * feedback.sums, unit**2 * feedback.sums_of_squares)
+        )
+    assert small.spent > 0
+    for said in ("value", "low", "high"):
+        one, other = (getattr(policy.bias(), said) for policy in (small, large))
+        assert other == pytest.approx(unit * one, rel=1e-9, nan_ok=True)
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=5),
+    st.floats(0.01, 100.0),
+    st.floats(1e-12, 0.9),
+    st.integers(0, 2**32),
+)
+def test_the_width_without_a_noise_scale_is_students(counts, deviation, failure, seed) -> None:
+    rng = np.random.default_rng(seed)
+    scores = [rng.standard_normal(n) for n in counts]
+    parts = (
+        np.array(counts),
+        np.array([y.sum() for y in scores]),
+        np.array([(y**2).sum() for y in scores]),
+    )
+    width = fixed_design_width(deviation, failure, *parts)
+    freedom = sum(max(n - 1, 0) for n in counts)
+    if freedom == 0:
+        assert width == math.inf
+    else:
+        variance = sum(((y - y.mean()) ** 2).sum() for y in scores if len(y)) / freedom
+        expected = deviation * math.sqrt(variance) * stats.t.isf(failure / 2, freedom)
+        assert width == pytest.approx(expected, rel=1e-6)
+    known = fixed_design_width(deviation, failure, *parts, 3.0)
+    assert known == gaussian_width(3.0 * deviation, failure)
+
+
+def test_an_evaluator_who_repeats_himself_shows_no_noise() -> None:
+    same = np.array([3, 2]), np.array([6.0, 14.0]), np.array([12.0, 98.0])
+    assert fixed_design_width(1.0, 0.05, *same) == math.inf
+
+
+@pytest.mark.parametrize("name", ["uniform", "explore-then-commit", "fair-phased-elimination"])
+def test_intervals_from_scatter_hold_as_often_as_they_say(name: str) -> None:
+    """At level 1 − δ = 0.5, where all are close; 400 runs with noise of scale 5, not told.
+
+    Misses beyond what a binomial variable exceeds once in 10⁶ times fail.
+    """
+    loud = eh.BiasedLinearBandit(ACTIONS, [0.5, 0.4], 0.25, noise_scale=5.0)
+    misses, finite = 0, 0
+    for seed in range(400):
+        policy = eh.policy(name, ACTIONS, 200, delta=0.5)
+        evaluations = SimulatedEvaluations(loud, seed)
+        while not policy.finished:
+            policy.tell(evaluations.evaluate(policy.ask()))
+        bias = policy.bias()
+        assert bias.level == 0.5
+        finite += math.isfinite(bias.high)
+        misses += not bias.covers(0.25)
+    assert finite == 400
+    assert misses <= stats.binom.isf(1e-6, 400, 0.5)
+
+
+def test_a_loss_is_cut_only_at_a_bound_that_was_given() -> None:
+    def decided(**scales: float) -> eh.Decision:
+        policy = eh.Certified(eh.policy("uniform", ACTIONS, 5_000, noise_scale=50.0, **scales))
+        play(policy, rounds=4)
+        return policy.recommend()
+
+    free, cut = decided(), decided(value_bound=0.5)
+    assert free.leads is not None
+    assert free.loss == -free.leads[:, 1].min() > 1.0
+    assert cut.loss == 1.0
+    assert (free.certainty, cut.certainty) == ("features exact", None)  # 2B says nothing
+    assert np.array_equal(cut.leads, free.leads)
+
+
+def test_words_say_when_nothing_is_certain() -> None:
+    policy = eh.Certified(eh.policy("uniform", ACTIONS, 5_000))
+    assert policy.recommend().loss == math.inf
+    assert policy.recommend().certainty is None
+    assert "nothing is certain yet" in certainty(policy)
+    play(policy, rounds=12)
+    assert 0.0 < policy.recommend().loss < math.inf
+    assert "loses at most" in certainty(policy)
+
+
+def test_the_story_of_a_bias_without_an_interval_can_be_told() -> None:
+    policy = eh.FairPhasedElimination(ACTIONS, 3_000)
+    while not policy.finished:
+        counts = policy.ask().counts  # an evaluator who repeats himself: nothing scatters
+        sums = counts * PROBLEM.evaluations
+        policy.tell(eh.Feedback(counts, sums, sums**2 / np.maximum(counts, 1)))
+    assert math.isinf(policy.bias().high)
+    cells = [cell for column in story_table(policy).columns for cell in column.cells]
+    assert any("without an interval" in str(cell) for cell in cells)
+
+
+def test_an_envelope_learns_no_noise_from_an_evaluator_who_repeats_himself() -> None:
+    """Nothing scatters, so nothing is said, and the run goes on to its end."""
+    policy = eh.Certified(eh.policy("uniform", ACTIONS, 20_000), budget=1e-3)
+    while not policy.finished:
+        counts = policy.ask().counts
+        policy.tell(eh.Feedback(counts, 0.0 * counts, 0.0 * counts))
+        assert policy.recommend().loss == math.inf
+    assert policy.spent == 20_000
+    assert policy._round < 2_000
+
+
+def test_states_keep_what_was_not_said() -> None:
+    for name in NAMES:
+        policy = eh.policy(name, ACTIONS, 500)
+        play(policy, rounds=3)
+        again = eh.restore(json.loads(json.dumps(policy.state())))
+        assert (again.noise_known, again.stated_bound) == (False, math.inf)
+        assert repr(again.bias()) == repr(policy.bias())
+
+
+def test_a_wrong_scale_is_refused_with_a_way_out() -> None:
+    with pytest.raises(eh.InputError, match="Leave it out if it is not known"):
+        eh.policy("uniform", ACTIONS, 10, noise_scale=0.0)

@@ -1,0 +1,82 @@
+"""HTML for notebooks: whole, harmless, and true to what it was given."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand import html
+from pages import read
+
+TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_what_is_written_is_what_was_given_and_nothing_else(texts):
+    page = html.block(
+        texts[0], html.table(texts, [texts]), html.facts({texts[-1]: texts[0]}), texts[-1]
+    )
+    reader = read(page)
+    assert reader.cells == [*texts, *texts, texts[-1], texts[0]]
+    assert reader.text.startswith(texts[0])
+    assert reader.text.endswith(texts[-1])
+
+
+@given(st.floats(-1e300, 1e300, allow_subnormal=False))
+def test_numbers_keep_four_digits(x):
+    read_back = float(html.text(x).replace("−", "-").replace(",", ""))
+    assert read_back == pytest.approx(x, rel=5.1e-4, abs=0.0)
+
+
+def test_numbers_of_numpy_are_numbers_and_truth_values_are_words():
+    assert html.text(np.int64(1_234_567)) == "1,234,567"
+    assert html.text(np.float64(-0.25)) == "−0.25"
+    assert html.text(True) == "True"
+
+
+def test_markup_goes_in_as_it_is_and_once():
+    inner = html.table(["a"], [["<b>"]])
+    assert inner in html.block("title", inner)
+    assert html.text(html.text("&")) == "&amp;"
+
+
+def test_a_column_with_numbers_stands_right():
+    reader = read(html.table(["name", "value"], [["Ann", 1.0], ["Bo", None]]))
+    sides = [
+        re.search("text-align:(.*?);", attributes["style"])[1]
+        for tag, attributes in reader.tags
+        if tag in ("td", "th")
+    ]
+    assert sides == ["left", "right"] * 3
+
+
+@given(st.floats(-2, 2), st.floats(0, 1), st.floats(0, 1), st.floats(-3, -0.1), st.floats(0.1, 3))
+def test_intervals_are_drawn_to_scale_and_never_beyond_the_axis(value, below, above, first, last):
+    reader = read(html.interval(value, value - below, value + above, (first, last)))
+    (dot,) = (attributes for tag, attributes in reader.tags if tag == "circle")
+    line = [attributes for tag, attributes in reader.tags if tag == "line"][-1]
+
+    def place(x):
+        return 120 * (min(max(x, first), last) - first) / (last - first)
+
+    drawn = [float(dot["cx"]), float(line["x1"]), float(line["x2"])]
+    assert drawn == pytest.approx(
+        [place(value), place(value - below), place(value + above)], abs=0.1
+    )
+
+
+@pytest.mark.parametrize("share", [-1.0, 0.0, 0.25, 1.0, 7.0])
+def test_bars_fill_their_share(share):
+    reader = read(html.bar(share))
+    (rectangle,) = (attributes for tag, attributes in reader.tags if tag == "rect")
+    assert float(rectangle["width"]) == 120 * min(max(share, 0.0), 1.0)
+
+
+def test_what_is_not_known_is_not_drawn():
+    assert html.interval(math.nan, -math.inf, math.inf, (0.0, 1.0)) == "–"
+    assert html.interval(1.0, 0.0, 2.0, (1.0, 1.0)) == "–"

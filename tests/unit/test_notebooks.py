@@ -1,0 +1,117 @@
+"""What notebooks show of options, designs, geometry, results and policies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import evenhand as eh
+from evenhand.policies.page import how_sure, in_words
+from pages import read
+
+EVIL = '<script>alert("&amp;")</script>'
+
+
+def options(**more) -> eh.ActionSet:
+    return eh.ActionSet(
+        [[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.3, 0.4]],
+        [EVIL, "away", "away", "away"],
+        labels=["Ann & Co", "<b>Bo</b>", "Cy", "Di"],
+        **more,
+    )
+
+
+def test_options_show_names_groups_and_features() -> None:
+    cells = read(options(feature_names=["<u>", "v"])._repr_html_()).cells
+    assert cells[:4] == ["option", "group", "<u>", "v"]
+    assert cells[4:8] == ["Ann & Co", EVIL, "1", "0"]
+    assert len(cells) == 4 * 5
+
+
+def test_options_of_a_table_are_shown_in_the_users_units() -> None:
+    frame = pa.table({"side": [0, 1, 1], "age": [30, 40, 60], "club": ["a", "b", "a"]})
+    cells = read(eh.ActionSet.from_frame(frame, group="side")._repr_html_()).cells
+    assert cells[:4] == ["option", "side", "age", "club"]
+    assert cells[8:12] == ["option 2", "1", "40", "b"]
+
+
+def test_many_options_and_columns_are_cut_and_said_to_be() -> None:
+    rng = np.random.default_rng(1)
+    wide = eh.ActionSet(rng.random((1_234, 20)), attributes=rng.random((1_234, 2)))
+    reader = read(wide._repr_html_())
+    assert "1,224 more" in reader.text
+    assert reader.cells[:12] == ["option", "z1", "z2", *(f"x{i}" for i in range(1, 9)), "…"]
+
+
+def test_designs_show_the_largest_shares_first_and_their_proof() -> None:
+    actions = options()
+    geometry = eh.bias_geometry(actions)
+    design = geometry.design
+    reader = read(geometry._repr_html_())
+    order = design.support[np.argsort(-design.weights[design.support], kind="stable")]
+    names = [cell for cell in reader.cells if cell in actions.labels]
+    assert names == [actions.labels[x] for x in order]
+    assert f"{geometry.kappa_star:.4g}" in reader.cells
+    assert f"{design.certificate.bound:.6g}" in reader.text
+    alone = read(design._repr_html_())
+    shares = [float(cell) for cell in alone.cells if cell.startswith("0.")]
+    assert shares == pytest.approx(design.weights[order], abs=5e-5)
+
+
+def test_results_show_their_summary() -> None:
+    problem = eh.families.random(k=5, d=2, seed=1)
+    results = eh.simulate(problem, ["uniform", "oful"], [50, 100], replications=2, progress=False)
+    cells = read(results._repr_html_()).cells
+    summary = results.summary()
+    assert cells[: len(summary.columns)] == list(summary.columns)
+    assert cells.count("oful") == 2
+    assert f"{summary['mean_regret'][0]:.4g}" in cells
+
+
+@pytest.mark.parametrize("name", sorted({*eh.registered_policies()} - {"oracle"}))
+def test_policies_show_where_they_stand_at_any_time(name: str) -> None:
+    policy = eh.policy(name, options(), horizon=300)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        cells = read(policy._repr_html_()).cells
+        shown = dict(zip(cells[0::2], cells[1::2], strict=False))
+        assert shown["evaluations"] == f"{policy.spent} of at most 300"
+        decision = policy.recommend()
+        assert shown["choice now"] == decision.label
+        assert shown["how sure"] == how_sure(decision)
+        assert shown["bias"] == in_words(policy.bias())
+        if policy.finished:
+            break
+        counts = policy.ask().counts
+        sums = counts * rng.random(4)
+        policy.tell(
+            eh.Feedback(counts, sums, sums**2 / np.maximum(counts, 1) + np.maximum(counts - 1, 0))
+        )
+
+
+def test_warnings_are_shown_and_escaped() -> None:
+    class Worried(eh.Policy):
+        name = "worried"
+
+        def play(self):
+            yield self.single(0, self.remaining)
+
+        def recommend(self):
+            return self.decision(0)
+
+        def bias(self):
+            return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
+
+        def findings(self):
+            return (eh.Finding("drift", f"Scores rise. {EVIL}"),)
+
+        def values(self):
+            return np.array(
+                [[1.0, 0.0, 2.0], [3.0, 2.0, 4.0], [np.nan, -np.inf, np.inf], [0, 0, 0]]
+            )
+
+    reader = read(Worried(options(), horizon=7)._repr_html_())
+    assert f"Scores rise. {EVIL}" in reader.text
+    ranked = [cell for cell in reader.cells[-24:] if cell in options().labels]
+    assert ranked == ["<b>Bo</b>", "Ann & Co", "Di", "Cy"]  # by value, the unknown last
