@@ -61,8 +61,8 @@ def play(
 # ---------------------------------------------------------------------- what it costs
 
 
-def normal(k: int, d: int, seed: int, least: float = 5.0) -> eh.BiasedLinearBandit:
-    """Return options with normal features, groups at random; no easier than 5 evaluations a row."""
+def normal(k: int, d: int, seed: int) -> eh.BiasedLinearBandit:
+    """Return options with normal features, groups at random; limits from 5(d + 1) to 100,000."""
     for attempt in range(1_000):
         rng = np.random.default_rng([k, d, seed, attempt])
         X, z = rng.standard_normal((k, d)), rng.choice([-1, 1], k)
@@ -77,7 +77,7 @@ def normal(k: int, d: int, seed: int, least: float = 5.0) -> eh.BiasedLinearBand
         problem = eh.BiasedLinearBandit(
             actions, gamma=gamma / np.linalg.norm(gamma), omega=rng.normal()
         )
-        if limit(problem) >= least * (d + 1):
+        if 5 * (d + 1) <= limit(problem) <= 1e5:
             return problem
     raise RuntimeError("no such instance")
 

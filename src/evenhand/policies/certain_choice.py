@@ -34,6 +34,7 @@ from evenhand.policies.e_process import Reading, first_beyond, interval, planned
 from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
 from evenhand.policies.registry import registered
 from evenhand.policies.stages import (
+    LONGEST,
     Stage,
     first_stage,
     inverse_gram,
@@ -332,10 +333,11 @@ class CertainChoice(Policy):
         length = math.ceil(
             max(_SHORTEST * frame.rank, _GROWTH * spent, min(_LAST * spent, self._expected))
         )
-        order = spread_out_by(frame.points, U, self._weights, length)
+        times = math.ceil(length / LONGEST)
+        order = spread_out_by(frame.points, U, self._weights, math.ceil(length / times))
         if self.looks:
             order = with_looks(order, self.looks, self._told.counts, self.rng())
-        self._stage = Stage(leader, rivals, order, theta, covariance, unit)
+        self._stage = Stage(leader, rivals, order, theta, covariance, unit, times)
         hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
         least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
         if least.max() > _BEYOND * self.remaining:
