@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -135,7 +136,7 @@ def test_a_sure_answer_says_all_of_it() -> None:
         "Choose Ann: it is the best of 3 options. That is 95% sure, by the options' own scores.",
         "",
         "Rival       Bo comes closest, behind by 1.50 (0.75 to 2.25).",
-        "Bias        home gets 1.25 too much and away 1.25 too little (0.50 to 2.00).",
+        "Bias        1.25 too much for home, 1.25 too little for away (0.50 to 2.00).",
         "Raw scores  By the mean scores alone it would have been Bo (6.50 against 6.00).",
         "Cost        120 evaluations of at most 900.",
         "Stopped     Ann leads everybody for certain.",
@@ -207,6 +208,11 @@ def test_an_alarm_withdraws_what_was_certain() -> None:
     assert (answer.sure, answer.certainty, answer.loss) == (False, None, INF)
     assert answer.warnings == (DRIFT, note)
     assert answer.alarms == (DRIFT,)
+    assert (answer.bias.value, answer.bias.low, answer.bias.high) == (1.25, -INF, INF)
+    assert answer.decision.lead_over(1) == eh.Estimate(1.5, -INF, INF, 0.0)
+    assert [(one.value, one.low, one.high) for one in answer.ranking] == [
+        (value, -INF, INF) for value in (7.0, 5.5, 3.0)
+    ]
     text = str(answer)
     assert "WARNING      Scores rise by 0.2 per 100 evaluations. Ask in another order.\n" in text
     assert text.endswith("Note         All scores are whole numbers.")
@@ -228,19 +234,28 @@ def test_why_it_stopped() -> None:
     assert "Stopped it was interrupted." in unwrapped(sure(stopped="it was interrupted"))
     assert "Stopped Ann leads everybody for certain." in unwrapped(sure())
     assert "Stopped the policy asks for no more." in unwrapped(sure(because=None))
+    withdrawn = unwrapped(sure(warnings=(DRIFT,)))
+    assert "Stopped Ann leads everybody for certain. But see the warning." in withdrawn
+    told = unwrapped(sure(warnings=(DRIFT,), because=f"it failed: {DRIFT}"))
+    assert "Stopped An assumption failed: see the warning." in told
+    assert told.count("Scores rise") == 1
     assert "Stopped all 120 evaluations are spent." in unwrapped(sure(because=None, horizon=120))
 
 
 @pytest.mark.parametrize(
     ("bias", "who", "interval"),
     [
-        ((-1.25, -2.0, -0.5), "away gets 1.25 too much and home 1.25 too little", "0.50 to 2.00"),
-        ((1.2, -0.2, 2.6), "perhaps none: by estimate home gets 1.2 too much", "−0.2 to 2.6"),
-        ((1.25, -INF, INF), "perhaps none: by estimate home gets 1.25 too much and away", None),
+        (
+            (-1.25, -2.0, -0.5),
+            "Bias 1.25 too much for away, 1.25 too little for home",
+            "0.50 to 2.00",
+        ),
+        ((1.2, -0.2, 2.6), "perhaps none: by estimate 1.2 too much for home", "−0.2 to 2.6"),
+        ((1.25, -INF, INF), "perhaps none: by estimate 1.25 too much for home, 1.25 too", None),
         ((NAN, -INF, INF), "Bias not known: the scores so far do not show it.", None),
-        ((1.5e-4, 1.2e-4, 1.8e-4), "home gets 0.000150 too much", "0.000120 to 0.000180"),
-        ((1.5e-9, 1.2e-9, 1.8e-9), "home gets 1.5e−09 too much", "1.2e−09 to 1.8e−09"),
-        ((31_415.9, 30_000.0, 33_000.0), "home gets 31,416 too much", "30,000 to 33,000"),
+        ((1.5e-4, 1.2e-4, 1.8e-4), "0.000150 too much for home", "0.000120 to 0.000180"),
+        ((1.5e-9, 1.2e-9, 1.8e-9), "1.5e−09 too much for home", "1.2e−09 to 1.8e−09"),
+        ((31_415.9, 30_000.0, 33_000.0), "31,416 too much for home", "30,000 to 33,000"),
     ],
 )
 def test_the_bias_names_who_is_favoured(
@@ -249,7 +264,7 @@ def test_the_bias_names_who_is_favoured(
     words = unwrapped(sure(bias=bias))
     assert who in words
     if interval is not None:
-        assert f"too little ({interval})." in words
+        assert re.search(rf"too little for (home|away) \({re.escape(interval)}\)\.", words)
 
 
 def test_several_attributes_have_no_groups() -> None:
@@ -293,6 +308,13 @@ def test_a_tie_is_told_as_a_tie() -> None:
     text = str(sure(leads=leads))
     assert "Tied        Bo has the same features: any will do." in text
     assert "Cy comes closest" in text
+
+
+def test_a_rival_may_be_ahead_by_estimate() -> None:
+    leads = LEADS.copy()
+    leads[1] = [-0.5, -2.25, 1.25]
+    text = unwrapped(sure(leads=leads, loss=2.25))
+    assert "Rival Bo comes closest, ahead by 0.5 (−1.2 to 2.2)." in text
 
 
 def test_what_the_choice_withstands_is_said_while_it_is_certain() -> None:
@@ -343,6 +365,21 @@ def test_a_policy_that_says_no_values_gets_those_of_least_squares() -> None:
     answer = answered(actions, eh.Feedback(n, n * means, n * means**2 + n))
     assert all(math.isnan(one.value) for one in answer.ranking)
     assert math.isnan(answer.standing(1).raw)
+
+
+def test_exact_features_give_values_to_options_without_scores() -> None:
+    """Three options determine the line and the bias; the fourth is what the line says."""
+    actions = eh.ActionSet([[1.0, 0.0], [1.0, 1.0], [1.0, 3.0], [1.0, 2.0]], ["a", "a", "b", "b"])
+    values = actions.features @ [2.0, 0.5]
+    means = values - 0.75 * np.asarray(actions.groups)
+    n = np.array([2, 2, 2, 0])
+    told = eh.Feedback(n, n * means, n * means**2 + n)
+    said = np.column_stack([values, values - 1.0, values + 1.0])
+    said[3] = [NAN, -INF, INF]
+    found = answered(actions, told, values=said, certainty="features exact", loss=0.0)
+    assert found.standing(3).value == pytest.approx(values[3])
+    assert (found.standing(2).value, found.standing(2).low) == (values[2], values[2] - 1.0)
+    assert math.isnan(answered(actions, told, values=said).standing(3).value)
 
 
 def test_an_answer_survives_pickling() -> None:

@@ -352,7 +352,7 @@ def test_one_suspicious_score_is_a_note_with_its_influence() -> None:
     stray = int(np.flatnonzero(x == 2)[3])
     y[stray] = 2.0
     checks = watched(actions, x, y)
-    checks._look()  # at all of it
+    checks.look()  # at all of it
     assert not alarms(checks)
     note = notes(checks)["outliers"]
     assert note.options == (2,)
@@ -376,6 +376,21 @@ def test_notes_withdraw_nothing() -> None:
     assert set(notes(unseen)) == {"looks"}
     assert "4 options were evaluated" in notes(unseen)["looks"].message
     assert not any(map(alarms, (large, coarse, unseen)))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150])
+@pytest.mark.parametrize("told_at_once", [1, 3])
+def test_no_scores_break_a_look(size: float, told_at_once: int) -> None:
+    """A tell that the policy accepts is never stopped by what is made of it here."""
+    rng = np.random.default_rng(21)
+    actions = options_with(5)
+    checks = Checks(actions, noise_scale=1.0)
+    for x in even_order(5, 20, 21):
+        checks.take(*told(5, (x, (size * rng.standard_normal(told_at_once)).tolist())))
+    checks.look()
+    assert checks.counts.sum() == 100 * told_at_once
+    checks = watched(actions, np.zeros(60, dtype=int), [size, *[0.0] * 59])  # one option, one score
+    assert checks.counts[0] == 60
 
 
 def test_what_checks_remember_goes_through_json() -> None:
@@ -454,6 +469,15 @@ def test_a_refused_tell_is_not_checked() -> None:
     with pytest.raises(eh.InputError, match="learns only from"):
         rounds.observe(eh.Feedback(np.full(6, 5), np.ones(6), np.ones(6)))
     assert policy.checks.counts.sum() == rounds.checks.counts.sum() == 0
+
+
+def test_every_policy_warns() -> None:
+    actions = options_with(6)
+    policy = eh.policy("uniform", actions, horizon=100)
+    assert policy.recommend().warnings == ()
+    for _ in range(3):
+        policy.tell(eh.Feedback(np.ones(6), np.arange(6.0), np.arange(6.0) ** 2))
+    assert [found.assumption for found in policy.recommend().warnings] == ["repeats"]
 
 
 def logged(actions: eh.ActionSet, means: np.ndarray, n: int, seed: int) -> eh.Feedback:

@@ -19,6 +19,7 @@ import pytest
 import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
+from evenhand.environments.skating import skate_canada
 from evenhand.policies.messages import nothing
 
 OPTIONS = eh.ActionSet(
@@ -468,8 +469,9 @@ def test_evaluators_never_see_the_group() -> None:
 
 def test_what_is_taken_for_granted_is_said() -> None:
     def notes(options: eh.ActionSet, **settings: Any) -> dict[str, eh.Finding]:
-        policy = eh.policy("uniform", options, horizon=len(options))
-        answer = eh.choose(options, lambda q: 1.0, policy=policy, **settings)
+        policy = eh.policy("uniform", options, horizon=4 * len(options))
+        noise = np.random.default_rng(1)
+        answer = eh.choose(options, lambda q: noise.standard_normal(), policy=policy, **settings)
         return {finding.assumption: finding for finding in answer.warnings}
 
     rng = np.random.default_rng(0)
@@ -481,5 +483,126 @@ def test_what_is_taken_for_granted_is_said() -> None:
     bare = notes(eh.ActionSet(many.features[:, 1:], [0, 1, 1] * 3))
     assert set(bare) == {"intercept"}
     assert "intercept=True adds a constant" in bare["intercept"].message
-    few = notes(many.subset([0, 1, 2, 3]))
-    assert "No evaluations can check that here" in few["looks"].message
+
+
+def test_features_that_hardly_anything_could_refute_are_not_taken_for_granted_in_silence() -> None:
+    """Three features and a group are four numbers to be found; five options are one more."""
+    rng = np.random.default_rng(0)
+    rows = np.vstack([np.eye(3), [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    for k, words in ((4, "no more than the model has parameters"), (5, "can hardly check that")):
+        options = eh.ActionSet(rows[:k], ["a", "b", "a", "a", "b"][:k])
+        policy = eh.Certified(eh.policy("uniform", options, 4 * k, noise_scale=1.0))
+        answer = eh.choose(options, lambda q: rng.standard_normal(), policy=policy)
+        assert answer.certainty == "features exact"
+        (looks,) = (finding for finding in answer.warnings if finding.assumption == "looks")
+        assert not looks.alarm
+        assert words in looks.message
+
+
+def test_one_option_is_chosen_without_asking() -> None:
+    actions = eh.ActionSet([[1.0]], attributes=[[2.0]], labels=["Ann"])
+    answer = eh.choose(actions, lambda q: pytest.fail("was asked"))
+    assert (answer.label, answer.sure, answer.loss, answer.spent) == ("Ann", True, 0.0, 0)
+    assert answer.stopped_because == "there is no other option"
+
+
+def test_a_careful_choice_goes_on_with_more() -> None:
+    """Given up for want of evaluations, it goes on where it was, as its restored twin would."""
+    options = skate_canada().problem.actions
+    values = options.features @ np.linspace(1.0, 2.0, options.n_features)
+    rng = np.random.default_rng(0)
+
+    def evaluate(question: eh.Question) -> float:
+        return float(values[question.option] + 2.0 * rng.standard_normal())
+
+    answer = eh.choose(options, evaluate, at_most=60)
+    assert not answer.sure
+    before = answer.spent
+    twin = eh.restore(answer.policy.state())
+    for policy in (answer.policy, twin):
+        assert policy.finished
+        policy.allow(20_000)
+    np.testing.assert_array_equal(answer.policy.ask().counts, twin.ask().counts)
+    assert answer.policy.ask().total > 0
+    again = eh.restore(answer.policy.state())
+    np.testing.assert_array_equal(again.ask().counts, twin.ask().counts)
+    more = eh.choose(options, evaluate, policy=answer.policy, at_most=30_000)
+    assert more.at_most == 30_000
+    assert more.spent == more.standings["evaluations"].sum() > before
+    assert more.certainty is not None
+    with pytest.raises(eh.InputError, match="at least the 30,000 evaluations allowed so far"):
+        more.policy.allow(29_999)
+
+
+def test_who_asks_depends_on_what_is_said_of_the_features() -> None:
+    settings: dict[str, Any] = {
+        "confidence": 0.9,
+        "tolerance": 0.25,
+        "at_most": 50,
+        "noise_scale": 0.5,
+        "bounds": (0, 10),
+        "seed": 3,
+    }
+
+    def asked_by(**more: Any) -> eh.Policy:
+        policy = eh.choose(OPTIONS, lambda q: SCORES[q.option], **settings, **more).policy
+        assert (policy.confidence, policy.tolerance) == (0.9, 0.25)  # type: ignore[attr-defined]
+        assert (policy.horizon, policy.noise_scale, policy.seed) == (50, 0.5, 3)
+        return policy
+
+    careful = asked_by()
+    assert isinstance(careful, eh.CarefulChoice)
+    assert careful.deviation is None
+    assert careful.bounds == (0.0, 10.0)
+    stated = asked_by(deviation=0.125)
+    assert isinstance(stated, eh.CarefulChoice)
+    assert stated.deviation == 0.125
+    for checks, looks in ((True, 0.1), (False, 0.0)):
+        exact = asked_by(deviation=0, checks=checks)
+        assert isinstance(exact, eh.CertainChoice)
+        assert exact.looks == looks
+    votes = eh.choose(OPTIONS, lambda q: q.option % 2, deviation=0, scores="votes", at_most=9)
+    assert votes.policy.bounds == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("deviation", [None, 0])
+def test_latency_does_not_keep_from_a_sure_answer(deviation: float | None) -> None:
+    """The gap between the first two is 1, the noise 0.1: a wrong answer would be no accident."""
+    options = eh.ActionSet(
+        [[4.0], [1.0], [3.0], [0.0], [2.0], [1.5], [2.5], [0.5]],
+        ["away", "away", "home", "home"] * 2,
+        intercept=True,
+    )
+    scores = options.features @ [2.0, 1.0] + 0.75 * options.groups
+    rng = np.random.default_rng(0)
+
+    async def evaluate(question: eh.Question) -> float:
+        await asyncio.sleep(0.002 * rng.random())
+        return float(scores[question.option] + 0.1 * rng.standard_normal())
+
+    answer = eh.choose(options, evaluate, deviation=deviation, parallel=16)
+    assert answer.sure
+    assert (answer.option, answer.certainty) == (
+        0,
+        "own scores" if deviation is None else "features exact",
+    )
+    assert answer.bias.covers(0.75)
+    assert answer.loss == 0.0
+
+
+def test_asserting_exact_features_is_checked_before_it_counts() -> None:
+    """Deviations twice the noise are seen by a few looks at every option; without them, not."""
+    rng = np.random.default_rng(0)
+    options = eh.ActionSet(rng.standard_normal((12, 2)), ["a", "b"] * 6, intercept=True)
+    values = options.features @ [5.0, 2.0, 1.0] + 2.0 * rng.standard_normal(12)
+
+    def evaluate(question: eh.Question) -> float:
+        return float(values[question.option] + rng.standard_normal())
+
+    answer = eh.choose(options, evaluate, deviation=0)
+    assert min(one.evaluations for one in answer.ranking) >= 4
+    assert [alarm.assumption for alarm in answer.alarms] == ["fit"]
+    assert (answer.sure, answer.certainty, answer.loss) == (False, None, np.inf)
+    unchecked = eh.choose(options, evaluate, deviation=0, checks=False)
+    assert min(one.evaluations for one in unchecked.ranking) < 4
+    assert "checks" in {finding.assumption for finding in unchecked.warnings}

@@ -11,10 +11,11 @@ from evenhand.actions import ActionSet, checked_actions
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.crews import Evaluate, crew_for
 from evenhand.answers.question import Question
-from evenhand.answers.run import run
+from evenhand.answers.run import Run, run
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.errors import InputError
+from evenhand.policies import CarefulChoice, CertainChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
 
@@ -75,7 +76,9 @@ def choose(
     scores
         "votes": every score is 0 or 1.
     bounds
-        Lowest and highest score that there can be.
+        Lowest and highest score that there can be; others are refused. With ``deviation=0`` and
+        without a ``noise_scale`` they also say how loud noise can be: valid for any scores, but
+        costly where they are wide.
     checks
         Whether to spend some evaluations on checking the model (with ``deviation=0``, where nothing
         else would).
@@ -107,9 +110,9 @@ def choose(
     >>> rng = np.random.default_rng(0)
     >>> def evaluate(question):                       # yours: ask a judge, call a model
     ...     return [5.0, 2.0, 6.0, 3.0][question.option] + 0.1 * rng.standard_normal()
-    >>> answer = eh.choose(options, evaluate, deviation=0)
-    >>> answer.label                                  # the scores favour home by 2
-    'Ann'
+    >>> answer = eh.choose(options, evaluate)
+    >>> answer.label, answer.sure                     # Cy's scores are higher: a bias for home
+    ('Ann', True)
     """
     checked_actions(options)
     if not callable(evaluate):
@@ -133,15 +136,21 @@ def choose(
     else:
         _adopt(policy, options, at_most)
     with watching(policy, progress) as watch:
-        ran = run(
-            policy,
-            crew_for(evaluate, parallel),
-            parallel=parallel,
-            retries=retries,
-            read=_reader(scores, limits),
-            seed=seed,
-            watch=watch,
+        ran = (
+            Run("there is no other option")
+            if len(options) == 1
+            else run(
+                policy,
+                crew_for(evaluate, parallel),
+                parallel=parallel,
+                retries=retries,
+                read=_reader(scores, limits),
+                seed=seed,
+                watch=watch,
+            )
         )
+    if policy.spent + policy.observed > 0:
+        policy.checks.look()  # at all there is, before anything is said
     return answer_of(
         policy,
         confidence=confidence,
@@ -149,7 +158,7 @@ def choose(
         features_exact=deviation == 0,
         stopped_because=ran.stopped_because,
         failures=ran.failures,
-        notes=_notes(options, checks),
+        notes=_notes(policy, checks),
     )
 
 
@@ -157,8 +166,10 @@ def _default_policy(
     options: ActionSet, deviation: float | None, checks: bool, settings: dict[str, Any]
 ) -> Policy:
     """Return what asks if nobody says otherwise: careful, or exact if the features are."""
-    from evenhand.policies import CarefulChoice  # noqa: PLC0415
-
+    if deviation == 0:
+        if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
+            settings["bounds"] = None
+        return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
     return CarefulChoice(options, deviation=deviation, **settings)
 
 
@@ -171,15 +182,8 @@ def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:
             f"the policy is about other options ({policy.actions!r}) than those given "
             f"({options!r}); give the same to both."
         )
-    if at_most is None or at_most == policy.horizon:
-        return
-    allow = getattr(policy, "allow", None)
-    if allow is None:
-        raise InputError(
-            f"the policy {policy.name!r} was made for {policy.horizon:,} evaluations in all, which "
-            f"cannot become {at_most!r}; make it with a horizon of {at_most!r}."
-        )
-    allow(at_most)
+    if at_most is not None and at_most != policy.horizon:
+        policy.allow(at_most)
 
 
 def _limits(scores: object, bounds: object) -> Bounds | None:
@@ -232,9 +236,11 @@ def _reader(scores: str | None, limits: Bounds | None) -> Callable[[Question, ob
     return read
 
 
-def _notes(options: ActionSet, checks: bool) -> list[Finding]:
-    """Return what is taken for granted, before any score."""
-    unchecked = hardly_checked(options)
+def _notes(policy: Policy, checks: bool) -> list[Finding]:
+    """Return what is taken for granted, whatever the scores are."""
+    options, unchecked = policy.actions, None
+    if policy.recommend().certainty == "features exact":
+        unchecked = hardly_checked(options)
     said = {
         "checks": None if checks else _NOT_CHECKED,
         "looks": None if unchecked is None else f"{model(options)} {unchecked}",

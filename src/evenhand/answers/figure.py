@@ -76,7 +76,7 @@ def answer_picture(answer: Answer) -> AnswerPicture:
     if names is None:
         bias_label = f"scores per 1 of {short(answer.options.attribute_names[0])}"
     else:
-        bias_label = f"what {short(names[1])} gets too much,\n{short(names[0])} too little"
+        bias_label = f"too much for {short(names[1])},\ntoo little for {short(names[0])}"
     rows = _rows(answer)
     return AnswerPicture(
         title=verdict(answer),

@@ -32,14 +32,14 @@ class Run:
 
     Parameters
     ----------
-    failures
-        The questions that were given up.
     stopped_because
         Why the asking ended, if not because the policy was done.
+    failures
+        The questions that were given up.
     """
 
-    failures: list[Failure] = field(default_factory=list)
     stopped_because: str | None = None
+    failures: list[Failure] = field(default_factory=list)
 
 
 def run(

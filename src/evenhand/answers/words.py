@@ -21,16 +21,16 @@ _MOST_NAMES = 4
 _MOST_FAILURES = 3
 
 
-def in_words(answer: Answer) -> str:
-    """Return the answer as lines of at most 100 characters."""
-    lines = textwrap.wrap(verdict(answer), WIDTH)
+def in_words(answer: Answer, width: int = WIDTH) -> str:
+    """Return the answer as lines of at most ``width`` characters."""
+    lines = textwrap.wrap(verdict(answer), width)
     said = facts(answer)
     column = max(len(title) for title, _ in said) + 2
     lines.append("")
     for title, text in said:
         lines += textwrap.wrap(
             text,
-            WIDTH,
+            width,
             initial_indent=title.ljust(column),
             subsequent_indent=" " * column,
             break_on_hyphens=False,
@@ -104,8 +104,10 @@ def rival(answer: Answer) -> str:
     lead = answer.decision.lead_over(x)
     if not math.isfinite(behind[x, 0]):
         return ""
-    name = short(answer.options.labels[x])
-    return f"{name} comes closest, behind by {interval(lead)}."
+    where = "behind"
+    if lead.value < 0.0:
+        where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+    return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
 
 
 def margin(answer: Answer) -> str:
@@ -136,9 +138,9 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0]], ["away", "home"])
     >>> bias_in_words(actions, eh.Estimate(1.6, 0.9, 2.3, 0.95))
-    'home gets 1.60 too much and away 1.60 too little (0.90 to 2.30).'
+    '1.60 too much for home, 1.60 too little for away (0.90 to 2.30).'
     >>> bias_in_words(actions, eh.Estimate(-0.2, -0.9, 0.5, 0.95))
-    'perhaps none: by estimate away gets 0.20 too much and home 0.20 too little (−0.50 to 0.90).'
+    'perhaps none: by estimate 0.20 too much for away, 0.20 too little for home (−0.50 to 0.90).'
     """
     if math.isnan(bias.value):
         return "not known: the scores so far do not show it."
@@ -149,7 +151,7 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
             less, more = more, less
             bias = Estimate(-bias.value, -bias.high, -bias.low, bias.level)
         size, span = _size(bias)
-        return f"{doubt}{more} gets {size} too much and {less} {size} too little{span}."
+        return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
     size, span = _size(bias)
     others = listed(actions.attribute_names[1:])
     rest = f" That of {others} is taken off, too." if others else ""
@@ -192,6 +194,8 @@ def cost(answer: Answer) -> str:
 def end(answer: Answer) -> str:
     """Return why the asking ended."""
     text = " ".join(answer.stopped_because.split())
+    if any(" ".join(alarm.message.split()) in text for alarm in answer.alarms):
+        return "An assumption failed: see the warning."
     text = text if text.endswith((".", "…", "!", "?")) else f"{text}."
     # a policy may have been sure of what an alarm withdrew
     return f"{text} But see the warning." if answer.alarms else text

@@ -87,27 +87,25 @@ def residuals(
     rest = np.clip(1.0 - np.einsum("ij,ij->i", U, U), 0.0, 1.0)
     nu = counts - 1.0
     within = float(nu.sum())
-    if df <= 0 or (within < _LEAST_SCATTER and noise_scale is None):
-        return Residuals(
-            left / root, np.zeros_like(left), LackOfFit(math.nan, max(df, 0), math.nan)
-        )
-    if within < _LEAST_SCATTER:
-        assert noise_scale is not None
-        pooled, variances = noise_scale**2, np.full(len(points), noise_scale**2)
-    else:
-        pooled = float(scatters.sum()) / within
-        variances = (scatters + _PRIOR * pooled) / (nu + _PRIOR)
-    standardised = left / np.sqrt(np.maximum(rest * variances, 1e-300))
-    standardised[rest < 1e-9] = 0.0  # the model passes through these whatever they are
+    by_scatter = within >= _LEAST_SCATTER
+    pooled = float(scatters.sum()) / within if by_scatter else (noise_scale or 0.0) ** 2
+    if df <= 0 or not 0.0 < pooled < math.inf:
+        unknown = LackOfFit(math.nan, max(df, 0), math.nan)
+        return Residuals(left / root, np.zeros_like(left), unknown)
+    # in units of the pooled variance from here on
+    variances = np.ones(len(points))
+    if by_scatter:
+        variances = (scatters / pooled + _PRIOR) / (nu + _PRIOR)
+    error = left / math.sqrt(pooled)
+    through = rest < 1e-9  # the model passes through these whatever they are
+    standardised = np.where(through, 0.0, error / np.sqrt(np.where(through, 1.0, rest * variances)))
     D = float(rest @ variances)
-    if D == 0.0:  # no scatter at all: that is another finding
-        return Residuals(left / root, standardised, LackOfFit(math.nan, df, math.nan))
-    ratio = float(left @ left) / D
+    ratio = float(error @ error) / D
     mixed = U.T @ (variances[:, None] * U)
-    f = D**2 / float((variances**2) @ (1.0 - 2.0 * (1.0 - rest)) + (mixed * mixed).sum())
-    if within < _LEAST_SCATTER:
-        p = float(special.chdtrc(f, ratio * f))
-    else:
+    f = D**2 / float((variances**2) @ (2.0 * rest - 1.0) + (mixed * mixed).sum())
+    if by_scatter:
         g = D**2 / float((rest**2 * variances**2) @ (1.0 / (nu + _PRIOR)))
         p = float(special.fdtrc(f, min(g, within), ratio))
+    else:
+        p = float(special.chdtrc(f, ratio * f))
     return Residuals(left / root, standardised, LackOfFit(ratio, df, p))

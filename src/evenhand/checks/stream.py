@@ -81,26 +81,29 @@ class Innovations(NamedTuple):
 def innovations(entries: Entries) -> Innovations:
     """Return what each entry has beside those of its option before it."""
     order = np.argsort(entries.options, kind="stable")
-    x, b = entries.options[order], entries.counts[order]
-    starts = np.flatnonzero(np.diff(x, prepend=-1))
-    group = np.cumsum(np.diff(x, prepend=-1) != 0) - 1
+    starts, sizes = _groups(entries.options[order])
+    first = np.repeat(starts, sizes)
+    b = entries.counts[order]
 
     def before(values: Floats) -> Floats:
-        sums = np.cumsum(values) - values
-        return np.asarray(sums - sums[starts][group])
+        sums = np.cumsum(values, axis=-1) - values
+        return np.asarray(sums - sums[..., first])
 
     n = before(b)
+    scores = np.stack([entries.means, entries.times])[:, order]
+    scores -= scores[:, first]  # less to cancel
     again = n > 0.0
-    weight = np.sqrt(n[again] * b[again] / (n[again] + b[again]))
-
-    def helmert(values: Floats) -> Floats:
-        own = values[order]
-        own = own - own[starts][group]
-        return np.asarray((own[again] - before(b * own)[again] / n[again]) * weight)
-
+    n, of_it = n[again], before(b * scores)[:, again]
+    w, tau = (scores[:, again] - of_it / n) * np.sqrt(n * b[again] / (n + b[again]))
     at = order[again]
-    back = np.argsort(at, kind="stable")
-    return Innovations(at[back], helmert(entries.means)[back], helmert(entries.times)[back])
+    back = np.argsort(at)
+    return Innovations(at[back], w[back], tau[back])
+
+
+def _groups(options: Indices) -> tuple[Indices, Indices]:
+    """Return where the entries of each option start, given in its order, and how many there are."""
+    starts = np.flatnonzero(np.diff(options, prepend=-1))
+    return starts, np.diff(starts, append=len(options))
 
 
 def robust_scale(entries: Entries, w: Floats) -> float:
@@ -226,38 +229,31 @@ def strays(entries: Entries, scale: float, step: float) -> Strays:
     Of scores beyond r standard deviations, a share of t(3) lies beyond 2r, and less of anything
     with shorter tails. Typing errors and strays lie far with little in between.
     """
-    x, y, b = entries.options, entries.means, entries.counts
-    order = np.lexsort((y, x))
-    starts = np.flatnonzero(np.diff(x[order], prepend=-1))
-    n = np.diff(starts, append=len(x))
+    order = np.lexsort((entries.means, entries.options))
+    y, b, S = entries.means[order], entries.counts[order], entries.scatters[order]
+    starts, n = _groups(entries.options[order])
     group = np.repeat(np.arange(len(n)), n)
 
     def medians(ordered: Floats) -> Floats:
         return np.asarray(0.5 * (ordered[starts + (n - 1) // 2] + ordered[starts + n // 2]))
 
-    off = np.sqrt(b[order]) * (y[order] - medians(y[order])[group])
-    off *= np.sqrt(n / np.maximum(n - 1, 1))[group]
+    off = (y - medians(y)[group]) * np.sqrt(b * (n / np.maximum(n - 1, 1))[group])
     own = medians(np.abs(off)[np.lexsort((np.abs(off), group))]) / _MEDIAN
     own[n < 5] = 0.0
-    unit = np.maximum(np.maximum(own, scale), 0.6 * step)
+    unit = np.maximum(np.maximum(own, scale), 0.6 * step)[group]
     if not unit.min() > 0.0:
-        return Strays(np.zeros(len(x)), 1.0)
-    sizes = np.empty(len(x))
-    sizes[order] = off / unit[group]
-    pair = np.zeros(len(x), dtype=bool)
-    pair[order] = (n == 2)[group] & (np.arange(len(x)) == starts[group])
-    several = b > 1.0
-    if several.any():
-        units = np.empty(len(x))
-        units[order] = unit[group]
-        tails = special.chdtrc(b[several] - 1.0, entries.scatters[several] / units[several] ** 2)
-        within = -special.ndtri(np.maximum(tails, 1e-300) / 2.0)
-        sizes[several] = np.where(within > np.abs(sizes[several]), within, sizes[several])
-    judged = np.abs(sizes[~pair])  # of two entries that differ nobody knows which one strays
+        return Strays(np.zeros(len(y)), 1.0)
+    tail = special.chdtrc(np.maximum(b - 1.0, 1.0), S / unit**2)  # 1 for single scores: S = 0
+    within = -special.ndtri(np.maximum(tail, 1e-300) / 2.0)
+    size = np.where(within > np.abs(off / unit), within, off / unit)
+    # of two entries that differ nobody knows which one strays: they count once
+    judged = np.abs(size[(n != 2)[group] | (np.arange(len(y)) != starts[group])])
     p = 1.0
     for r, share in _FAR:
         beyond, far = int((judged > r).sum()), int((judged > 2.0 * r).sum())
         p = min(p, len(_FAR) * _binomial_tail(far, beyond, share))
+    sizes = np.empty(len(y))
+    sizes[order] = size
     return Strays(sizes, p)
 
 

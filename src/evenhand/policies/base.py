@@ -270,7 +270,26 @@ class Policy(ABC):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
-        k, spent = len(self.actions), self._spent
+        spent = self._spent
+        self._replay(memory)
+        if memory["wanted"] is not None:
+            self._wanted = np.array(memory["wanted"], dtype=np.int64)
+        self._gathered = dense(memory["gathered"], len(self.actions))
+        self._spent = spent
+
+    def allow(self, at_most: int) -> None:
+        """Let the policy ask for more evaluations: so many in all, those before included.
+
+        Most policies are made for their horizon, and refuse.
+        """
+        raise InputError(
+            f"{self.name!r} was made for {self.horizon:,} evaluations in all, which cannot become "
+            f"{at_most!r}; make a new one."
+        )
+
+    def _replay(self, memory: Mapping[str, Any]) -> None:
+        """Play the rounds of `memory` again, up to what the policy asks for after them."""
+        k = len(self.actions)
         self._game, self._wanted, self._log, self._round = None, None, [], 0
         if memory["wanted"] is not None:
             self._spent = memory["start"]
@@ -280,10 +299,6 @@ class Policy(ABC):
             self._spent, feedback = kept["spent"], dense(kept, k)
             self._log.append({"spent": self._spent} | sparse(feedback))
             self._continue(feedback)
-        if memory["wanted"] is not None:
-            self._wanted = np.array(memory["wanted"], dtype=np.int64)
-        self._gathered = dense(memory["gathered"], k)
-        self._spent = spent
 
     def rng(self) -> np.random.Generator:
         """Return the randomness of the present round: it depends on seed and round only."""
@@ -294,8 +309,9 @@ class Policy(ABC):
         return max(0, self.remaining - int(pending.sum()))
 
     def decision(self, option: int) -> Decision:
-        """Return the decision for an option, by its index."""
-        return Decision(int(option), self.actions.labels[int(option)])
+        """Return the decision for an option, by its index, with what the checks have found."""
+        label = self.actions.labels[int(option)]
+        return Decision(int(option), label, warnings=self.findings())
 
     @property
     def stated_noise(self) -> float | None:

@@ -28,7 +28,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy, first_of, is_number
 from evenhand.policies.confidence import Frame
 from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
 from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
@@ -49,10 +49,11 @@ Target = Literal["best", "bias"]
 
 _PER_OPTION = 1_000  # evaluations at most, where nothing else is said
 _FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
-_GROWTH, _LAST = 0.1, 0.15  # a stage as a share of what was spent; at most, to end with it
+_GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
+_LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
 
 
@@ -96,7 +97,8 @@ class CertainChoice(Policy):
         evaluations are looked at only when a stage is whole.
     looks
         Share of the evaluations that goes to options which would otherwise be left out, so that a
-        wrong model can show. 0: none.
+        wrong model can show; in the end every option (of more than 64, a sample) has had four
+        evaluations. 0: none.
     target
         "best": which option is best. "bias": whether the (first) bias is larger than ``tolerance``;
         one design that is optimal for the bias, until its interval lies on one side or the
@@ -193,10 +195,13 @@ class CertainChoice(Policy):
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Hand out the stage, beside what is on its way."""
-        if self._answer is not None or self._hopeless:
+        """Hand out the stage, beside what is on its way; with the answer, what looks lack."""
+        if self._hopeless:
             return self._nothing
         room = self.room(pending)
+        if self._answer is not None:
+            lacking = np.maximum(self._lacking - pending, 0)
+            return first_of(lacking, room if n is None else min(n, room))
         most = min(room, max(1, self.spent // 128) if n is None else n)
         have = self._of_stage.counts + pending
         return self._stage.next_ones(have, most, beyond=bool(pending.any()))
@@ -211,6 +216,8 @@ class CertainChoice(Policy):
         """Look at what came back; plan the next stage when this one is whole."""
         self._round += 1
         self._told = self._told + feedback
+        if self._answer is not None:
+            return  # for the checks only
         self._of_stage = self._of_stage + feedback
         whole = bool((self._of_stage.counts >= self._stage.wanted(len(self.actions))).all())
         if self._stage.leader >= 0 and (whole or self.bounds is None):
@@ -223,6 +230,22 @@ class CertainChoice(Policy):
                 self._plan()
         if self.target == "bias" and (whole or self.bounds is None):
             self._look_at_bias()
+
+    @property
+    def _lacking(self) -> Counts:
+        """(k,) evaluations that are lacking for the model to have been checked.
+
+        A few of every option, or of some where there are many. What they say comes after the
+        answer, and so changes neither it nor its proof.
+        """
+        k = len(self.actions)
+        if not self.looks or self.target == "bias" or not self._told.counts.any():
+            return self._nothing
+        wanted = np.full(k, _LEAST_LOOKS)
+        if k > _MOST_LOOKED_AT:
+            others = np.random.default_rng(self.seed).permutation(k)[_MOST_LOOKED_AT:]
+            wanted[others] = 0
+        return np.maximum(wanted - self._told.counts, 0)
 
     def _look(self, whole: bool) -> None:
         """Reject rivals against whom there is enough evidence; a whole stage counts for good."""
@@ -313,7 +336,7 @@ class CertainChoice(Policy):
         if self.looks:
             order = with_looks(order, self.looks, self._told.counts, self.rng())
         self._stage = Stage(leader, rivals, order, theta, covariance, unit)
-        hope = D * (np.sqrt(need) / (leads + _HOPE * spread))[:, None]
+        hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
         least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
         if least.max() > _BEYOND * self.remaining:
             beyond = rivals[least > _BEYOND * self.remaining]
@@ -335,7 +358,8 @@ class CertainChoice(Policy):
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
         """Return what is said of the stages so far, worked out when it is first asked for."""
-        key = len(self._history), self._answer, self._over
+        now = self.spent if self._over or self.target == "bias" else None
+        key = len(self._history), self._answer, now
         if self._said.get("of") != key:
             self._said = {"of": key}
         if what not in self._said:
@@ -360,7 +384,7 @@ class CertainChoice(Policy):
         loss = np.inf if self.target == "bias" else self._loss(option)
         leads = np.column_stack(self._interval(H[option] - H, option)) * (self._noise or 1.0)
         lead = (H[option] - H) @ theta * (self._noise or 1.0)
-        leads[:, 0] = _clipped(lead, leads[:, 1], leads[:, 2])
+        leads[:, 0] = np.clip(lead, leads[:, 1], leads[:, 2])
         leads[self._same(option)] = 0.0
         return Decision(
             option,
@@ -474,7 +498,7 @@ class CertainChoice(Policy):
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
         space, d = self.frame.space, self.actions.n_features
         rows = np.hstack([self.actions.features, np.zeros_like(self.actions.attributes)])
-        inside = np.array([bool(space.contains(row)) for row in rows])
+        inside = np.array([space.full or bool(space.contains(row)) for row in rows])
         said = np.column_stack(
             [np.full(len(rows), np.nan), np.full(len(rows), -np.inf), np.full(len(rows), np.inf)]
         )
@@ -488,8 +512,10 @@ class CertainChoice(Policy):
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected, by the plan of the present stage."""
-        if self._answer is not None or self._hopeless or self.remaining == 0:
+        if self._hopeless or self.remaining == 0:
             return 0.0
+        if self._answer is not None:
+            return float(min(self._lacking.sum(), self.remaining))
         if self.target == "bias":
             return float(self.remaining)
         left = self._expected - float(self._of_stage.counts.sum())
@@ -500,6 +526,8 @@ class CertainChoice(Policy):
         """Why the policy is done, in plain words; None while it is not."""
         names = self.actions.labels
         level = f"{100 * self.confidence:g}%"
+        if self._answer is not None and self.remaining and self._lacking.any():
+            return None
         if self._answer is not None and self.target == "bias":
             side = "larger" if not self._within() else "no larger"
             return f"the bias is {side} than {self.tolerance:g}, with {level} confidence."
@@ -514,10 +542,10 @@ class CertainChoice(Policy):
             shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
             return (
                 f"{leader} and {shown} cannot be told apart with the {self.remaining} evaluations "
-                "that are left: they are about equally good. allow() more, or state a tolerance."
+                "that are left. Call allow() with more, or state a tolerance: how much may be lost."
             )
         if self.remaining == 0:
-            return f"all {self.horizon} evaluations are spent; allow() more to go on."
+            return f"all {self.horizon} evaluations are spent; allow() goes on with more."
         return None
 
     def _within(self) -> bool:

@@ -6,7 +6,7 @@ P, H    (k, r)  points a_x and h_x = (x; c) in the coordinates of `Frame`; h_i �
 N, V            evaluations before the stage, V = Σ a aᵀ over them; θ̂ their least squares
 g, s            lead of the leader over a rival by θ̂, and s = ‖h_i − h_x‖_{V⁻¹}, both in units of σ
 need            log(1/δ) − log W + 1: evidence still lacking against a rival, and some more
-w               proportions: argmin max need ‖h_i − h_x‖²_{V(w)⁻¹} / max(g, s/2)²
+w               proportions: argmin max need ‖h_i − h_x‖²_{V(w)⁻¹} / max(g, s)²
 
 What was learnt before decides who leads, the proportions, the length and the priors; then all of
 it is frozen. That it is planned by pooled least squares and by guesses costs evaluations where the
@@ -33,6 +33,7 @@ _IN_SPAN = 1e-8  # relative distance from the span of the stage below which a di
 _CRITICAL = 64  # rivals that a design is made for at first
 _STEPS, _TOL = 200, 0.01  # of the search for proportions
 _HEAD = 0.1  # of an evaluation, in the proportions, that an order starts from
+_FEW = 4  # evaluations of each option that looks see to, where there are so many
 _NEGLIGIBLE = 1e-3  # of an equal share: weights below it are left out where they are not needed
 
 
@@ -178,9 +179,13 @@ def with_looks(order: Counts, share: float, told: Counts, rng: np.random.Generat
     """Return an order of the same length with a share of looks at those evaluated least so far.
 
     They come in random order at random places. Of options that are evaluated equally seldom, chance
-    decides; so early ones are looked at again, and where there are many a sample of them.
+    decides; so early ones are looked at again, and where there are many a sample of them. Where
+    there are few, up to twice the share goes to those with less than four evaluations.
     """
     n = max(1, round(share * len(order)))
+    if _FEW * len(told) <= told.sum() + len(order):
+        lacking = np.maximum(_FEW - told - np.bincount(order, minlength=len(told)), 0).sum()
+        n = min(max(n, int(lacking)), 2 * n, len(order))
     kept = order[: len(order) - n]
     have = told + np.bincount(kept, minlength=len(told))
     looks = np.empty(n, dtype=np.int64)
