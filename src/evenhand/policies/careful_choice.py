@@ -399,8 +399,8 @@ class CarefulChoice(Policy):
         """
         if not is_number(at_most) or at_most != int(at_most) or at_most < self.horizon:
             raise InputError(
-                f"at_most must be a whole number, and not less than the {self.horizon} evaluations "
-                f"that were allowed so far; got {at_most!r}."
+                f"at_most must be a whole number, and at least the {self.horizon:,} evaluations "
+                f"allowed so far; got {at_most!r}."
             )
         placed, named = self._arguments
         kept = {name: value for name, value in named.items() if name != "horizon"}
