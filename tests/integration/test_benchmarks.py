@@ -118,3 +118,25 @@ def test_checks_counts_alarms_in_every_case(
         assert cases["repeats itself"]["60"]["right"] == 1.0
         for shares in (shares for lengths in cases.values() for shares in lengths.values()):
             assert max(shares.values()) == shares["any"] >= shares["right"]
+
+
+@pytest.mark.parametrize("benchmark_", ["certainty"], indirect=True)
+def test_certainty_measures_cost_errors_and_bias(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for trap in benchmark_.traps():
+        assert shown.count(f"| {trap.name} |") == 6, "three kinds of leader, noise known or not"
+    assert shown.count("| skating |") == 2
+
+
+@pytest.mark.parametrize("benchmark_", ["careful"], indirect=True)
+def test_careful_measures_every_part(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--quick"])
+    shown = capsys.readouterr().out
+    for title, rows in benchmark_.parts(slice(0, None)).items():
+        assert f"## {title}" in shown
+        assert all(f"| {name} | " in shown for name, _ in rows)

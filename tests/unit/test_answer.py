@@ -208,6 +208,11 @@ def test_an_alarm_withdraws_what_was_certain() -> None:
     assert (answer.sure, answer.certainty, answer.loss) == (False, None, INF)
     assert answer.warnings == (DRIFT, note)
     assert answer.alarms == (DRIFT,)
+    assert (answer.bias.value, answer.bias.low, answer.bias.high) == (1.25, -INF, INF)
+    assert answer.decision.lead_over(1) == eh.Estimate(1.5, -INF, INF, 0.0)
+    assert [(one.value, one.low, one.high) for one in answer.ranking] == [
+        (value, -INF, INF) for value in (7.0, 5.5, 3.0)
+    ]
     text = str(answer)
     assert "WARNING      Scores rise by 0.2 per 100 evaluations. Ask in another order.\n" in text
     assert text.endswith("Note         All scores are whole numbers.")
@@ -229,6 +234,11 @@ def test_why_it_stopped() -> None:
     assert "Stopped it was interrupted." in unwrapped(sure(stopped="it was interrupted"))
     assert "Stopped Ann leads everybody for certain." in unwrapped(sure())
     assert "Stopped the policy asks for no more." in unwrapped(sure(because=None))
+    withdrawn = unwrapped(sure(warnings=(DRIFT,)))
+    assert "Stopped Ann leads everybody for certain. But see the warning." in withdrawn
+    told = unwrapped(sure(warnings=(DRIFT,), because=f"it failed: {DRIFT}"))
+    assert "Stopped An assumption failed: see the warning." in told
+    assert told.count("Scores rise") == 1
     assert "Stopped all 120 evaluations are spent." in unwrapped(sure(because=None, horizon=120))
 
 

@@ -186,9 +186,10 @@ def test_a_single_evaluator_is_asked_one_by_one(name: str, rounds: bool, latency
         by_hand.append((feedback.counts.tolist(), feedback.sums.tolist()))
         lost.append(lost[-1] + float(GAPS[feedback.counts.argmax()]))
     assert told == by_hand
-    assert curve == pytest.approx([lost[5], lost[horizon]], rel=1e-12)
+    assert curve == pytest.approx([lost[5], lost[-1]], rel=1e-12)
     assert clock == pytest.approx(sum(noted.drawn))
-    assert len(noted.drawn) == horizon
+    assert len(noted.drawn) == policy.spent
+    assert policy.spent == horizon or not policy.spends_all
 
 
 def test_priced_exploration_in_batches_of_one_is_its_compiled_run() -> None:
@@ -208,7 +209,8 @@ def test_every_policy_spends_its_horizon(name: str, rounds: bool) -> None:
     horizon = 400
     latency = Noted(SLOW.median, SLOW.sigma)
     told, _, clock = heard(name, horizon, latency, Parallel(7, rounds=rounds))
-    assert len(told) == len(latency.drawn) == horizon
+    assert len(told) == len(latency.drawn) <= horizon
+    assert len(told) == horizon or not policy_for(PROBLEM, name, horizon).spends_all
     assert all(sum(counts) == 1 for counts, _ in told)
     # nobody does more than one thing at a time; somebody is busy all the time
     assert sum(latency.drawn) / 7 <= clock <= sum(latency.drawn)

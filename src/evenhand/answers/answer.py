@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -124,7 +124,7 @@ class Answer:
     raw_choice: int | None
     ranking: tuple[Standing, ...]
     decision: Decision
-    policy: Policy = field(metadata={"shown": False})
+    policy: Policy
 
     @property
     def options(self) -> ActionSet:
@@ -217,15 +217,15 @@ def answer_of(
     notes
         What there is to say about assumptions of which the policy says nothing.
     """
-    decision = policy.recommend()
+    decision, bias, values = policy.recommend(), policy.bias(), _values(policy)
     found = decision.warnings or policy.findings()
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
-    certainty, loss = decision.certainty, decision.loss
     if len(policy.actions) == 1:
-        certainty, loss = "own scores", 0.0
+        decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
     elif any(finding.alarm for finding in warnings):
-        certainty, loss = None, math.inf
+        decision, bias, values = _without_certainty(decision, bias, values)
+    certainty, loss = decision.certainty, decision.loss
     within = loss <= tolerance
     sure = within and (
         certainty == "own scores" or (certainty == "features exact" and features_exact)
@@ -238,7 +238,7 @@ def answer_of(
         loss=loss,
         confidence=decision.level or confidence,
         tolerance=tolerance,
-        bias=policy.bias(),
+        bias=bias,
         spent=policy.spent,
         at_most=policy.horizon,
         forecast=0.0 if sure else policy.forecast() or math.nan,
@@ -246,19 +246,52 @@ def answer_of(
         warnings=warnings,
         failures=tuple(failures),
         raw_choice=_best_by_scores(policy.checks),
-        ranking=ranking_of(policy, decision),
+        ranking=_ranking(policy, decision, values),
         decision=decision,
         policy=policy,
     )
 
 
-def ranking_of(policy: Policy, decision: Decision) -> tuple[Standing, ...]:
+def _without_certainty(
+    decision: Decision, bias: Estimate, values: Floats
+) -> tuple[Decision, Estimate, Floats]:
+    """Withdraw all that rests on assumptions that were contradicted: estimates are what is left."""
+    leads = decision.leads
+    return (
+        replace(
+            decision,
+            loss=math.inf,
+            level=0.0,
+            withstands=0.0,
+            leads=None if leads is None else _everything_around(leads[:, 0]),
+            certainty=None,
+        ),
+        Estimate(bias.value, -math.inf, math.inf, 0.0),
+        _everything_around(values[:, 0]),
+    )
+
+
+def _everything_around(estimates: Floats) -> Floats:
+    """Return (k, 3) estimates with intervals that are everything."""
+    everything = np.full(len(estimates), np.inf)
+    return np.column_stack([estimates, -everything, everything])
+
+
+def _values(policy: Policy) -> Floats:
+    """Return (k, 3) values with intervals, as the policy says them.
+
+    Where it says none, or takes the features to be exact and leaves some out, least squares.
+    """
+    said = policy.values()
+    if said is not None and policy.recommend().certainty != "features exact":
+        return said
+    model = _everything_around(_least_squares(policy.actions, policy.checks))
+    return model if said is None else np.where(np.isnan(said[:, :1]), model, said)
+
+
+def _ranking(policy: Policy, decision: Decision, values: Floats) -> tuple[Standing, ...]:
     """Return where every option stands, the most valuable first; of equals, the chosen one."""
-    actions, k = policy.actions, len(policy.actions)
-    scores, said = policy.checks, policy.values()
-    values = np.full((k, 3), np.nan) if said is None else said
-    if said is None or decision.certainty == "features exact":
-        values = np.where(np.isnan(values[:, :1]), _least_squares(actions, scores), values)
+    actions, scores, k = policy.actions, policy.checks, len(policy.actions)
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
@@ -288,18 +321,13 @@ def group_of(actions: ActionSet, option: int) -> str | None:
 
 
 def _least_squares(actions: ActionSet, scores: Checks) -> Floats:
-    """Return (k, 3) values by least squares on the scores, without intervals.
-
-    For what a policy does not say. NaN where the options evaluated do not show a value.
-    """
+    """Return (k,) values by least squares on the scores; NaN where these do not show one."""
     targets = actions.points.copy()
     targets[:, actions.n_features :] = 0.0
     weights = least_squares_estimator(actions.points, scores.counts, np.eye(targets.shape[1]))
     off = np.abs(targets @ (weights @ actions.points) - targets).max(axis=1)
     seen = off <= 1e-8 * np.abs(targets).max()
-    values = np.where(seen, targets @ (weights @ scores.means), np.nan)
-    everything = np.full(len(values), np.inf)
-    return np.column_stack([values, -everything, everything])
+    return np.where(seen, targets @ (weights @ scores.means), np.nan)
 
 
 def _best_by_scores(scores: Checks) -> int | None:

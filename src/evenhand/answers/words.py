@@ -21,16 +21,16 @@ _MOST_NAMES = 4
 _MOST_FAILURES = 3
 
 
-def in_words(answer: Answer) -> str:
-    """Return the answer as lines of at most 100 characters."""
-    lines = textwrap.wrap(verdict(answer), WIDTH)
+def in_words(answer: Answer, width: int = WIDTH) -> str:
+    """Return the answer as lines of at most ``width`` characters."""
+    lines = textwrap.wrap(verdict(answer), width)
     said = facts(answer)
     column = max(len(title) for title, _ in said) + 2
     lines.append("")
     for title, text in said:
         lines += textwrap.wrap(
             text,
-            WIDTH,
+            width,
             initial_indent=title.ljust(column),
             subsequent_indent=" " * column,
             break_on_hyphens=False,
@@ -194,6 +194,8 @@ def cost(answer: Answer) -> str:
 def end(answer: Answer) -> str:
     """Return why the asking ended."""
     text = " ".join(answer.stopped_because.split())
+    if any(" ".join(alarm.message.split()) in text for alarm in answer.alarms):
+        return "An assumption failed: see the warning."
     text = text if text.endswith((".", "…", "!", "?")) else f"{text}."
     # a policy may have been sure of what an alarm withdrew
     return f"{text} But see the warning." if answer.alarms else text

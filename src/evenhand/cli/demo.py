@@ -11,12 +11,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from evenhand.answers import Answer, Question, choose
+from evenhand.answers.words import in_words
 from evenhand.cli.options import Seed
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent, skate_canada
 from evenhand.errors import InputError
-from evenhand.policies import FairPhasedElimination, PricedExploration
+from evenhand.policies import Estimate, FairPhasedElimination, PricedExploration
 from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.report.inspection import inspect_options
 from evenhand.report.story import certainty, standings_table
@@ -24,17 +26,21 @@ from evenhand.simulation import simulate
 from evenhand.simulation.experiment import Contender, play_out
 
 _DRAWN_RUNS = 10  # per line of the picture of regret
-_FORTUNE = 1e15  # scores that one would pay for not losing a value bound: be sure, then stop
+_PICTURES = ("bias.png", "answer.png", "regret.png")
+_MOST_ASKED = 5_000  # scores, where they are only for finding out
 
 
 @dataclass(frozen=True, eq=False)
 class _Played:
-    """The policies after the judge answered them, and the points that the choices of each lost."""
+    """The policies after the judge answered them, and the points that the choices of each lost.
+
+    The answer is that of `choose`, which asks only until it is sure.
+    """
 
     priced: PricedExploration
     paper: FairPhasedElimination
     blind: PhasedElimination
-    few: PricedExploration
+    answer: Answer
     lost: dict[str, float]
 
 
@@ -67,7 +73,7 @@ def demo(
     T = whole_number(horizon, "--horizon")
     played = _play_all(event, T, seed)
     if figure is not None:
-        _draw(event, figure, T, seed)
+        _draw(event, played.answer, figure, T, seed)
     if as_json:
         print_json(_to_dict(event, played))
         return
@@ -75,11 +81,12 @@ def demo(
     _tell_scores(terminal, event)
     _tell_truth(terminal, event)
     _tell_geometry(terminal, event)
-    _tell_choice(terminal, event, played)
-    _tell_few(terminal, event, played.few)
+    _tell_answer(terminal, event, played.answer)
+    _tell_choice(terminal, played)
     _tell_source(terminal)
     if figure is not None:
-        typer.echo(f"\nThe pictures are in {figure / 'bias.png'} and {figure / 'regret.png'}.")
+        pictures = ", ".join(str(figure / name) for name in _PICTURES)
+        typer.echo(f"\nThe pictures: {pictures}.")
 
 
 def _players(event: SkatingEvent) -> list[Contender]:
@@ -94,15 +101,20 @@ def _players(event: SkatingEvent) -> list[Contender]:
 
 def _play_all(event: SkatingEvent, horizon: int, seed: int) -> _Played:
     players, problem = _players(event), event.problem
-    frugal = players[0].with_options(cost="evaluation", worth=_FORTUNE)
-    policies: list[Any] = [one.policy(problem, horizon, seed) for one in (*players, frugal)]
+    policies: list[Any] = [one.policy(problem, horizon, seed) for one in players]
     lost = [
         play_out(policy, SimulatedEvaluations(problem, seed), problem.gaps).lost
         for policy in policies
     ]
-    priced, paper, blind, few = policies
+    noise = np.random.default_rng(seed)
+
+    def judge(question: Question) -> float:
+        return float(noise.normal(problem.evaluations[question.option], problem.noise_scale))
+
+    answer = choose(problem.actions, judge, at_most=min(horizon, _MOST_ASKED), seed=seed)
     names = (player.name for player in players)
-    return _Played(priced, paper, blind, few, dict(zip(names, lost, strict=False)))
+    priced, paper, blind = policies
+    return _Played(priced, paper, blind, answer, dict(zip(names, lost, strict=True)))
 
 
 def _tell_scores(terminal: Console, event: SkatingEvent) -> None:
@@ -167,20 +179,27 @@ def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
     )
 
 
-def _tell_choice(terminal: Console, event: SkatingEvent, played: _Played) -> None:
-    priced, labels = played.priced, event.problem.actions.labels
-    _heading(terminal, "4. Who is really the best? Priced exploration asks, and tells")
+def _tell_answer(terminal: Console, event: SkatingEvent, answer: Answer) -> None:
+    problem = event.problem
+    _heading(terminal, "4. Who is really the best? evenhand asks, and says how sure it is")
+    terminal.print(f"{in_words(answer, min(terminal.width, 100))}\n", highlight=False)
     terminal.print(
-        f"Every one of {priced.horizon:,} scores is a choice, and loses what the couple is behind "
-        "the best. PricedExploration has others scored only while what may be learnt is worth the "
-        "points it costs:\n"
+        f"The truth: {problem.actions.labels[problem.best]} is the best, the bias is "
+        f"{problem.omega:+.4g}."
+    )
+
+
+def _tell_choice(terminal: Console, played: _Played) -> None:
+    priced = played.priced
+    _heading(terminal, "5. And if every score is a choice?")
+    terminal.print(
+        f"Let each of {priced.horizon:,} scores lose what its couple is behind the best, as where "
+        "every evaluation is an ad shown or a patient treated. PricedExploration has others scored "
+        "only while what may be learnt is worth the points it costs:\n"
     )
     terminal.print(standings_table(priced))
     terminal.print(f"\n{certainty(priced, 'points')}\n", style="bold")
-    terminal.print(
-        f"The truth: {labels[event.problem.best]} is the best, the bias is "
-        f"{event.problem.omega:+.4g}. What the choices lost, and those of others:\n"
-    )
+    terminal.print("What its choices lost, and those of others:\n")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("policy", no_wrap=True)
     table.add_column("chooses")
@@ -202,24 +221,6 @@ def _tell_choice(terminal: Console, event: SkatingEvent, played: _Played) -> Non
     terminal.print(table)
 
 
-def _tell_few(terminal: Console, event: SkatingEvent, few: PricedExploration) -> None:
-    actions, asked = event.problem.actions, few.ledger.counts
-    _heading(terminal, "5. And if scores are only for finding out?")
-    most = np.argsort(-asked, kind="stable")[:3].tolist()
-    to = ", ".join(f"{asked[x]:,} of {actions.labels[x]}" for x in most)
-    end = "it stops by itself: after" if few.spent < few.horizon else "it would ask for more than"
-    said = f'With cost="evaluation" every score costs the same, and {end} {few.spent:,} scores '
-    said += f"({to}, …)."
-    at_home = int(asked[actions.groups > 0].sum())
-    if 20 * at_home < few.spent:
-        said += (
-            f" Only {at_home} of them are of couples from home: what features are worth is learnt "
-            "among the others, and then the bias need not be known."
-        )
-    terminal.print(f"{said}\n")
-    terminal.print(certainty(few, "points"), style="bold")
-
-
 def _tell_source(terminal: Console) -> None:
     terminal.print(
         "\nSkating data: BuzzFeed News (2016–17 season), CC BY 4.0, changed: aggregated, names "
@@ -239,7 +240,7 @@ def _ranks(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
     return [int(rank) for rank in ranks]
 
 
-def _draw(event: SkatingEvent, folder: Path, horizon: int, seed: int) -> None:
+def _draw(event: SkatingEvent, answer: Answer, folder: Path, horizon: int, seed: int) -> None:
     # Drawing takes longer to import than all the rest takes to run.
     from evenhand.geometry import bias_geometry  # noqa: PLC0415
     from evenhand.report import bias_figure  # noqa: PLC0415
@@ -251,9 +252,10 @@ def _draw(event: SkatingEvent, folder: Path, horizon: int, seed: int) -> None:
             f"the folder {folder} cannot be made: {error.strerror or error}; choose another."
         ) from None
     picture = bias_figure.bias_picture(bias_geometry(event.problem.actions))
-    bias_figure.save_figure(bias_figure.draw_bias_picture(picture), folder / "bias.png")
+    bias_figure.save_figure(bias_figure.draw_bias_picture(picture), folder / _PICTURES[0])
+    answer.plot(folder / _PICTURES[1])
     results = simulate(event.problem, _players(event), horizon, _DRAWN_RUNS, seed, progress=False)
-    results.plot(folder / "regret.png", limits=False)
+    results.plot(folder / _PICTURES[2], limits=False)
 
 
 def _to_dict(event: SkatingEvent, played: _Played) -> dict[str, Any]:
@@ -265,9 +267,9 @@ def _to_dict(event: SkatingEvent, played: _Played) -> dict[str, Any]:
         "best_by_evaluation": labels[int(problem.evaluations.argmax())],
         "kappa_star": problem.kappa_star,
         "horizon": played.priced.horizon,
-        **_answer(event, played.priced),
+        **_decided(event, played.priced),
         "regret": played.lost[played.priced.name],
-        "few": {"spent": played.few.spent, **_answer(event, played.few)},
+        "answer": _asked(event, played.answer),
         "paper_recommended": played.paper.recommend().label,
         "paper_regret": played.lost[played.paper.name],
         "blind_recommended": played.blind.recommend().label,
@@ -275,12 +277,29 @@ def _to_dict(event: SkatingEvent, played: _Played) -> dict[str, Any]:
     }
 
 
-def _answer(event: SkatingEvent, policy: PricedExploration) -> dict[str, Any]:
-    decision, bias, truth = policy.recommend(), policy.bias(), event.problem.omega
+def _decided(event: SkatingEvent, policy: PricedExploration) -> dict[str, Any]:
+    decision = policy.recommend()
     return {
         "recommended": decision.label,
         "level": decision.level,
         "loss": decision.loss,
         "withstands": decision.withstands,
-        "bias": {"truth": truth, "value": bias.value, "low": bias.low, "high": bias.high},
+        "bias": _against_truth(event, policy.bias()),
     }
+
+
+def _asked(event: SkatingEvent, answer: Answer) -> dict[str, Any]:
+    return {
+        "recommended": answer.label,
+        "sure": answer.sure,
+        "certainty": answer.certainty,
+        "loss": answer.loss,
+        "spent": answer.spent,
+        "stopped_because": answer.stopped_because,
+        "bias": _against_truth(event, answer.bias),
+    }
+
+
+def _against_truth(event: SkatingEvent, bias: Estimate) -> dict[str, Any]:
+    truth = event.problem.omega
+    return {"truth": truth, "value": bias.value, "low": bias.low, "high": bias.high}

@@ -36,6 +36,8 @@ raise a false alarm with a probability of at most 3%.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -167,16 +169,14 @@ class CarefulChoice(Policy):
         self.deviation = None if deviation is None else float(deviation)
         self.bounds = _checked_bounds(bounds)
         self._frame = Frame.of(self.actions)
+        self._horizons: list[int] = []  # that of every round, since `allow` changes it
+        self.own_scores_within_reach = len(
+            self.actions
+        ) <= _MOST_PAIRED and self.horizon >= 2 * len(self.actions)
         # attributes of more than a few kinds are no groups: one scatter for all
         cells = self._frame.cell
         self._groups = cells if len(self._frame.cells) <= MOST_GROUPS else np.zeros_like(cells)
         self._forget()
-
-    @property
-    def own_scores_within_reach(self) -> bool:
-        """Whether there are few enough options to compare them by their own scores."""
-        k = len(self.actions)
-        return k <= _MOST_PAIRED and self.horizon >= 2 * k
 
     def _levels(self) -> Levels:
         """Share the probability of failure δ out among what is said at this look.
@@ -185,7 +185,7 @@ class CarefulChoice(Policy):
         spent, since close leads are settled late: Σ spent ≤ T (1 + 1/growth) over all looks.
         """
         k, cells = len(self.actions), len(self._frame.cells)
-        delta, T = 1.0 - self.confidence, self.horizon
+        delta, T = 1.0 - self.confidence, self._horizons[self._round - 1]
         # two groups can mislead in one direction, one attribute in two, more in any
         directions = min(cells - 1, 2) if self.actions.n_attributes == 1 else cells - 1
         looks = 3.0 + math.log(T / min(_FIRST * k, T)) / math.log1p(_GROWTH)
@@ -216,8 +216,9 @@ class CarefulChoice(Policy):
         """Ask, look, and ask again, until the choice is settled or cannot be."""
         self._forget()
         batch: Counts | None = first_of(self._first_batch(), self.remaining)
-        while batch is not None:
-            feedback = yield batch
+        while True:  # with nothing to ask for it waits; `allow` may find more
+            feedback = yield self._nothing if batch is None else batch
+            self._horizons += [self.horizon] * (self._round - len(self._horizons))
             self._all = self._all + feedback
             if self._duels is not None:
                 self._duels.learn(feedback.counts, feedback.means)
@@ -244,6 +245,7 @@ class CarefulChoice(Policy):
 
     def _next(self) -> Counts | None:
         """Look at what there is; return the next batch, or None if that was the last."""
+        self._stopped = self._certainty = None
         look = self._look = Look(
             self._frame,
             Scores.of(self._all, self._groups, self.stated_noise),
@@ -384,6 +386,44 @@ class CarefulChoice(Policy):
     def _batch_size(self) -> int:
         return min(self.remaining, math.ceil(_GROWTH * self._spent))
 
+    def allow(self, at_most: int) -> None:
+        """Go on with more evaluations, so many in all.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.CarefulChoice(eh.ActionSet([[1.0], [0.5]], ["a", "b"]), at_most=10)
+        >>> policy.allow(500)
+        >>> policy.remaining
+        500
+        """
+        if not is_number(at_most) or at_most != int(at_most) or at_most < self.horizon:
+            raise InputError(
+                f"at_most must be a whole number, and at least the {self.horizon:,} evaluations "
+                f"allowed so far; got {at_most!r}."
+            )
+        placed, named = self._arguments
+        kept = {name: value for name, value in named.items() if name != "horizon"}
+        self._arguments = placed[:1], kept | {"at_most": int(at_most)}
+        self.horizon = int(at_most)
+        self._answers.clear()
+        if self._stopped is not None:  # look again: what is left may do now
+            self._horizons[-1] = self.horizon
+            batch = self._next()
+            self._wanted = self._nothing if batch is None else batch
+
+    def memory(self) -> dict[str, Any]:
+        """Return the rounds, and what they were planned for."""
+        planned = {"horizons": self._horizons.copy(), "own": self.own_scores_within_reach}
+        return super().memory() | planned
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        self._horizons = [int(horizon) for horizon in memory["horizons"]]
+        self.own_scores_within_reach = bool(memory["own"])
+        self._forget()
+        super().recall(memory)
+
     # ------------------------------------------------------------------ what it says
 
     def recommend(self) -> Decision:
@@ -475,34 +515,6 @@ class CarefulChoice(Policy):
         """Why the policy is done; None while it is not."""
         alarm = self._alarm
         return self._stopped if alarm is None else f"An assumption failed. {alarm}"
-
-    def allow(self, at_most: int) -> None:
-        """Go on with more evaluations, so many in all; what was given up is looked at again.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> policy = eh.CarefulChoice(eh.ActionSet([[1.0], [0.5]], ["a", "b"]), at_most=10)
-        >>> policy.allow(500)
-        >>> policy.remaining
-        500
-        """
-        if not is_number(at_most) or at_most != int(at_most) or at_most < self.horizon:
-            raise InputError(
-                f"at_most must be a whole number, and at least the {self.horizon:,} evaluations "
-                f"allowed so far; got {at_most!r}."
-            )
-        memory, spent = self.memory(), self._spent
-        placed, named = self._arguments
-        kept = {name: value for name, value in named.items() if name != "horizon"}
-        self._arguments = placed[:1], kept | {"at_most": int(at_most)}
-        self.horizon = int(at_most)
-        if memory["wanted"] is None or np.any(memory["wanted"]):
-            self.recall(memory)
-        else:  # it was done, and may not be now
-            self._replay(memory)
-            self._spent = spent
-        self._answers.clear()
 
 
 def _checked_bounds(bounds: object) -> tuple[float, float] | None:

@@ -212,8 +212,9 @@ class Look:
         if (lead + few * np.sqrt(noise) < floors).any():
             return np.full(len(leads), np.inf)
         shares = np.abs(c) * scores.scales
-        spare = np.maximum((lead + HOPE * np.sqrt(noise)) ** 2 - floors**2, 1e-300)
-        spare[lead + HOPE * np.sqrt(noise) <= floors] = 1e-300
+        hoped = lead + HOPE * np.sqrt(noise)
+        least = 1e-30 * shares.sum(axis=1) ** 2  # more than 10³⁰ evaluations are as good as none
+        spare = np.where(hoped > floors, np.maximum(hoped**2 - floors**2, least), least)
         # Σ c²σ²/n is least for n in the shares |c|σ, and then (Σ |c|σ)²/n
         needed = few**2 * shares * (shares.sum(axis=1) / spare)[:, None]
         return np.asarray(needed.max(axis=0, initial=0.0))

@@ -34,6 +34,7 @@ from evenhand.policies.e_process import Reading, first_beyond, interval, planned
 from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
 from evenhand.policies.registry import registered
 from evenhand.policies.stages import (
+    LONGEST,
     Stage,
     first_stage,
     inverse_gram,
@@ -49,7 +50,7 @@ Target = Literal["best", "bias"]
 
 _PER_OPTION = 1_000  # evaluations at most, where nothing else is said
 _FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
-_GROWTH, _LAST = 0.1, 0.15  # a stage as a share of what was spent; at most, to end with it
+_GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
@@ -332,11 +333,12 @@ class CertainChoice(Policy):
         length = math.ceil(
             max(_SHORTEST * frame.rank, _GROWTH * spent, min(_LAST * spent, self._expected))
         )
-        order = spread_out_by(frame.points, U, self._weights, length)
+        times = math.ceil(length / LONGEST)
+        order = spread_out_by(frame.points, U, self._weights, math.ceil(length / times))
         if self.looks:
             order = with_looks(order, self.looks, self._told.counts, self.rng())
-        self._stage = Stage(leader, rivals, order, theta, covariance, unit)
-        hope = D * (np.sqrt(need) / (leads + _HOPE * spread))[:, None]
+        self._stage = Stage(leader, rivals, order, theta, covariance, unit, times)
+        hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
         least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
         if least.max() > _BEYOND * self.remaining:
             beyond = rivals[least > _BEYOND * self.remaining]
@@ -358,7 +360,8 @@ class CertainChoice(Policy):
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
         """Return what is said of the stages so far, worked out when it is first asked for."""
-        key = len(self._history), self._answer, self.spent if self._over else None
+        now = self.spent if self._over or self.target == "bias" else None
+        key = len(self._history), self._answer, now
         if self._said.get("of") != key:
             self._said = {"of": key}
         if what not in self._said:
@@ -383,7 +386,7 @@ class CertainChoice(Policy):
         loss = np.inf if self.target == "bias" else self._loss(option)
         leads = np.column_stack(self._interval(H[option] - H, option)) * (self._noise or 1.0)
         lead = (H[option] - H) @ theta * (self._noise or 1.0)
-        leads[:, 0] = _clipped(lead, leads[:, 1], leads[:, 2])
+        leads[:, 0] = np.clip(lead, leads[:, 1], leads[:, 2])
         leads[self._same(option)] = 0.0
         return Decision(
             option,
@@ -497,7 +500,7 @@ class CertainChoice(Policy):
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
         space, d = self.frame.space, self.actions.n_features
         rows = np.hstack([self.actions.features, np.zeros_like(self.actions.attributes)])
-        inside = np.array([bool(space.contains(row)) for row in rows])
+        inside = np.array([space.full or bool(space.contains(row)) for row in rows])
         said = np.column_stack(
             [np.full(len(rows), np.nan), np.full(len(rows), -np.inf), np.full(len(rows), np.inf)]
         )
@@ -541,10 +544,10 @@ class CertainChoice(Policy):
             shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
             return (
                 f"{leader} and {shown} cannot be told apart with the {self.remaining} evaluations "
-                "that are left: they are about equally good. allow() more, or state a tolerance."
+                "that are left. Call allow() with more, or state a tolerance: how much may be lost."
             )
         if self.remaining == 0:
-            return f"all {self.horizon} evaluations are spent; allow() more to go on."
+            return f"all {self.horizon} evaluations are spent; allow() goes on with more."
         return None
 
     def _within(self) -> bool:

@@ -25,6 +25,7 @@ docs/certainty.md has the proof, and how stages add up.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -38,8 +39,7 @@ from evenhand.policies._evidence import log_evidence
 _EFFECTS = 30  # points of a prior
 _BELOW, _ABOVE = 4.0, 3.0  # spreads that it reaches to both sides of its centre
 _LEAST = 0.05  # the least effect that counts, in spreads
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
-_LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum())
+_MANY = 10_000  # rows of which fewer effects are weighed, for speed; any prior is valid
 _WIDENINGS, _ROUNDS = 10, 8  # of a search for the end of an interval
 _TUNED = 0.15  # a mixture of prior precision 0.15 J is narrowest about the information J
 
@@ -95,8 +95,16 @@ class Reading:
             J, grown = self.information, 1.0 + self.information * self.spreads**2
             off = (self.estimates - self.centres) ** 2 / grown
             return np.asarray(0.5 * (J * ((self.estimates - null) ** 2 - off) - np.log(grown)))
-        effects = ((self.centres - null) / self.units)[:, None] + self.spreads[:, None] * _NODES
-        return self.evidence((effects, np.tile(_LOG_WEIGHTS, (len(effects), 1))), null)
+        nodes, weights = _normal(15 if len(self.estimates) < _MANY else 5)
+        effects = ((self.centres - null) / self.units)[:, None] + self.spreads[:, None] * nodes
+        return self.evidence((effects, np.tile(np.log(weights), (len(effects), 1))), null)
+
+
+@functools.cache
+def _normal(n: int) -> tuple[Floats, Floats]:
+    """Return n points and weights that stand for the normal distribution."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n)
+    return nodes, weights / weights.sum()
 
 
 def one_sided(centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
@@ -172,7 +180,9 @@ def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats
     for i in range(_ROUNDS):
         share: Floats = np.full(len(start), 0.5)
         if i % 3:  # between chords, halves: neither end stays where it is for long
-            share = np.clip(worth_outside / (worth_outside - worth_inside + 1e-300), 0.01, 0.99)
+            rise = worth_outside - worth_inside
+            np.divide(worth_outside, rise, out=share, where=rise > 1e-9 * np.abs(worth_outside))
+            share = np.clip(share, 0.01, 0.99)
         place = outside + share * (inside - outside)
         worth = beyond(place)
         far = worth >= 0.0

@@ -36,7 +36,7 @@ from evenhand.checks.fit import residuals
 from evenhand.policies.messages import Feedback
 
 _GRID = 40  # values of τ², from far below the noise to far above the residuals
-_BISECTIONS = 50
+_BISECTIONS = 40
 _PRIOR = 8.0  # scores that an option's, or a group's, own scatter has to outweigh
 
 

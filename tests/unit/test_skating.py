@@ -1,0 +1,54 @@
+"""The season of skating judges, read by another route."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.environments import skating
+from evenhand.policies.messages import Allocation
+
+TABLE = pd.read_csv(str(files("evenhand") / "data" / "skating_judges.csv.gz"))
+EVENTS = {(e.competition, e.program, e.judge): e for e in skating.one_judge_events()}
+
+
+def test_events_are_those_with_six_skaters_of_known_ability_from_both_sides() -> None:
+    eligible = {}
+    for key, rows in TABLE.dropna(subset=["ability"]).groupby(["competition", "program", "judge"]):
+        if len(rows) >= 6 and rows["home"].nunique() == 2:
+            eligible[key] = rows
+    assert set(EVENTS) <= set(eligible)
+    for key, rows in eligible.items():
+        X = np.column_stack([np.ones(len(rows)), rows[list(skating.FEATURES)]])
+        side = rows["home"].to_numpy(dtype=float)
+        left = side - X @ np.linalg.lstsq(X, side, rcond=None)[0]
+        # the bias is identifiable unless the side is a combination of the features
+        assert (key in EVENTS) == (np.abs(left).max() > 1e-9)
+        if key in EVENTS:
+            event = EVENTS[key]
+            assert list(event.actions.labels) == rows["skater"].tolist()
+            assert event.references == pytest.approx(rows["reference"].to_numpy())
+            assert event.scores == pytest.approx(rows["score"].to_numpy())
+            assert (event.actions.groups == 2 * side - 1).all()
+
+
+def test_linearised_references_are_explained_by_the_features() -> None:
+    event = next(iter(EVENTS.values()))
+    X = event.actions.features
+    assert X.T @ (event.references - event.linearised) == pytest.approx(0.0, abs=1e-9)
+    assert X @ np.linalg.pinv(X) @ event.linearised == pytest.approx(event.linearised)
+
+
+def test_a_judge_gives_values_with_bonus_and_noise() -> None:
+    event = next(iter(EVENTS.values()))
+    k, n = len(event.actions), 40_000
+    values = np.arange(k) * 1.0
+    feedback = event.judged(3, values).evaluate(Allocation(np.full(k, n), 0))
+    expected = values + skating.HOME_BONUS * event.actions.groups
+    assert np.abs(feedback.means - expected).max() < 5.0 * skating.JUDGE_NOISE / np.sqrt(n)
+    scatter = feedback.sums_of_squares / n - feedback.means**2
+    relative = np.abs(scatter / skating.JUDGE_NOISE**2 - 1.0)
+    assert relative.max() < 5.0 * np.sqrt(2.0 / n)
