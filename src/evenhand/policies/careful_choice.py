@@ -253,14 +253,14 @@ class CarefulChoice(Policy):
             self._levels(),
             self._deviation,
         )
+        if self._linear and look.fit is not None:
+            self._test(look.fit)
         ahead = max(look.contenders, key=lambda i: float(look.leads_of(i)[:, 1].min()))
         if float(look.leads_of(ahead)[:, 1].min()) >= -self.tolerance:
             return self._end(ahead, "It leads all others by its own scores.", "own scores")
         self._option = look.contenders[0]
         if math.isinf(look.scores.quantile(0.5 * self.confidence)):
             return self._end(self._option, "The scores never differ: the noise is not known.")
-        if self._linear and look.fit is not None:
-            self._test(look.fit)
         if self._linear and look.fit is not None:
             return self._linear_batch(look, look.fit)
         return self._own_batch(look)
