@@ -447,7 +447,10 @@ class CarefulChoice(Policy):
         )
 
     def bias(self) -> Estimate:
-        """Return the (first) bias; its interval allows for what the features do not explain."""
+        """Return the (first) bias; its interval allows for what the features do not explain.
+
+        After an alarm it is everything, at level 0.
+        """
         nothing_known = Estimate(np.nan, -np.inf, np.inf, self.confidence)
         look, direction = self._look, self._frame.bias
         if look is None or look.known is None or direction is None:
@@ -455,6 +458,8 @@ class CarefulChoice(Policy):
         contrast = Contrasts.of(look.scores, look.known, None, -direction[None, :])
         noise = look.scores.quantile(0.5 * look.levels.noise)
         value, low, high = contrast.interval(noise, 0.5 * look.levels.unexplained)[0].tolist()
+        if self._alarm is not None:
+            return Estimate(value, -np.inf, np.inf, 0.0)
         return Estimate(value, low, high, self.confidence)
 
     def values(self) -> Floats | None:
@@ -466,6 +471,8 @@ class CarefulChoice(Policy):
         contrasts = Contrasts.of(look.scores, look.known, np.eye(k), look.bias_part)
         noise = look.scores.quantile(0.5 * look.levels.noise)
         found = contrasts.interval(noise, 0.5 * look.levels.unexplained)
+        if self._alarm is not None:
+            found[:, 1:] = -np.inf, np.inf
         return np.where((look.scores.counts > 0)[:, None], found, values)
 
     def findings(self) -> tuple[Finding, ...]:
