@@ -52,6 +52,7 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
 	$(BIN)/python benchmarks/checks.py
+	$(BIN)/python benchmarks/careful.py
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

@@ -91,6 +91,10 @@ def test_asserting_exact_features_against_the_scores_is_an_alarm() -> None:
     assert math.isinf(decision.loss)
     assert [finding.assumption for finding in decision.warnings if finding.alarm] == ["fit"]
     assert "deviation=0" in str(policy.stopped_because)
+    assert (policy.bias().low, policy.bias().high, policy.bias().level) == (-np.inf, np.inf, 0.0)
+    values = policy.values()
+    assert values is not None
+    assert np.isinf(values[:, 1:]).all()
 
 
 def test_what_no_number_of_evaluations_can_settle_is_told_early() -> None:

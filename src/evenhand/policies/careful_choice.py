@@ -253,14 +253,14 @@ class CarefulChoice(Policy):
             self._levels(),
             self._deviation,
         )
+        if self._linear and look.fit is not None:
+            self._test(look.fit)
         ahead = max(look.contenders, key=lambda i: float(look.leads_of(i)[:, 1].min()))
         if float(look.leads_of(ahead)[:, 1].min()) >= -self.tolerance:
             return self._end(ahead, "It leads all others by its own scores.", "own scores")
         self._option = look.contenders[0]
         if math.isinf(look.scores.quantile(0.5 * self.confidence)):
             return self._end(self._option, "The scores never differ: the noise is not known.")
-        if self._linear and look.fit is not None:
-            self._test(look.fit)
         if self._linear and look.fit is not None:
             return self._linear_batch(look, look.fit)
         return self._own_batch(look)
@@ -447,7 +447,10 @@ class CarefulChoice(Policy):
         )
 
     def bias(self) -> Estimate:
-        """Return the (first) bias; its interval allows for what the features do not explain."""
+        """Return the (first) bias; its interval allows for what the features do not explain.
+
+        After an alarm it is everything, at level 0.
+        """
         nothing_known = Estimate(np.nan, -np.inf, np.inf, self.confidence)
         look, direction = self._look, self._frame.bias
         if look is None or look.known is None or direction is None:
@@ -455,6 +458,8 @@ class CarefulChoice(Policy):
         contrast = Contrasts.of(look.scores, look.known, None, -direction[None, :])
         noise = look.scores.quantile(0.5 * look.levels.noise)
         value, low, high = contrast.interval(noise, 0.5 * look.levels.unexplained)[0].tolist()
+        if self._alarm is not None:
+            return Estimate(value, -np.inf, np.inf, 0.0)
         return Estimate(value, low, high, self.confidence)
 
     def values(self) -> Floats | None:
@@ -466,6 +471,8 @@ class CarefulChoice(Policy):
         contrasts = Contrasts.of(look.scores, look.known, np.eye(k), look.bias_part)
         noise = look.scores.quantile(0.5 * look.levels.noise)
         found = contrasts.interval(noise, 0.5 * look.levels.unexplained)
+        if self._alarm is not None:
+            found[:, 1:] = -np.inf, np.inf
         return np.where((look.scores.counts > 0)[:, None], found, values)
 
     def findings(self) -> tuple[Finding, ...]:

@@ -36,7 +36,7 @@ from evenhand.checks.fit import residuals
 from evenhand.policies.messages import Feedback
 
 _GRID = 40  # values of τ², from far below the noise to far above the residuals
-_BISECTIONS = 40
+_BISECTIONS = 36
 _PRIOR = 8.0  # scores that an option's, or a group's, own scatter has to outweigh
 
 
@@ -250,8 +250,9 @@ class Contrasts:
             return np.column_stack([self.middle, -everything, everything])
         stretch = max(1.0, deviations_of_noise / -float(ndtri(failure)))
         sds = np.sqrt(self.unexplained + stretch**2 * self.noise)
-        low = _quantiles(self.estimates, sds, self.weights, failure)
-        high = -_quantiles(-self.estimates, sds, self.weights, failure)
+        both = np.hstack([self.estimates, -self.estimates])
+        ends = _quantiles(both, np.hstack([sds, sds]), self.weights, failure)
+        low, high = ends[: sds.shape[1]], -ends[sds.shape[1] :]
         return np.column_stack([np.clip(self.middle, low, high), low, high])
 
 
