@@ -155,7 +155,7 @@ CASES = (
     Case("residuals of 0.28 σ", right=("fit",), change=residual(0.28)),
     Case("residuals of 0.55 σ", right=("fit",), change=residual(0.55)),
     Case("residuals of 1 σ", right=("fit",), change=residual(1.0)),
-    Case("no intercept", right=("fit",), constant=False),
+    Case("no intercept", right=("intercept", "fit"), constant=False),
     Case("σ stated too small, ÷ 1.5", right=("scale",), noise_scale=1 / 1.5),
     Case("σ stated too small, ½", right=("scale",), noise_scale=0.5),
     Case("σ stated too small, ¼", right=("scale",), noise_scale=0.25),

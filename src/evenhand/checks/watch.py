@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from scipy.special import fdtrc
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
@@ -51,8 +52,19 @@ _FIRST_LOOK = 30
 _GROWTH = 1.3
 _ALIKE = 6  # repeats, all of the same score, from which on an evaluator repeats itself
 _SUSPICIOUS = 5.0  # robust standard deviations
+_BY_CHANCE = 0.01  # how rarely a constant may seem to explain a lack of fit that it does not
 _NAMED = 3  # options or scores that a message names
-_ORDER = ("repeats", "outliers", "dependence", "drift", "scale", "fit", "rounding", "looks")
+_ORDER = (
+    "repeats",
+    "outliers",
+    "dependence",
+    "drift",
+    "scale",
+    "intercept",
+    "fit",
+    "rounding",
+    "looks",
+)
 
 
 class Checks:
@@ -225,22 +237,27 @@ class Checks:
         worst = worst[np.abs(left.standardised[worst]) > 2.0]
         named = [(self.actions.labels[seen[i]], float(left.raw[i])) for i in worst]
         options = tuple(int(x) for x in seen[worst])
-        self._sound(
-            "fit",
-            lack.p_value,
-            lambda: words.fit(lack, named, self._constant(seen, left)),
-            options,
-        )
+        if self._sound("fit", lack.p_value, lambda: words.fit(lack, named), options):
+            constant = self._constant(seen, left)
+            if constant > 0.0:
+                told = words.intercept(lack, constant)
+                self._alarms["fit"] = Finding("intercept", told, True, (), lack.p_value)
         return []
 
     def _constant(self, seen: Indices, left: Residuals) -> float:
-        """Return the share of the lack of fit that a constant would explain."""
-        n = self.counts[seen]
+        """Return the share of the lack of fit that a constant explains; 0 if no more than chance.
+
+        Of residuals that go any way alike, a constant explains a share of the distribution
+        Beta(1/2, (df − 1)/2).
+        """
+        n, df = self.counts[seen], left.lack.df
         rows = np.column_stack([self.actions.points[seen], np.ones(len(seen))])
         more = residuals(rows, n, self.means[seen], self.scatters[seen], self.noise_scale)
-        if more.lack.df == left.lack.df:  # a constant lies in the span of the features
+        if more.lack.df in (0, df):  # it explains all, or lies in the span of the features
             return 0.0
-        return 1.0 - float(n @ more.raw**2) / float(n @ left.raw**2)
+        share = 1.0 - float(n @ more.raw**2) / float(n @ left.raw**2)
+        chance = fdtrc(1, df - 1, share / max(1.0 - share, 1e-300) * (df - 1))
+        return share if chance <= _BY_CHANCE else 0.0
 
     def _judge_scale(self, entries: Entries, w: Floats, noise_scale: float) -> list[Finding]:
         p = scale_p_value(entries, w, noise_scale)

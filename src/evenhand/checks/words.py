@@ -5,21 +5,28 @@ from __future__ import annotations
 from evenhand.checks.fit import LackOfFit
 
 
-def fit(lack: LackOfFit, worst: list[tuple[str, float]], constant: float) -> str:
-    """``worst``: labels and residuals; ``constant``: the share that an intercept would explain."""
+def fit(lack: LackOfFit, worst: list[tuple[str, float]]) -> str:
+    """``worst``: labels and residuals."""
+    seen = _unexplained(lack)
+    if worst:
+        seen += ", most of all " + ", ".join(f"{label} ({off:+.2g})" for label, off in worst)
+    return f"{seen}. Go by the options' own scores, or add features that tell these options apart."
+
+
+def intercept(lack: LackOfFit, share: float) -> str:
+    """``share``: how much of the lack of fit a constant would explain."""
+    return (
+        f"{_unexplained(lack)}. A constant, which the features do not hold, would explain "
+        f"{share:.0%} of it: add an intercept, ActionSet(..., intercept=True)."
+    )
+
+
+def _unexplained(lack: LackOfFit) -> str:
     p = f"p = {lack.p_value:.1g}" if lack.p_value >= 1e-12 else "p < 1e-12"
-    seen = (
+    return (
         "The features do not explain the scores: mean scores of options lie further from the "
         f"linear model than their scatter allows ({p})"
     )
-    if worst:
-        seen += ", most of all " + ", ".join(f"{label} ({off:+.2g})" for label, off in worst)
-    if constant > 0.5:
-        return (
-            f"{seen}. A constant would explain {constant:.0%} of it: add an intercept, "
-            "ActionSet(..., intercept=True)."
-        )
-    return f"{seen}. Go by the options' own scores, or add features that tell these options apart."
 
 
 def not_checked(n_options: int, df: int) -> str:

@@ -481,7 +481,7 @@ class CarefulChoice(Policy):
         A lack of fit is a note: nothing said by own scores rests on the fit.
         """
         found = [finding for finding in super().findings() if finding.assumption != "fit"]
-        if not math.isnan(self._refuted):
+        if not math.isnan(self._refuted) and all(one.assumption != "intercept" for one in found):
             found.append(self._lack_of_fit())
         if self._duels is None:
             found.append(self._sampled())
