@@ -118,7 +118,7 @@ def test_looks_go_to_those_evaluated_least() -> None:
 
 
 def test_evaluators_need_not_wait_for_the_end_of_a_stage() -> None:
-    policy = eh.CertainChoice(THREE, at_most=500)
+    policy = eh.CertainChoice(THREE, at_most=500, noise_scale=1.0)
     pending = np.zeros(3, dtype=np.int64)
     for _ in range(12):  # the first stage has six
         pending += policy.ask(1, pending).counts

@@ -50,6 +50,7 @@ Target = Literal["best", "bias"]
 
 _PER_OPTION = 1_000  # evaluations at most, where nothing else is said
 _FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
+_SPARE = 6  # evaluations of the first stage beyond that, at least, to hear an unknown noise
 _GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
@@ -273,7 +274,7 @@ class CertainChoice(Policy):
         if self._ready is None or self._ready[0] is not stage:
             D = self.frame.values[stage.leader] - self.frame.values[stage.rivals]
             nothing_yet = read(stage, self.frame, nothing(len(self.actions)), D, self._noise)
-            self._ready = stage, D, nothing_yet.prior(above=-self._slack)
+            self._ready = stage, D, nothing_yet.prior(-self._slack, stage.freedom)
         return self._ready[1:]
 
     def _wealth_of(self, leader: int) -> Floats:
@@ -290,6 +291,8 @@ class CertainChoice(Policy):
     def _first(self) -> Stage:
         """Return the first stage: the start of a search, or all there is to ask about the bias."""
         length = math.ceil(_FIRST * self.frame.rank)
+        if not self.noise_known:
+            length = max(length, self.frame.rank + _SPARE)
         if self.target == "best":
             stage = first_stage(self.frame, length)
             if len(self._open(0)) == 0:
@@ -338,7 +341,8 @@ class CertainChoice(Policy):
         order = spread_out_by(frame.points, U, self._weights, math.ceil(length / times))
         if self.looks:
             order = with_looks(order, self.looks, self._told.counts, self.rng())
-        self._stage = Stage(leader, rivals, order, theta, covariance, unit, times)
+        freedom = math.inf if self.noise_known else float(max(1, spent - frame.rank))
+        self._stage = Stage(leader, rivals, order, theta, covariance, unit, times, freedom)
         hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
         least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
         if least.max() > _BEYOND * self.remaining:
@@ -416,7 +420,7 @@ class CertainChoice(Policy):
             tested = np.isin(rivals, stage.rivals)
             reading.information[~tested] = 0.0
             readings.append(reading)
-            prior.append(reading.prior(above=-self._slack))
+            prior.append(reading.prior(-self._slack, stage.freedom))
             own.append(np.full(len(rivals), stage.leader == option))
         if not np.any(own):
             return np.inf

@@ -77,9 +77,14 @@ class Reading:
             *(np.concatenate([getattr(r, part.name) for r in readings]) for part in fields(cls))
         )
 
-    def prior(self, above: float = 0.0) -> tuple[Floats, Floats]:
-        """Return effects c·θ − ``above`` > 0, in units of the noise, and their log weights."""
-        return one_sided((self.centres - above) / self.units, self.spreads)
+    def prior(self, above: float = 0.0, freedom: float = math.inf) -> tuple[Floats, Floats]:
+        """Return effects c·θ − ``above`` > 0, in units of the noise, and their log weights.
+
+        ``freedom`` are the degrees of freedom that the units were estimated with: with few of them
+        the noise may be much louder, and all effects much smaller.
+        """
+        effects = (self.centres - above) / self.units
+        return one_sided(effects, np.sqrt(self.spreads**2 + 2.0 * effects**2 / freedom))
 
     def evidence(self, prior: tuple[Floats, Floats], null: Floats | float = 0.0) -> Floats:
         """Return (n,) log E against c·θ = ``null``; or less, if the prior has no effects < 0."""

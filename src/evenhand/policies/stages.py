@@ -53,8 +53,8 @@ class Stage:
         (length,) options in the order in which they are handed out, and how often that is repeated.
     theta, covariance
         (r,) least squares on all evaluations before, and (r, r) V⁻¹.
-    unit
-        What the noise is taken to be, for priors.
+    unit, freedom
+        What the noise is taken to be, for priors, and the degrees of freedom behind it.
     """
 
     leader: int
@@ -64,6 +64,7 @@ class Stage:
     covariance: Floats
     unit: float
     times: int = 1
+    freedom: float = math.inf
 
     @cached_property
     def _places(self) -> tuple[Counts, Counts]:
@@ -97,7 +98,7 @@ class Stage:
 
     def memory(self) -> dict[str, Any]:
         """Return all of it by name."""
-        names = ("leader", "rivals", "order", "theta", "covariance", "unit", "times")
+        names = ("leader", "rivals", "order", "theta", "covariance", "unit", "times", "freedom")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
@@ -111,6 +112,7 @@ class Stage:
             np.asarray(memory["covariance"], dtype=np.float64),
             float(memory["unit"]),
             int(memory["times"]),
+            float(memory["freedom"]),
         )
 
 
