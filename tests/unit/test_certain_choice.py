@@ -126,6 +126,18 @@ def test_evaluators_need_not_wait_for_the_end_of_a_stage() -> None:
     assert (pending >= 2 * np.bincount(policy._stage.order, minlength=3)).all()
 
 
+def test_a_long_stage_repeats_its_order() -> None:
+    stage = Stage(0, np.array([1]), np.array([0, 1, 0]), np.zeros(3), np.eye(3), 1.0, times=3)
+    have = np.zeros(3, dtype=np.int64)
+    handed = []
+    while (left := stage.next_ones(have, 4, beyond=False)).any():
+        handed.append(left.tolist())
+        have += left
+    assert (have == stage.wanted(3)).all()
+    assert handed == [[3, 1, 0], [2, 2, 0], [1, 0, 0]]
+    assert stage.next_ones(have, 2, beyond=True).sum() == 2
+
+
 # ---------------------------------------------------------------------- answers
 
 

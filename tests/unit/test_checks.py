@@ -20,6 +20,7 @@ from evenhand.checks.stream import (
     _FAR,
     TOLERATED,
     Entries,
+    dependence,
     drift,
     innovations,
     lattice_step,
@@ -149,6 +150,26 @@ def test_drift_is_least_squares_on_options_and_time(entries: Entries) -> None:
     theta, *_ = np.linalg.lstsq(design, entries.means * root, rcond=None)
     assert slope == pytest.approx(theta[-1], rel=1e-6)
     assert p < 1e-6
+
+
+def test_neighbours_are_judged_at_the_level_it_says_where_noise_differs_by_option() -> None:
+    """σ of 1 and 4, each of two options for half of the time; and AR(1) of ½ is seen."""
+    rng = np.random.default_rng(22)
+    x = np.repeat([0, 1], 50)
+    p = np.empty(2000)
+    for run in range(len(p)):
+        y = np.where(x == 0, 1.0, 4.0) * rng.standard_normal(100)
+        entries = Entries(record_of(2, singles(2, x, y)).rows)
+        p[run] = dependence(entries, innovations(entries))[1]
+    for a in (0.05, 0.01):
+        assert (p <= a).sum() <= a * len(p) + 3 * math.sqrt(a * len(p))
+    y = np.zeros(400)
+    for t in range(1, 400):
+        y[t] = 0.5 * y[t - 1] + rng.standard_normal()
+    entries = Entries(record_of(4, singles(4, rng.integers(0, 4, 400), y)).rows)
+    correlation, tiny = dependence(entries, innovations(entries))
+    assert correlation == pytest.approx(0.5, abs=0.15)
+    assert tiny < 1e-6
 
 
 def test_what_t3_shows_is_at_most_what_strays_are_measured_by() -> None:

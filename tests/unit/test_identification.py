@@ -25,8 +25,8 @@ NAMES = [policy.name for policy in POLICIES]
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1], labels=["A", "B", "C"])
 
 
-def exactly(problem: BiasedLinearBandit, counts: Counts, scatter: float = 0.0) -> eh.Feedback:
-    """Evaluations that come out at their means, with some scatter within options."""
+def exactly(problem: BiasedLinearBandit, counts: Counts, scatter: float = 1.0) -> eh.Feedback:
+    """Evaluations whose means are exact, with as much scatter about them as noise of 1 has."""
     means = problem.evaluations
     return eh.Feedback(counts, counts * means, counts * (means**2 + scatter))
 
@@ -157,30 +157,51 @@ def test_ties_are_given_up_or_tolerated(policy: Any) -> None:
     exact: IdentificationPolicy = policy(ACTIONS, at_most=3_000, noise_scale=1.0)
     easy: IdentificationPolicy = policy(ACTIONS, horizon=3_000, noise_scale=1.0, tolerance=0.6)
     for player in (exact, easy):
+        judge = eh.SimulatedEvaluations(problem, seed=4)
         while not player.finished:
-            player.tell(exactly(problem, player.ask().counts))
+            player.tell(judge.evaluate(player.ask()))
     assert exact.spent == 3_000
     assert exact.stopped_because == "all 3,000 evaluations are spent"
     assert exact.recommend().loss > 0.0
     assert easy.spent < 3_000
     assert 0.0 < easy.recommend().loss <= 0.6
+    label = easy.recommend().label
     assert easy.stopped_because == (
-        "A loses at most 0.6 with probability 0.95, if the features are exact"
+        f"{label} loses at most 0.6 with probability 0.95, if the features are exact"
     )
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
 def test_what_comes_late_does_not_undo_a_certificate(policy: Any) -> None:
     problem = BiasedLinearBandit(ACTIONS, [0.9, 0.1], 0.3)
+    judge = eh.SimulatedEvaluations(problem, seed=4)
     player: IdentificationPolicy = policy(ACTIONS, at_most=3_000, noise_scale=1.0)
     while not player.finished:
-        counts = player.ask().counts
-        player.tell(exactly(problem, counts))
+        player.tell(judge.evaluate(player.ask()))
     said = player.recommend()
-    player.observe(exactly(BiasedLinearBandit(ACTIONS, [0.1, 0.9], 0.3), np.array([50, 50, 50])))
+    low = float(problem.evaluations[0]) - 1.0  # nine scores of A, whose mean is three sd too low
+    player.observe(eh.Feedback([9, 0, 0], [9 * low, 0.0, 0.0], [9 * (low**2 + 1), 0.0, 0.0]))
+    assert player.leads.loss > 0.0, "by now it would not be sure any more"
     assert player.recommend() == said
     assert player.recommend().loss == said.loss == 0.0
     assert player.finished
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
+def test_an_alarm_withdraws_what_was_said(policy: Any) -> None:
+    """The noise is stated at a hundredth of what it is: that is seen, and nothing is sure."""
+    problem = BiasedLinearBandit(ACTIONS, [0.9, 0.1], 0.3, noise_scale=10.0)
+    judge = eh.SimulatedEvaluations(problem, seed=1)
+    player: IdentificationPolicy = policy(ACTIONS, at_most=3_000, noise_scale=0.1, tolerance=1e-9)
+    for i in range(60):
+        player.observe(judge.evaluate(eh.Allocation(player.single(i % 3, 1), 0)))
+    while not player.finished:
+        player.tell(judge.evaluate(player.ask()))
+    said = player.recommend()
+    assert any(finding.alarm for finding in said.warnings)
+    assert (said.loss, said.level, said.certainty) == (math.inf, 0.0, None)
+    assert (player.bias().low, player.bias().high, player.bias().level) == (-np.inf, np.inf, 0.0)
+    assert "an alarm says that it is not" in str(player.stopped_because)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)

@@ -168,19 +168,23 @@ def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
 
 
 def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
-    """Return the correlation of w_i and w_{i+1}, and the p-value of 'it is not positive'.
+    """Return the correlation of neighbours, and the p-value of 'it is not positive'.
 
-    Σ w_i w_{i+1} over the root of its sum of squares is about N(0, 1), also where the noise differs
-    from option to option.
+    That of w_i and w_{i+1} in units of their options' own scatter, so that noise may differ from
+    option to option; times √n it is about N(0, 1), with shorter tails.
     """
-    w = found.w
-    near = np.diff(entries.places[found.at]) == 1
-    products = (w[:-1] * w[1:])[near]
-    size = math.sqrt(float(products @ products))
-    if len(products) < _FEWEST or size == 0.0:
+    option, square = entries.options[found.at], found.w**2
+    n, total = np.bincount(option, minlength=1), np.bincount(option, square, minlength=1)
+    pooled = float(square.mean()) if len(square) else 0.0
+    if pooled == 0.0:
         return 0.0, 1.0
-    z = float(products.sum()) / size
-    return float(products.mean() / np.mean(w * w)), float(special.ndtr(-z))
+    u = found.w / np.sqrt((total + pooled) / (n + 1.0))[option]  # as if by one more, the usual
+    near = np.diff(entries.places[found.at]) == 1
+    products = (u[:-1] * u[1:])[near]
+    if len(products) < _FEWEST:
+        return 0.0, 1.0
+    correlation = float(products.mean() / np.mean(u * u))
+    return correlation, float(special.ndtr(-correlation * math.sqrt(len(products))))
 
 
 def _together(entries: Entries, found: Innovations) -> float | None:

@@ -270,11 +270,19 @@ class Policy(ABC):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
-        spent = self._spent
-        self._replay(memory)
+        k, spent = len(self.actions), self._spent
+        self._game, self._wanted, self._log, self._round = None, None, [], 0
+        if memory["wanted"] is not None:
+            self._spent = memory["start"]
+            self._start()
+        for kept in memory["rounds"]:
+            # what was asked for is not derived again: the round is the one that was told
+            self._spent, feedback = kept["spent"], dense(kept, k)
+            self._log.append({"spent": self._spent} | sparse(feedback))
+            self._continue(feedback)
         if memory["wanted"] is not None:
             self._wanted = np.array(memory["wanted"], dtype=np.int64)
-        self._gathered = dense(memory["gathered"], len(self.actions))
+        self._gathered = dense(memory["gathered"], k)
         self._spent = spent
 
     def allow(self, at_most: int) -> None:
@@ -286,19 +294,6 @@ class Policy(ABC):
             f"{self.name!r} was made for {self.horizon:,} evaluations in all, which cannot become "
             f"{at_most!r}; make a new one."
         )
-
-    def _replay(self, memory: Mapping[str, Any]) -> None:
-        """Play the rounds of `memory` again, up to what the policy asks for after them."""
-        k = len(self.actions)
-        self._game, self._wanted, self._log, self._round = None, None, [], 0
-        if memory["wanted"] is not None:
-            self._spent = memory["start"]
-            self._start()
-        for kept in memory["rounds"]:
-            # what was asked for is not derived again: the round is the one that was told
-            self._spent, feedback = kept["spent"], dense(kept, k)
-            self._log.append({"spent": self._spent} | sparse(feedback))
-            self._continue(feedback)
 
     def rng(self) -> np.random.Generator:
         """Return the randomness of the present round: it depends on seed and round only."""

@@ -34,6 +34,7 @@ from evenhand.policies.e_process import Reading, first_beyond, interval, planned
 from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
 from evenhand.policies.registry import registered
 from evenhand.policies.stages import (
+    LONGEST,
     Stage,
     first_stage,
     inverse_gram,
@@ -54,6 +55,7 @@ _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
+_FALLBACK = 0.1  # share of δ for what the first stage says of the bias
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
 
 
@@ -332,10 +334,11 @@ class CertainChoice(Policy):
         length = math.ceil(
             max(_SHORTEST * frame.rank, _GROWTH * spent, min(_LAST * spent, self._expected))
         )
-        order = spread_out_by(frame.points, U, self._weights, length)
+        times = math.ceil(length / LONGEST)
+        order = spread_out_by(frame.points, U, self._weights, math.ceil(length / times))
         if self.looks:
             order = with_looks(order, self.looks, self._told.counts, self.rng())
-        self._stage = Stage(leader, rivals, order, theta, covariance, unit)
+        self._stage = Stage(leader, rivals, order, theta, covariance, unit, times)
         hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
         least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
         if least.max() > _BEYOND * self.remaining:
@@ -439,7 +442,9 @@ class CertainChoice(Policy):
             stages = [*stages, (self._stage, self._of_stage)]
         return [entry for entry in stages if entry[0].leader >= 0]
 
-    def _interval(self, directions: Floats, option: int | None = None) -> tuple[Floats, ...]:
+    def _interval(
+        self, directions: Floats, option: int | None = None, failure: float | None = None
+    ) -> tuple[Floats, ...]:
         """Return estimates and ends for directions; for leads, by the option's own stages only."""
         readings = [
             read(stage, self.frame, told, directions, self._noise)
@@ -449,7 +454,7 @@ class CertainChoice(Policy):
         if not readings:
             nan = np.full(len(directions), np.nan)
             return nan, np.full(len(nan), -np.inf), np.full(len(nan), np.inf)
-        return interval(readings, self.delta)
+        return interval(readings, self.delta if failure is None else failure)
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
@@ -459,13 +464,31 @@ class CertainChoice(Policy):
         if self.target == "bias":
             value, low, high = self._planned_bias()
         else:
-            low, high = self._once("bias", lambda: self._interval(direction[None, :])[1:])
-            value = float(_clipped(direction @ self._estimate(), low, high)[0])
-            low, high = float(low[0]), float(high[0])
+            low, high = self._once("bias", lambda: self._bias_ends(direction[None, :]))
+            value = float(np.clip(direction @ self._estimate(), low, high))
         if not np.isfinite([value, low, high]).all():
             return Estimate(np.nan, -np.inf, np.inf, self.confidence)
         scale = self._noise or 1.0
         return Estimate(value * scale, low * scale, high * scale, self.confidence)
+
+    def _bias_ends(self, direction: Floats) -> tuple[float, float]:
+        """Return the ends of the interval of the bias, in the units of the evidence.
+
+        Stages that settle leads within a group say nothing of it. The first stage always does, so
+        a tenth of δ is for an interval from it alone; where both are there, both hold.
+        """
+        if not self._history:
+            return -math.inf, math.inf
+        stage, told = self._history[0]
+        first = read(stage, self.frame, told, direction, self._noise)
+        parts = (first.estimates, first.information, first.scatter, first.freedom)
+        estimate, J, scatter, freedom = (float(part[0]) for part in parts)
+        plan = J if self.noise_known else 0.1 * J  # few degrees of freedom need a wide mixture
+        low, high = planned_interval(estimate, J, scatter, freedom, plan, _FALLBACK * self.delta)
+        _, *ends = self._interval(direction, failure=(1.0 - _FALLBACK) * self.delta)
+        later = float(ends[0][0]), float(ends[1][0])
+        both = max(low, later[0]), min(high, later[1])
+        return both if both[0] <= both[1] else later
 
     def _planned_bias(self) -> tuple[float, float, float]:
         """Return the bias with its interval by one fixed design, in the units of the evidence.

@@ -206,9 +206,9 @@ def planned_interval(
     >>> round(10 * high, 2)                                                # standard deviations
     3.04
     """
-    t = information / (_TUNED * plan)
-    if t == 0.0:
+    if information <= 0.0:
         return -math.inf, math.inf
+    t = information / (_TUNED * plan)
     odds = 2.0 * math.log(1.0 / failure) + math.log1p(t)
     if math.isinf(freedom):
         square = odds * (1.0 + t) / t

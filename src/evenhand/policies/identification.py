@@ -210,6 +210,10 @@ class IdentificationPolicy(Policy):
             self._settled = self.leads
 
     @property
+    def _alarmed(self) -> bool:
+        return any(finding.alarm for finding in self.findings())
+
+    @property
     def _evaluations(self) -> int:
         return int(self.ledger.counts.sum())
 
@@ -234,11 +238,12 @@ class IdentificationPolicy(Policy):
     def recommend(self) -> Decision:
         """Return the option of largest estimated value, once sure the one that it stopped with.
 
-        How sure that is, if features are exact; with the usual threshold nothing is said of it.
+        How sure that is, if features are exact. With the usual threshold, or after an alarm of the
+        checks, nothing is said of it.
         """
         found = self.leads if self._settled is None else self._settled
         decision = self.decision(found.option)
-        if self.threshold == "usual":
+        if self.threshold == "usual" or self._alarmed:
             return decision
         low, high = found.leads - found.widths, found.leads + found.widths
         return replace(
@@ -250,9 +255,15 @@ class IdentificationPolicy(Policy):
         )
 
     def bias(self) -> Estimate:
-        """Return the (first) bias, with an interval that holds at all times at once."""
+        """Return the (first) bias, with an interval that holds at all times at once.
+
+        After an alarm of the checks it is everything, at level 0.
+        """
         failure, noise = self._certain_noise()
-        return replace(self.fit.bias(failure, noise), level=self.confidence)
+        estimate = self.fit.bias(failure, noise)
+        if self._alarmed:
+            return Estimate(estimate.value, -np.inf, np.inf, 0.0)
+        return replace(estimate, level=self.confidence)
 
     def forecast(self) -> float:
         """Return how many evaluations it would take if leads stayed and widths fell like 1/√t."""
@@ -274,6 +285,8 @@ class IdentificationPolicy(Policy):
             found = f"{name} is the best"
             if self.tolerance > 0.0:
                 found = f"{name} loses at most {self.tolerance:g}"
+            if self._alarmed:
+                return f"{found} if the model were right, but an alarm says that it is not"
             if self.threshold == "usual":
                 return f"{found} by the usual threshold, which proves nothing"
             return f"{found} with probability {self.confidence:g}, if the features are exact"

@@ -33,6 +33,8 @@ _IN_SPAN = 1e-8  # relative distance from the span of the stage below which a di
 _CRITICAL = 64  # rivals that a design is made for at first
 _STEPS, _TOL = 200, 0.01  # of the search for proportions
 _HEAD = 0.1  # of an evaluation, in the proportions, that an order starts from
+LONGEST = 4096
+"""Evaluations after which the order of a stage is repeated."""
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 _NEGLIGIBLE = 1e-3  # of an equal share: weights below it are left out where they are not needed
 
@@ -47,8 +49,8 @@ class Stage:
         The option whose leads are tested; −1 for the first stage, which tests nothing.
     rivals
         (n,) those it is tested against.
-    order
-        (length,) options in the order in which they are handed out.
+    order, times
+        (length,) options in the order in which they are handed out, and how often that is repeated.
     theta, covariance
         (r,) least squares on all evaluations before, and (r, r) V⁻¹.
     unit
@@ -61,6 +63,7 @@ class Stage:
     theta: Floats
     covariance: Floats
     unit: float
+    times: int = 1
 
     @cached_property
     def _places(self) -> tuple[Counts, Counts]:
@@ -74,7 +77,7 @@ class Stage:
 
     def wanted(self, k: int) -> Counts:
         """Return (k,) evaluations that make the stage whole."""
-        return np.bincount(self.order, minlength=k).astype(np.int64)
+        return self.times * np.bincount(self.order, minlength=k).astype(np.int64)
 
     def next_ones(self, have: Counts, most: int, *, beyond: bool) -> Counts:
         """Return (k,) counts of what is next beside what is there or on its way, at most so many.
@@ -83,14 +86,18 @@ class Stage:
         through once more: evaluators need not wait for the last to come back.
         """
         twice, nth = self._places
-        (left,) = np.nonzero(nth > have[twice])
-        of_stage = left[left < len(self.order)]
-        chosen = of_stage if len(of_stage) or not beyond else left
-        return np.bincount(twice[chosen[:most]], minlength=len(have)).astype(np.int64)
+        block = np.bincount(self.order, minlength=len(have))
+        used = block > 0
+        gone = min(self.times - 1, int((have[used] // block[used]).min()))
+        (left,) = np.nonzero(nth > (have - gone * block)[twice])
+        if gone == self.times - 1:
+            of_stage = left[left < len(self.order)]
+            left = of_stage if len(of_stage) or not beyond else left
+        return np.bincount(twice[left[:most]], minlength=len(have)).astype(np.int64)
 
     def memory(self) -> dict[str, Any]:
         """Return all of it by name."""
-        names = ("leader", "rivals", "order", "theta", "covariance", "unit")
+        names = ("leader", "rivals", "order", "theta", "covariance", "unit", "times")
         return {name: getattr(self, name) for name in names}
 
     @classmethod
@@ -103,6 +110,7 @@ class Stage:
             np.asarray(memory["theta"], dtype=np.float64),
             np.asarray(memory["covariance"], dtype=np.float64),
             float(memory["unit"]),
+            int(memory["times"]),
         )
 
 
