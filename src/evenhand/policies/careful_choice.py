@@ -7,7 +7,7 @@ own scores      Options are compared by their own scores; the features only carr
                 the interval of a lead holds what τ, and not knowing it, may do to that.
 features exact  Values are taken to be x·γ. Said only while no lack of fit was seen, after looks
                 that could have seen it: 16(1 + 1/(k − r)) evaluations of every option,
-                fewer where k − r is above 10.
+                fewer where k − r is above 100.
 
 How it goes: four evaluations of every option, then batches of 30% of what was spent, each fixed
 before its evaluations. After each batch:
@@ -64,7 +64,7 @@ from evenhand.policies.registry import registered
 
 _FIRST = 4  # evaluations of each option before anything is decided
 _LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
-_SPARE = 10.0  # options beyond the parameters, from which on fewer looks at each will do
+_SPARE = 100.0  # options beyond the parameters, from which on fewer looks at each will do
 _GROWTH = 0.3  # a batch, as a share of what was spent
 _FOR_LOOKS = 0.25  # share of a batch in linear mode that goes to options that lack looks
 _ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
