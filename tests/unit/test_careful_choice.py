@@ -173,6 +173,14 @@ def test_too_many_options_are_sampled_and_compared_by_features_alone() -> None:
     assert gap <= 0.2
 
 
+def test_the_lucky_that_fall_behind_are_no_drift() -> None:
+    """Of 400 options the best by four scores each are asked again, and score less: no alarm."""
+    k = 400
+    u = 0.5 * np.random.default_rng(2).standard_normal(k)
+    policy = judged(eh.CarefulChoice(options(k), at_most=50_000), u)
+    assert not any(finding.alarm for finding in policy.findings())
+
+
 def test_one_kind_of_attribute_needs_no_features() -> None:
     """All options have the same attribute, so own scores alone compare them."""
     actions = eh.ActionSet(np.ones((3, 1)), attributes=np.full((3, 1), 2.0))

@@ -6,7 +6,8 @@ nobody knows (`own_scores` has the notation). There are two kinds of certainty, 
 own scores      Options are compared by their own scores; the features only carry the bias, and
                 the interval of a lead holds what τ, and not knowing it, may do to that.
 features exact  Values are taken to be x·γ. Said only while no lack of fit was seen, after looks
-                that could have seen it: 16(1 + 1/(k − r)) evaluations of every option.
+                that could have seen it: 16(1 + 1/(k − r)) evaluations of every option,
+                fewer where k − r is above 100.
 
 How it goes: four evaluations of every option, then batches of 30% of what was spent, each fixed
 before its evaluations. After each batch:
@@ -37,6 +38,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,10 +64,12 @@ from evenhand.policies.registry import registered
 
 _FIRST = 4  # evaluations of each option before anything is decided
 _LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
+_SPARE = 100.0  # options beyond the parameters, from which on fewer looks at each will do
 _GROWTH = 0.3  # a batch, as a share of what was spent
 _FOR_LOOKS = 0.25  # share of a batch in linear mode that goes to options that lack looks
 _ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
 _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with the square
+_MOST_WATCHED = 100  # options of which drift is an alarm
 _SAMPLED = 64  # options that are looked at where there are too many to look at all
 
 _WOULD_SETTLE = (
@@ -316,9 +320,11 @@ class CarefulChoice(Policy):
 
     @property
     def _looks(self) -> int:
-        """Evaluations of each option that can see a lack of fit: more where few are to spare."""
-        spare = int((self._all.counts > 0).sum()) - self._frame.rank
-        return math.ceil(_LOOKS * (1.0 + 1.0 / max(spare, 1)))
+        """Evaluations of each option that can see a lack of fit, by how many are to spare."""
+        spare = max(int((self._all.counts > 0).sum()) - self._frame.rank, 1)
+        # the test sees τ²n/σ² in units of √(2/spare): with many to spare, fewer looks see as much
+        fewer = min(1.0, math.sqrt(_SPARE / spare))
+        return max(_FIRST, math.ceil(_LOOKS * (1.0 + 1.0 / spare) * fewer))
 
     def _linear_end(self, look: Look, fit: LinearFit, lacking: Counts) -> Counts | None:
         """Have every option looked at, and say what holds if the features are exact."""
@@ -478,9 +484,12 @@ class CarefulChoice(Policy):
     def findings(self) -> tuple[Finding, ...]:
         """Return what the scores say about the assumptions, and what no scores can say.
 
-        A lack of fit is a note: nothing said by own scores rests on the fit.
+        A lack of fit is a note: nothing said by own scores rests on the fit. With more than 100
+        options so is drift: those that were lucky at first are asked again, and seem to fall.
         """
         found = [finding for finding in super().findings() if finding.assumption != "fit"]
+        if len(self.actions) > _MOST_WATCHED:  # the best by luck are asked again, and fall
+            found = [replace(f, alarm=f.alarm and f.assumption != "drift") for f in found]
         if not math.isnan(self._refuted) and all(one.assumption != "intercept" for one in found):
             found.append(self._lack_of_fit())
         if self._duels is None:
