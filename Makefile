@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test fuzz check bench bench-regret dist format clean
+.PHONY: setup demo test fuzz check bench bench-regret bench-certain dist format clean
 
 setup: $(READY)
 
@@ -51,8 +51,13 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
-	$(BIN)/python benchmarks/checks.py
+
+# How often what is sure is true, and what that costs: the tables of docs/careful.md, checks.md, certainty.md.
+bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
+	$(BIN)/python benchmarks/bent.py
+	$(BIN)/python benchmarks/checks.py
+	$(BIN)/python benchmarks/certainty.py
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

@@ -131,6 +131,18 @@ def test_certainty_measures_cost_errors_and_bias(
     assert shown.count("| skating |") == 2
 
 
+@pytest.mark.parametrize("benchmark_", ["bent"], indirect=True)
+def test_bent_measures_every_case(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert [line.split(" | ")[0].lstrip("| ") for line in lines] == [
+        case.name for case in benchmark_.CASES
+    ]
+    assert next(line for line in lines if "scores that repeat" in line).split(" | ")[2] == "100.0%"
+
+
 @pytest.mark.parametrize("benchmark_", ["careful"], indirect=True)
 def test_careful_measures_every_part(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

@@ -360,7 +360,7 @@ class CertainChoice(Policy):
         decision: Decision = self._once("decision", self._decide)
         warnings = self.findings()
         if any(finding.alarm for finding in warnings):
-            decision = replace(decision, loss=np.inf, certainty=None)
+            decision = replace(decision, loss=np.inf, level=0.0, certainty=None)
         return replace(decision, warnings=warnings) if warnings else decision
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
@@ -555,6 +555,8 @@ class CertainChoice(Policy):
         level = f"{100 * self.confidence:g}%"
         if self._answer is not None and self.remaining and self._lacking.any():
             return None
+        if self._answer is not None and any(finding.alarm for finding in self.findings()):
+            return "it would be certain if the model were right, but an alarm says that it is not."
         if self._answer is not None and self.target == "bias":
             side = "larger" if not self._within() else "no larger"
             return f"the bias is {side} than {self.tolerance:g}, with {level} confidence."
