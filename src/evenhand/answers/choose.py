@@ -80,8 +80,8 @@ def choose(
         without a ``noise_scale`` they also say how loud noise can be: valid for any scores, but
         costly where they are wide.
     checks
-        Whether to spend some evaluations on checking the model (with ``deviation=0``, where nothing
-        else would).
+        Whether to spend some evaluations on options that would otherwise be left out, so that a
+        wrong model can show.
     retries
         How often a failed question is tried again before it is given up.
     progress
@@ -170,7 +170,7 @@ def _default_policy(
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
         return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
-    return CarefulChoice(options, deviation=deviation, **settings)
+    return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 
 
 def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:

@@ -112,6 +112,9 @@ class CarefulChoice(Policy):
     deviation
         How far values are from what the features explain (τ), where that is known; 0 asserts
         that the features explain them.
+    looks
+        Whether options that the design would leave out are evaluated, too, before it says what
+        holds if the features are exact. Without, a lack of fit can hardly be seen.
     value_bound
         As for every policy; nothing here depends on it.
     seed
@@ -147,6 +150,7 @@ class CarefulChoice(Policy):
         noise_scale: float | None = None,
         bounds: tuple[float, float] | None = None,
         deviation: float | None = None,
+        looks: bool = True,
         value_bound: float | None = None,
         seed: int = 0,
     ) -> None:
@@ -171,6 +175,7 @@ class CarefulChoice(Policy):
                 raise InputError(f"{label} must be a number ≥ 0; got {value!r}.")
         self.confidence, self.tolerance = float(confidence), float(tolerance)
         self.deviation = None if deviation is None else float(deviation)
+        self.looks = bool(looks)
         self.bounds = _checked_bounds(bounds)
         self._frame = Frame.of(self.actions)
         self._horizons: list[int] = []  # that of every round, since `allow` changes it
@@ -321,6 +326,8 @@ class CarefulChoice(Policy):
     @property
     def _looks(self) -> int:
         """Evaluations of each option that can see a lack of fit, by how many are to spare."""
+        if not self.looks:
+            return 0
         spare = max(int((self._all.counts > 0).sum()) - self._frame.rank, 1)
         # the test sees τ²n/σ² in units of √(2/spare): with many to spare, fewer looks see as much
         fewer = min(1.0, math.sqrt(_SPARE / spare))
