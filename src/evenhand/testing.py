@@ -482,18 +482,18 @@ def bias_lies_in_its_interval(make: PolicyFactory, case: Case) -> None:
 def bias_intervals_cover(make: PolicyFactory, case: Case) -> None:
     """The true bias lies in the interval at the end of a run as often as the level says.
 
-    Sixty runs; fails where so many misses have a probability below 10⁻⁶ at the stated level.
+    Twenty-four runs; fails where so many misses have a probability below 10⁻⁶ at the stated level.
     """
-    _holds_as_often_as_said(make, case, runs=60, noise_scale=1.0)
+    _holds_as_often_as_said(make, case, runs=24, noise_scale=1.0)
 
 
 def nothing_rests_on_a_guess(make: PolicyFactory, case: Case) -> None:
     """Not told how noisy evaluations are, a policy says nothing that more noise makes false.
 
     Noise is 64 times what it is elsewhere. Bias and loss must lie within what is said of them, as
-    often as the level says, in thirty runs.
+    often as the level says, in sixteen runs.
     """
-    _holds_as_often_as_said(make, case, runs=30, noise=64.0)
+    _holds_as_often_as_said(make, case, runs=16, noise=64.0)
 
 
 def _holds_as_often_as_said(
