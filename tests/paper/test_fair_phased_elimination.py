@@ -258,6 +258,7 @@ def play(
     policy = eh.FairPhasedElimination(
         action_set(problem), horizon, delta=delta, noise_scale=sigma, value_bound=bound
     )
+    policy.checked = False  # evaluations are drawn from the model, many times over
     told, means = [], problem.means
     while (allocation := policy.ask()).total:
         n = allocation.counts.astype(np.float64)

@@ -22,7 +22,13 @@ from evenhand.report.story import certainty, story_table
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.5, 0.5]], [1, -1, -1, 1])
 PROBLEM = eh.BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.4], omega=0.25)
 NAMES = sorted({*eh.registered_policies()} - {"oracle"})
-ESTIMATES_NOISE = {"priced-exploration"}
+ESTIMATES_NOISE = {
+    "careful-choice",
+    "certain-choice",
+    "lingape",
+    "priced-exploration",
+    "track-and-stop",
+}
 
 
 def play(policy: eh.Policy, rounds: int = 40, seed: int = 3) -> list[list[int]]:

@@ -112,6 +112,11 @@ class Policy(ABC):
     """Whether ``value_bound`` is what it says; not where none was given."""
     bounds: tuple[float, float] | None = None
     """Between what scores must lie; others are refused. None if nobody said."""
+    checked: bool = True
+    """Whether what is told is checked against the model. A simulation, which draws evaluations from
+    the model, leaves that out for policies that do not heed the checks."""
+    heeds_checks: ClassVar[bool] = False
+    """Whether what the policy asks depends on what the checks find."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -414,7 +419,8 @@ class Policy(ABC):
                 "horizon. What comes too late goes to observe()."
             )
         self._refuse_beyond_bounds(feedback)
-        self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
+        if self.checked:
+            self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._outstanding -= feedback.counts
         self._spent += total
         self._answers.clear()
@@ -437,7 +443,8 @@ class Policy(ABC):
                 f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
                 "on that. Use a policy that decides step by step, such as priced-exploration."
             )
-        self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
+        if self.checked:
+            self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._observed += int(feedback.counts.sum())
         self._answers.clear()
 

@@ -47,7 +47,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.designs import c_optimal_design
 from evenhand.errors import InputError
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies.base import Play, Policy, first_of, is_number
 from evenhand.policies.careful_looks import HOPE, MOST_GROUPS, Levels, Look
 from evenhand.policies.confidence import Frame
@@ -138,6 +138,7 @@ class CarefulChoice(Policy):
 
     name = "careful-choice"
     spends_all = False
+    heeds_checks = True
 
     def __init__(
         self,
@@ -264,8 +265,9 @@ class CarefulChoice(Policy):
         )
         if self._linear and look.fit is not None:
             self._test(look.fit)
-        ahead = max(look.contenders, key=lambda i: float(look.leads_of(i)[:, 1].min()))
-        if float(look.leads_of(ahead)[:, 1].min()) >= -self.tolerance:
+        least = np.array([look.leads_of(i)[:, 1].min() for i in look.contenders])
+        ahead = look.contenders[first_largest(least)]
+        if float(least.max()) >= -self.tolerance:
             return self._end(ahead, "It leads all others by its own scores.", "own scores")
         self._option = look.contenders[0]
         if math.isinf(look.scores.quantile(0.5 * self.confidence)):
@@ -309,8 +311,11 @@ class CarefulChoice(Policy):
         lacking = np.where(counts > 0, np.maximum(self._looks - counts, 0), 0)
         if len(open_) == 0:
             return self._linear_end(look, fit, lacking)
-        rival = int(open_[np.argmin(leads[open_] / sds[open_])])
-        design = c_optimal_design(self._frame.points, directions[rival])
+        rival = int(open_[first_largest(-leads[open_] / sds[open_])])
+        # in the options' own coordinates, which are the same on every machine
+        apart = np.zeros(self.actions.points.shape[1])
+        apart[: self.n_features] = self.actions.features[best] - self.actions.features[rival]
+        design = c_optimal_design(self.actions.points, apart)
         hoped = max(leads[rival] + HOPE * sds[rival], 1e-300)
         # n evaluations of the design add n/(σ²κ) to the precision 1/sd² that there is
         precision = (few / hoped) ** 2 - 1.0 / sds[rival] ** 2
@@ -574,8 +579,12 @@ def _rounded(parts: Floats, n: int) -> Counts:
     >>> _rounded(np.array([1.5, 0.2, 2.3]), 4)
     array([2, 0, 2])
     """
-    counts = np.floor(parts * (1.0 + 1e-12)).astype(np.int64)
-    short = n - int(counts.sum())
-    if short > 0:
-        counts[np.argsort(counts - parts, kind="stable")[:short]] += 1
+    near = np.rint(parts)
+    parts = np.where(np.abs(parts - near) <= TIE * n, near, parts)  # met from either side
+    counts = np.floor(parts).astype(np.int64)
+    left = parts - counts
+    for _ in range(n - int(counts.sum())):
+        x = first_largest(left)
+        counts[x] += 1
+        left[x] = -1.0
     return counts

@@ -129,6 +129,7 @@ class CertainChoice(Policy):
 
     name = "certain-choice"
     spends_all = False
+    heeds_checks = True
 
     def __init__(
         self,

@@ -307,6 +307,7 @@ def play_out(
     """
     side_by_side = Parallel.of(parallel)
     regret = Regret(gaps, stops)
+    policy.checked = policy.checked and policy.heeds_checks
     while regret.spent < policy.horizon:
         if side_by_side is None:
             turns = _turn(policy, evaluations, regret, compiled=watch is None)
