@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.designs.joint import joint_design
 from evenhand.environments.skating import skate_canada
 
 DELTA = 0.05
@@ -29,14 +28,7 @@ DELTA = 0.05
 
 def limit(problem: eh.BiasedLinearBandit, delta: float = DELTA) -> float:
     """Return T*·kl(δ, 1−δ): no δ-correct procedure has fewer evaluations on average."""
-    actions, gaps = problem.actions, problem.gaps
-    rivals = np.flatnonzero(gaps > 0)
-    X = actions.features
-    directions = np.zeros((len(rivals), actions.points.shape[1]))
-    directions[:, : X.shape[1]] = X[problem.best] - X[rivals]
-    directions *= (math.sqrt(2.0) * problem.noise_scale / gaps[rivals])[:, None]
-    kl = (1 - 2 * delta) * math.log((1 - delta) / delta)
-    return joint_design(actions.points, directions, tol=1e-3).value * kl
+    return eh.limits.characteristic_time(problem, tol=1e-3).evaluations(1.0 - delta)
 
 
 def play(

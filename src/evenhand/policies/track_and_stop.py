@@ -29,7 +29,6 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
-from evenhand.designs.shares import quick_shares
 from evenhand.numerics.ties import TIE
 from evenhand.policies.identification import (
     IdentificationPolicy,
@@ -38,6 +37,7 @@ from evenhand.policies.identification import (
     lengths,
 )
 from evenhand.policies.registry import registered
+from evenhand.policies.stages import proportions
 
 _LAZY = 1.125  # growth of the evaluations after which shares are worked out again
 _BATCH = 0.02  # evaluations of a decision, as a share of those there are
@@ -116,7 +116,8 @@ class TrackAndStop(IdentificationPolicy):
             return self._shares
         leads = np.maximum(self.leads.leads + self.tolerance, 0.5 * self.noise * sizes)
         directions = self.apart[rivals] / leads[rivals, None]
-        return quick_shares(self.frame.points, directions)[0]
+        even = np.full(len(self.actions), 1.0 / len(self.actions))
+        return proportions(self.frame, directions, even)[0]
 
     def memory(self) -> dict[str, Any]:
         """Return the evaluations so far, the goal and the shares."""
