@@ -258,7 +258,7 @@ def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
     ("wrong", "named"),
     [
         ({"at_most": 10, "horizon": 10}, "at_most"),
-        ({"at_most": 0}, "horizon"),
+        ({"at_most": 0}, "at_most"),
         ({"confidence": 1.0}, "confidence"),
         ({"confidence": 0.2}, "confidence"),
         ({"tolerance": -1.0}, "tolerance"),

@@ -261,7 +261,7 @@ def test_scores_beyond_the_bounds_are_refused_and_change_nothing() -> None:
     x = int(np.argmax(counts))
     before = json.dumps(policy.state())
     for score in (1.5, -0.1):
-        with pytest.raises(eh.InputError, match="bounds 0 and 1"):
+        with pytest.raises(eh.InputError, match="bounds, from 0 to 1"):
             policy.tell(eh.Feedback.from_scores(THREE, [x], [score]))
     two = 2 * counts
     policy.ask(6)

@@ -230,8 +230,8 @@ def test_equal_options_need_no_evaluations(policy: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({}, "horizon or at_most"),
-        ({"horizon": 5, "at_most": 5}, "horizon or at_most"),
+        ({"at_most": 0}, "at_most must be a whole number"),
+        ({"horizon": 5, "at_most": 5}, "two names"),
         ({"at_most": 5, "confidence": 1.0}, "confidence must lie"),
         ({"at_most": 5, "confidence": "high"}, "confidence must lie"),
         ({"at_most": 5, "tolerance": -1.0}, "tolerance must be"),

@@ -18,6 +18,7 @@ from evenhand.errors import InputError
 from evenhand.policies import CarefulChoice, CertainChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
+from evenhand.policies.terms import checked_bounds
 
 Bounds = tuple[float, float]
 
@@ -186,7 +187,7 @@ def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:
         policy.allow(at_most)
 
 
-def _limits(scores: object, bounds: object) -> Bounds | None:
+def _limits(scores: object, bounds: Bounds | None) -> Bounds | None:
     """Return the lowest and the highest possible score, if there are any."""
     if scores not in (None, "votes"):
         raise InputError(f"scores must be 'votes' or None; got {scores!r}.")
@@ -194,19 +195,7 @@ def _limits(scores: object, bounds: object) -> Bounds | None:
         if bounds is not None:
             raise InputError(f"votes are 0 or 1; leave out bounds, which is {bounds!r}.")
         return 0.0, 1.0
-    if bounds is None:
-        return None
-    if (
-        not isinstance(bounds, tuple | list | np.ndarray)
-        or len(bounds) != 2
-        or not all(is_number(end) for end in bounds)
-        or not bounds[0] < bounds[1]
-    ):
-        raise InputError(
-            "bounds must be the lowest and the highest possible score, two numbers such as "
-            f"(0, 10); got {bounds!r}."
-        )
-    return float(bounds[0]), float(bounds[1])
+    return checked_bounds(bounds)
 
 
 def _reader(scores: str | None, limits: Bounds | None) -> Callable[[Question, object], float]:

@@ -61,6 +61,7 @@ from evenhand.policies.messages import (
 )
 from evenhand.policies.own_scores import Contrasts, LinearFit, Scores
 from evenhand.policies.registry import registered
+from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
 
 _FIRST = 4  # evaluations of each option before anything is decided
 _LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
@@ -155,16 +156,9 @@ class CarefulChoice(Policy):
         value_bound: float | None = None,
         seed: int = 0,
     ) -> None:
-        if horizon is not None and at_most is not None:
-            raise InputError(
-                f"horizon ({horizon!r}) and at_most ({at_most!r}) are two names of one number; "
-                "give one of them."
-            )
-        if horizon is None:
-            horizon = 1_000 * len(actions) if at_most is None else at_most
         super().__init__(
             actions,
-            horizon,
+            most_evaluations(actions, horizon, at_most),
             noise_scale=noise_scale,
             value_bound=value_bound,
             seed=seed,
@@ -177,7 +171,7 @@ class CarefulChoice(Policy):
         self.confidence, self.tolerance = float(confidence), float(tolerance)
         self.deviation = None if deviation is None else float(deviation)
         self.looks = bool(looks)
-        self.bounds = _checked_bounds(bounds)
+        self.bounds = checked_bounds(bounds)
         self._frame = Frame.of(self.actions)
         self._horizons: list[int] = []  # that of every round, since `allow` changes it
         self.own_scores_within_reach = len(
@@ -415,16 +409,7 @@ class CarefulChoice(Policy):
         >>> policy.remaining
         500
         """
-        if not is_number(at_most) or at_most != int(at_most) or at_most < self.horizon:
-            raise InputError(
-                f"at_most must be a whole number, and at least the {self.horizon:,} evaluations "
-                f"allowed so far; got {at_most!r}."
-            )
-        placed, named = self._arguments
-        kept = {name: value for name, value in named.items() if name != "horizon"}
-        self._arguments = placed[:1], kept | {"at_most": int(at_most)}
-        self.horizon = int(at_most)
-        self._answers.clear()
+        allow_more(self, at_most)
         if self._stopped is not None:  # look again: what is left may do now
             self._horizons[-1] = self.horizon
             batch = self._next()
@@ -543,19 +528,6 @@ class CarefulChoice(Policy):
         """Why the policy is done; None while it is not."""
         alarm = self._alarm
         return self._stopped if alarm is None else f"An assumption failed. {alarm}"
-
-
-def _checked_bounds(bounds: object) -> tuple[float, float] | None:
-    if bounds is None:
-        return None
-    if (
-        not isinstance(bounds, tuple | list)
-        or len(bounds) != 2
-        or not all(is_number(bound) for bound in bounds)
-        or not bounds[0] < bounds[1]
-    ):
-        raise InputError(f"bounds must be two numbers, the smaller first; got {bounds!r}.")
-    return float(bounds[0]), float(bounds[1])
 
 
 def _towards(shares: Floats, n: int, counts: Counts) -> Counts:

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.actions import ActionSet, checked_actions
+from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
@@ -45,10 +45,10 @@ from evenhand.policies.stages import (
     spreads,
     with_looks,
 )
+from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
 
 Target = Literal["best", "bias"]
 
-_PER_OPTION = 1_000  # evaluations at most, where nothing else is said
 _FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
 _SPARE = 6  # evaluations of the first stage beyond that, at least, to hear an unknown noise
 _GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
@@ -146,8 +146,7 @@ class CertainChoice(Policy):
         seed: int = 0,
         **bound: Unpack[Bound],
     ) -> None:
-        placed, named = self._arguments
-        limit = _limit(actions, horizon, at_most, said=len(placed) > 1 or "horizon" in named)
+        limit = most_evaluations(actions, horizon, at_most)
         if not is_number(confidence) or not 0.0 < confidence < 1.0:
             raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
         if not is_number(tolerance) or tolerance < 0.0:
@@ -158,8 +157,13 @@ class CertainChoice(Policy):
             raise InputError(f"looks must be a share from 0 to 0.5; got {looks!r}.")
         if target not in ("best", "bias"):
             raise InputError(f"target must be 'best' or 'bias'; got {target!r}.")
-        self.bounds = None if bounds is None else _checked_bounds(bounds, noise_scale)
+        self.bounds = checked_bounds(bounds)
         if self.bounds is not None:
+            if noise_scale is not None:
+                raise InputError(
+                    "bounds say how loud noise can be, so noise_scale must not be given too; got "
+                    f"{noise_scale!r}."
+                )
             noise_scale = 0.5 * (self.bounds[1] - self.bounds[0])
         super().__init__(
             actions,
@@ -209,12 +213,6 @@ class CertainChoice(Policy):
         most = min(room, max(1, self.spent // 128) if n is None else n)
         have = self._of_stage.counts + pending
         return self._stage.next_ones(have, most, beyond=bool(pending.any()))
-
-    def tell(self, feedback: Feedback) -> None:
-        """Take evaluations that were asked for, any part of them, within the bounds."""
-        if self.bounds is not None and isinstance(feedback, Feedback):
-            _refuse_beyond(feedback, *self.bounds)
-        super().tell(feedback)
 
     def learn(self, feedback: Feedback) -> None:
         """Look at what came back; plan the next stage when this one is whole."""
@@ -593,18 +591,8 @@ class CertainChoice(Policy):
         >>> policy.remaining
         500
         """
-        limit = _limit(self.actions, None, at_most, said=False)
-        if limit < max(self.spent, self.horizon):
-            raise InputError(
-                f"at_most must not be less than the {max(self.spent, self.horizon)} evaluations "
-                f"that were allowed so far; got {at_most!r}."
-            )
-        placed, named = self._arguments
-        kept = {name: value for name, value in named.items() if name != "horizon"}
-        self._arguments = placed[:1], kept | {"at_most": limit}
-        self.horizon = limit
+        allow_more(self, at_most)
         self._hopeless = ()
-        self._answers.clear()
         self._said = {}
 
     # ------------------------------------------------------------------ what is remembered
@@ -645,49 +633,6 @@ class CertainChoice(Policy):
         self._answer = memory["answer"]
         self._hopeless = tuple(memory["hopeless"])
         self._expected = memory["expected"]
-
-
-def _limit(actions: ActionSet, horizon: int | None, at_most: int | None, *, said: bool) -> int:
-    """Return the evaluations there are at most, whichever name they were given by."""
-    if at_most is None:
-        if horizon is None and not said:
-            return _PER_OPTION * len(checked_actions(actions))
-        return horizon  # type: ignore[return-value] # `Policy` checks it
-    if horizon is not None:
-        raise InputError(
-            f"horizon and at_most are two names for the same number; got {horizon!r} and "
-            f"{at_most!r}. Give one."
-        )
-    if not is_number(at_most) or not 1 <= at_most <= 10**18 or at_most != int(at_most):
-        raise InputError(f"at_most must be a whole number from 1 to 10¹⁸; got {at_most!r}.")
-    return int(at_most)
-
-
-def _checked_bounds(bounds: Sequence[float], noise_scale: float | None) -> tuple[float, float]:
-    ends = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
-    if len(ends) != 2 or not all(is_number(end) for end in ends) or not ends[0] < ends[1]:
-        raise InputError(f"bounds must be two numbers, the lowest score first; got {bounds!r}.")
-    if noise_scale is not None:
-        raise InputError(
-            f"bounds say how loud noise can be, so noise_scale must not be given too; got "
-            f"{noise_scale!r}."
-        )
-    return float(ends[0]), float(ends[1])
-
-
-def _refuse_beyond(feedback: Feedback, low: float, high: float) -> None:
-    """Raise unless scores between the bounds can add up to this."""
-    n, sums, squares = feedback.counts, feedback.sums, feedback.sums_of_squares
-    slip = 1e-9 * n * max(abs(low), abs(high), high - low) * max(1.0, abs(low), abs(high))
-    bad = (sums < n * low - slip) | (sums > n * high + slip)
-    bad |= (low + high) * sums - squares - low * high * n < -slip  # Σ(y − low)(high − y) ≥ 0
-    if bad.any():
-        x = int(np.argmax(bad))
-        raise InputError(
-            f"option {x} has {n[x]} evaluations with sum {sums[x]} and sum of squares "
-            f"{squares[x]}: not all of them lie between the stated bounds {low:g} and {high:g}. "
-            "Look for a typing error, or state wider bounds."
-        )
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:

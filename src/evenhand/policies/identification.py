@@ -38,6 +38,7 @@ from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings, is_number
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
 from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.terms import most_evaluations
 
 Threshold = Literal["proved", "usual"]
 
@@ -66,7 +67,7 @@ class IdentificationPolicy(Policy):
     actions
         The options: two groups, or any attributes.
     horizon, at_most
-        Evaluations after which it gives up; two names for the same, give one.
+        Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     settings
         ``confidence``: probability 1 − δ that the option it stops with is the best.
         ``tolerance``: ε, what that option may lose at most.
@@ -96,12 +97,7 @@ class IdentificationPolicy(Policy):
         horizon: int | None = None,
         **settings: Unpack[IdentificationSettings],
     ) -> None:
-        at_most = settings.get("at_most")
-        if (horizon is None) == (at_most is None):
-            raise InputError(
-                "give horizon or at_most, two names for the evaluations after which to give up; "
-                f"got horizon={horizon!r} and at_most={at_most!r}."
-            )
+        limit = most_evaluations(actions, horizon, settings.get("at_most"))
         noise_scale = settings.get("noise_scale")
         told: Settings = {
             "noise_scale": 1.0 if noise_scale is None else noise_scale,
@@ -109,8 +105,7 @@ class IdentificationPolicy(Policy):
         }
         if "value_bound" in settings:
             told["value_bound"] = settings["value_bound"]
-        limit = horizon if at_most is None else at_most
-        super().__init__(actions, limit, **told)  # type: ignore[arg-type] # one is given
+        super().__init__(actions, limit, **told)
         self.noise_known = noise_scale is not None
         self.confidence = settings.get("confidence", 0.95)
         self.tolerance = settings.get("tolerance", 0.0)

@@ -38,7 +38,7 @@ class LinGapE(IdentificationPolicy):
     actions
         The options: two groups, or any attributes.
     horizon, at_most
-        Evaluations after which it gives up; two names for the same, give one.
+        Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     settings
         ``confidence``, ``tolerance``, ``threshold`` and ``noise_scale``, as for
         `IdentificationPolicy`.
