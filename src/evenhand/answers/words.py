@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -94,16 +95,14 @@ def rival(answer: Answer) -> str:
     leads = answer.decision.leads
     if leads is None or len(leads) == 1:
         return ""
-    behind = leads.copy()
-    behind[answer.option] = np.inf
-    behind[_tied_with(answer)] = np.inf
-    certain = np.isfinite(behind[:, 1])
-    x = int(np.argmin(np.where(certain, behind[:, 1], np.inf)))
-    if not certain.any():
-        x = int(np.argmin(np.where(np.isnan(behind[:, 0]), np.inf, behind[:, 0])))
-    lead = answer.decision.lead_over(x)
-    if not math.isfinite(behind[x, 0]):
+    behind = np.where(np.isnan(leads[:, 0]), np.inf, leads[:, 0])
+    behind[[answer.option, *_tied_with(answer)]] = np.inf
+    x = int(np.argmin(behind))
+    if not math.isfinite(behind[x]):
         return ""
+    lead = answer.decision.lead_over(x)
+    if answer.certainty is not None:  # what it loses at most says as much
+        lead = replace(lead, low=max(lead.low, -answer.loss))
     where = "behind"
     if lead.value < 0.0:
         where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
