@@ -129,6 +129,13 @@ def sure(**changes: Any) -> eh.Answer:
     return answered(**(said | changes))
 
 
+def test_no_lead_is_told_below_what_the_stated_loss_allows() -> None:
+    """Each lead has an interval of its own; that nothing is lost says more."""
+    leads = LEADS.copy()
+    leads[1] = (1.5, -4.0, 7.0)
+    assert "behind by 1.5 (0.0 to 7.0)" in str(sure(leads=leads))
+
+
 def test_a_sure_answer_says_all_of_it() -> None:
     answer = sure()
     assert answer.sure

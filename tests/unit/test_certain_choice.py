@@ -187,6 +187,56 @@ def test_losses_that_are_stated_hold() -> None:
     assert false <= int(binom.isf(1e-4, runs, 0.2))
 
 
+class Turns(eh.CertainChoice):
+    """The first two options lead in turn, whatever the scores are."""
+
+    name = "turns"
+
+    def _leading(self, theta: Floats) -> int:
+        return len(self._history) % 2
+
+
+def evidence(policy: eh.CertainChoice, rival: int, option: int = -1, loss: float = 0.0) -> float:
+    """Return the most log W against a rival at the end of a stage, or now; by the formula.
+
+    The loss moves the evidence of the stages that the option led, and of no others.
+    """
+    total, most = 0.0, -math.inf
+    for stage, told in [*policy._history, (policy._stage, policy._of_stage)]:
+        if rival in stage.rivals and told.counts.any():
+            direction = (policy.frame.values[stage.leader] - policy.frame.values[rival])[None]
+            one = read(stage, policy.frame, told, direction, 1.0)
+            (effects,), (log_prior,) = one.prior()
+            J = float(one.information[0])
+            S = J * (float(one.estimates[0]) + (loss if stage.leader == option else 0.0))
+            total += math.log(np.exp(log_prior + effects * S - effects**2 * J / 2).sum())
+        most = max(most, total)
+    return most
+
+
+@pytest.mark.parametrize("gamma", [-2.0, 2.0])
+def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_stages(
+    gamma: float,
+) -> None:
+    """The third option is better than both leaders, or worse: 0.1 γ against γ."""
+    policy = Turns(THREE, at_most=4_000, noise_scale=1.0)
+    rng, needed = np.random.default_rng(3), math.log(1.0 / 0.05)
+    means = eh.BiasedLinearBandit(THREE, [gamma, gamma], 0.4).evaluations
+    reached = np.zeros(3, dtype=np.bool_)
+    for _ in range(120):
+        policy.tell(evaluated(policy.ask(5).counts, means, rng))
+        reached |= [evidence(policy, x) >= needed for x in range(3)]
+        np.testing.assert_array_equal(policy._rejected, reached)
+    policy._of_stage = eh.Feedback([0, 0, 0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    assert {stage.leader for stage, _ in policy._history} == {-1, 0, 1}
+    assert bool(policy._rejected[2]) == (gamma > 0.0)
+    for option in (0, 1):
+        loss, others = policy._loss(option), policy._open(option).tolist()
+        assert 0.0 < loss < math.inf
+        assert min(evidence(policy, x, option, loss) for x in others) >= needed - 1e-6
+        assert min(evidence(policy, x, option, 0.5 * loss) for x in others) < needed
+
+
 def test_a_tolerance_ends_sooner_and_is_what_may_be_lost() -> None:
     problem = problem_of(0.15)
     strict, easy = (

@@ -42,6 +42,15 @@ def test_watching_changes_nothing_and_sees_every_turn(name: str) -> None:
     assert repr((watched.recommend(), watched.bias())) == repr((alone.recommend(), alone.bias()))
 
 
+@pytest.mark.parametrize(("name", "looked"), [("uniform", 0), ("careful-choice", 1)])
+def test_a_simulation_is_checked_only_where_that_changes_what_is_asked(
+    name: str, looked: int
+) -> None:
+    policy = policy_for(PROBLEM, name, 200, seed=1)
+    play_out(policy, SimulatedEvaluations(PROBLEM, 4), PROBLEM.gaps)
+    assert policy.checks.counts.sum() == looked * policy.spent
+
+
 def noisy(actions: eh.ActionSet, horizon: int, **settings: Any) -> eh.Policy:
     return Uniform(actions, horizon, **settings)
 

@@ -434,8 +434,9 @@ class CertainChoice(Policy):
             return np.asarray(evidence.cumsum(axis=0).max(axis=0) - self._enough)
 
         start = np.zeros(len(rivals))
-        step = rows.units.max() * rows.spreads.reshape(-1, len(rivals)).min(axis=0)
-        found = first_beyond(beyond, start, np.maximum(step, 1e-300))
+        sizes = rows.spreads.reshape(-1, len(rivals))
+        step = sizes.min(axis=0, where=np.array(own), initial=np.inf)  # of leads over the rivals
+        found = first_beyond(beyond, start, rows.units.max() * step)
         return max(floor, float(found.max()) * (self._noise or 1.0))
 
     def _stages(self) -> list[tuple[Stage, Feedback]]:
