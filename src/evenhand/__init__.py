@@ -49,6 +49,7 @@ _NAMES = {
         "registered_policies",
         "restore",
     ),
+    "evenhand.questions": ("Questions",),
     "evenhand.simulation": ("Parallel", "Results", "simulate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
@@ -63,6 +64,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "errors",
     "geometry",
     "policies",
+    "questions",
     "report",
     "reproduction",
     "simulation",

@@ -8,6 +8,7 @@ from evenhand import errors as errors
 from evenhand import geometry as geometry
 from evenhand import limits as limits
 from evenhand import policies as policies
+from evenhand import questions as questions
 from evenhand import report as report
 from evenhand import reproduction as reproduction
 from evenhand import simulation as simulation
@@ -52,6 +53,7 @@ from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy
 from evenhand.policies import registered_policies as registered_policies
 from evenhand.policies import restore as restore
+from evenhand.questions import Questions as Questions
 from evenhand.simulation import Parallel as Parallel
 from evenhand.simulation import Results as Results
 from evenhand.simulation import simulate as simulate

@@ -129,7 +129,7 @@ class Answer:
     @property
     def options(self) -> ActionSet:
         """The options."""
-        return self.policy.actions
+        return self.policy.actions  # type: ignore[no-any-return]
 
     @property
     def alarms(self) -> tuple[Finding, ...]:

@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks import words
 from evenhand.checks._record import Record
@@ -45,6 +44,7 @@ from evenhand.checks.stream import (
     scale_p_value,
     strays,
 )
+from evenhand.questions import Askable, Questions
 
 RATE = 0.03
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
@@ -73,7 +73,7 @@ class Checks:
     Parameters
     ----------
     actions
-        The options.
+        The options, or the questions that can be asked.
     noise_scale
         Standard deviation σ of an evaluation as it is stated; None if it is not known.
     rate
@@ -95,9 +95,9 @@ class Checks:
     """
 
     def __init__(
-        self, actions: ActionSet, *, noise_scale: float | None = None, rate: float = RATE
+        self, actions: Askable, *, noise_scale: float | None = None, rate: float = RATE
     ) -> None:
-        self.actions = actions
+        self.questions = Questions.of(actions)
         self.noise_scale = noise_scale
         self.rate = rate
         self.record = Record(len(actions))
@@ -224,7 +224,7 @@ class Checks:
         if len(seen) == 0:
             return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
         columns = self.counts[seen], self.means[seen], self.scatters[seen]
-        return seen, residuals(self.actions.points[seen], *columns, self.noise_scale)
+        return seen, residuals(self.questions.weighted_points[seen], *columns, self.noise_scale)
 
     def _judge_fit(self) -> list[Finding]:
         seen, left = self._residuals()
@@ -235,7 +235,7 @@ class Checks:
             return [Finding("looks", words.not_checked(len(seen), lack.df), False)]
         worst = np.argsort(-np.abs(left.standardised), kind="stable")[:_NAMED]
         worst = worst[np.abs(left.standardised[worst]) > 2.0]
-        named = [(self.actions.labels[seen[i]], float(left.raw[i])) for i in worst]
+        named = [(self.questions.labels[seen[i]], float(left.raw[i])) for i in worst]
         options = tuple(int(x) for x in seen[worst])
         if self._sound("fit", lack.p_value, lambda: words.fit(lack, named), options):
             constant = self._constant(seen, left)
@@ -251,7 +251,7 @@ class Checks:
         Beta(1/2, (df − 1)/2).
         """
         n, df = self.counts[seen], left.lack.df
-        rows = np.column_stack([self.actions.points[seen], np.ones(len(seen))])
+        rows = np.column_stack([self.questions.weighted_points[seen], np.ones(len(seen))])
         more = residuals(rows, n, self.means[seen], self.scatters[seen], self.noise_scale)
         if more.lack.df in (0, df):  # it explains all, or lies in the span of the features
             return 0.0
@@ -294,7 +294,7 @@ class Checks:
         without = f"mean {self.means[x]:.4g}"
         if n > b:
             without += f", {(n * self.means[x] - b * y) / (n - b):.4g} without it"
-        return f"{self.actions.labels[x]}: {what} ({without})"
+        return f"{self.questions.labels[x]}: {what} ({without})"
 
 
 def _finding(said: Mapping[str, Any]) -> Finding:

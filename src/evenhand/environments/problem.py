@@ -15,14 +15,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats, Indices, as_vector, unmasked
 from evenhand.errors import InputError
 from evenhand.geometry import bias_geometry, kappa
+from evenhand.questions import Askable, Questions, checked_askable
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -31,8 +32,8 @@ class BiasedLinearBandit:
 
     Parameters
     ----------
-    actions : ActionSet
-        The options.
+    actions : ActionSet or Questions
+        The options, or the questions that can be asked about them.
     gamma : (d,) numbers
         What a unit of each feature is worth.
     omega : number, or (p,) numbers
@@ -61,19 +62,19 @@ class BiasedLinearBandit:
     BiasedLinearBandit(3 options, best 'option 2', omega 0.25, noise_scale 1)
     """
 
-    actions: ActionSet
+    actions: Any  # ActionSet or Questions
     gamma: Floats
     omega: float | Floats
     noise_scale: float
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         gamma: ArrayLike,
         omega: ArrayLike,
         noise_scale: float = 1.0,
     ) -> None:
-        actions = checked_actions(actions)
+        actions = checked_askable(actions)
         (scale,) = as_vector(np.atleast_1d(noise_scale), 1, "noise_scale")
         if scale <= 0:
             raise InputError(f"noise_scale must be larger than 0; got {noise_scale}.")
@@ -88,19 +89,37 @@ class BiasedLinearBandit:
     @cached_property
     def values(self) -> Floats:
         """What each option is worth, x·γ; (k,)."""
-        return _read_only(self.actions.features @ self.gamma)
+        options = self.questions.options
+        if options.stand_alone:
+            return _read_only(self.gamma[: len(options)].copy())
+        return _read_only(options.features @ self.gamma)
 
     @cached_property
     def evaluations(self) -> Floats:
-        """The mean of each option's evaluations, x·γ + z·ω; (k,)."""
-        return _read_only(self.values + self.actions.attributes @ np.atleast_1d(self.omega))
+        """The mean answer to each question, f·γ + z·ω: of each option, in an action set."""
+        theta = np.concatenate([self.gamma, np.atleast_1d(self.omega)])
+        return _read_only(np.asarray(self.questions.rows @ theta))
+
+    @cached_property
+    def noise(self) -> float | Floats:
+        """Standard deviation of an answer: one number, or one per question."""
+        relative = self.questions.noise
+        return self.noise_scale if relative is None else self.noise_scale * relative
+
+    @cached_property
+    def questions(self) -> Questions:
+        """What can be asked."""
+        return Questions.of(self.actions)
 
     @cached_property
     def gaps(self) -> Floats:
         """The value lost by choosing each option, Δ; (k,); 0 for all that are best."""
         gaps = self.values.max() - self.values
         # Equal options may differ by the rounding of a product of d terms: that is no gap.
-        sizes = np.abs(self.actions.features) @ np.abs(self.gamma)
+        options = self.questions.options
+        sizes = np.abs(self.gamma)
+        if not options.stand_alone:
+            sizes = np.abs(options.features) @ sizes
         gaps[gaps <= 4 * np.finfo(float).eps * len(self.gamma) * sizes.max()] = 0.0
         return _read_only(gaps)
 
@@ -128,6 +147,9 @@ class BiasedLinearBandit:
         With attributes instead of groups: of an option whose attributes differ from those of the
         best; infinite if there is none.
         """
+        if isinstance(self.actions, Questions):
+            groups = np.array(self.questions.options.groups or [""] * len(self.gaps))
+            return float(self.gaps[groups != groups[self.best]].min(initial=math.inf))
         z = self.actions.attributes
         return float(self.gaps[(z != z[self.best]).any(axis=1)].min(initial=math.inf))
 
@@ -156,8 +178,8 @@ class BiasedLinearBandit:
     def __repr__(self) -> str:
         bias = np.array2string(np.asarray(self.omega), precision=6)
         return (
-            f"BiasedLinearBandit({len(self.actions)} options, best "
-            f"{self.actions.labels[self.best]!r}, omega {bias}, noise_scale {self.noise_scale:g})"
+            f"BiasedLinearBandit({len(self.values)} options, best "
+            f"{self.questions.options.labels[self.best]!r}, omega {bias}, noise_scale {self.noise_scale:g})"
         )
 
     def __reduce__(self) -> tuple[Callable[..., BiasedLinearBandit], tuple[object, ...]]:

@@ -139,8 +139,11 @@ class SimulatedEvaluations:
             seed = int(seed.integers(2**63))
         if not isinstance(seed, np.random.SeedSequence):
             seed = np.random.SeedSequence(seed)
-        self.streams = Streams(seed, problem.evaluations, problem.noise_scale)
-        """Where the evaluations come from, for a simulation's compiled loop."""
+        relative = problem.questions.noise
+        self._relative = 1.0 if relative is None else relative
+        self.streams = Streams(seed, problem.evaluations / self._relative, problem.noise_scale)
+        """Where the evaluations come from, in units of their relative noise, for a simulation's
+        compiled loop."""
         self._n_options = len(problem.actions)
         self._latency = latency
         self._times = np.random.default_rng(
@@ -158,7 +161,7 @@ class SimulatedEvaluations:
         counts = self._checked(allocation)
         sums, squares = np.zeros(self._n_options), np.zeros(self._n_options)
         self.streams.evaluate(np.ascontiguousarray(counts, dtype=np.int64), sums, squares)
-        return Feedback(counts, sums, squares)
+        return Feedback(counts, sums * self._relative, squares * self._relative**2)
 
     @property
     def pending(self) -> Counts:

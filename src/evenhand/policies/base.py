@@ -26,13 +26,13 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats
 from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
@@ -47,6 +47,7 @@ from evenhand.policies.messages import (
     refuse_impossible,
     sparse,
 )
+from evenhand.questions import UNLIMITED, Askable, Questions, checked_askable
 
 Play = Generator[Counts, Feedback, None]
 
@@ -60,6 +61,7 @@ class Settings(TypedDict, total=False):
     noise_scale: float | None
     value_bound: float | None
     seed: int
+    budget: float | None
 
 
 class Policy(ABC):
@@ -67,12 +69,13 @@ class Policy(ABC):
 
     A policy of your own has a ``name``, `recommend` and `bias`, and either `play` (rounds) or
     `propose` and `learn` (step by step). It may use ``actions``, ``points``, ``n_features``,
-    ``horizon``, ``noise_scale``, ``value_bound``, ``remaining`` and `rng`.
+    ``horizon``, ``noise_scale``, ``value_bound``, ``remaining`` and `rng`. One that tells questions
+    from options says so with ``plays_questions``, and uses ``questions``, ``options`` and `left`.
 
     Parameters
     ----------
     actions
-        The options.
+        The options, or the questions that can be asked about them.
     horizon
         Number of evaluations in all, T ≥ 1.
     noise_scale
@@ -83,6 +86,8 @@ class Policy(ABC):
         nothing that they say rests on it.
     seed
         Where the policy's own randomness starts, if it has any.
+    budget
+        How much money may be spent, at the questions' prices; as much as it takes if not given.
 
     Examples
     --------
@@ -117,6 +122,10 @@ class Policy(ABC):
     the model, leaves that out for policies that do not heed the checks."""
     heeds_checks: ClassVar[bool] = False
     """Whether what the policy asks depends on what the checks find."""
+    plays_questions: ClassVar[bool] = False
+    """Whether the policy tells what can be asked from what can be chosen."""
+    heeds_limits: ClassVar[bool] = False
+    """Whether it can do with questions that may be asked only so often."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -130,12 +139,13 @@ class Policy(ABC):
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int,
         *,
         noise_scale: float | None = None,
         value_bound: float | None = None,
         seed: int = 0,
+        budget: float | None = None,
     ) -> None:
         if not isinstance(getattr(self, "name", None), str):
             raise TypeError(f"{type(self).__name__} has no name; give the class a text `name`.")
@@ -149,9 +159,14 @@ class Policy(ABC):
                     f"{label} must be a positive number, from {_SCALES[0]:g} to {_SCALES[1]:g}; "
                     f"got {scale!r}. Leave it out if it is not known."
                 )
-        self.actions = checked_actions(actions)
-        self.points = self.actions.points
-        self.n_features = self.actions.n_features
+        if budget is not None and (not is_number(budget) or budget <= 0.0):
+            raise InputError(f"budget must be a number larger than 0, or None; got {budget!r}.")
+        self.actions: Any = checked_askable(actions)  # an ActionSet, unless it plays questions
+        self.questions = Questions.of(self.actions)
+        self.options = self.questions.options
+        self._refuse_what_it_cannot_play()
+        self.n_features = self.questions.n_features
+        self.money = math.inf if budget is None else float(budget)
         self.horizon = int(horizon)
         self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
         self.value_bound = _UNIT if value_bound is None else float(value_bound)
@@ -159,6 +174,10 @@ class Policy(ABC):
         self.bound_known = self.bound_known and value_bound is not None
         self.seed = seed
         k = len(self.actions)
+        self._asked: Counts = np.zeros(k, dtype=np.int64)  # told or observed, by question
+        self._paid = 0.0
+        self._absent: set[int] = set()  # evaluators who cannot be asked now
+        self._available: NDArray[np.bool_] | None = None  # what may be asked just now; None: all
         self._nothing: Counts = np.zeros(k, dtype=np.int64)
         self._nothing.flags.writeable = False
         self._outstanding: Counts = np.zeros(k, dtype=np.int64)
@@ -308,10 +327,59 @@ class Policy(ABC):
         """Return how many evaluations are left beside those on their way."""
         return max(0, self.remaining - int(pending.sum()))
 
+    def left(self, pending: Counts) -> Counts:
+        """Return (q,) how many more evaluations of every question may be asked for now.
+
+        As far as capacities, evaluators' workloads and who is available allow; what is on its way
+        counts as asked. `UNLIMITED` where nothing limits it.
+        """
+        questions = self.questions
+        left = np.full(len(questions), UNLIMITED, dtype=np.int64)
+        if questions.limited:
+            have = self._asked + pending
+            left = np.maximum(questions.capacity - have, 0)
+            left[questions.capacity == UNLIMITED] = UNLIMITED
+            who = questions.evaluator
+            if (questions.workload < UNLIMITED).any():
+                done = np.bincount(who[who >= 0], have[who >= 0], len(questions.evaluators))
+                free = np.maximum(questions.workload - done.astype(np.int64), 0)
+                left[who >= 0] = np.minimum(left[who >= 0], free[who[who >= 0]])
+        if self._absent:
+            left[np.isin(questions.evaluator, list(self._absent))] = 0
+        if self._available is not None:
+            left[~self._available] = 0
+        return left
+
+    def leave(self, evaluator: str) -> None:
+        """Take note that an evaluator cannot be asked any more, until `join`."""
+        self._absent.add(self._evaluator(evaluator))
+        self._answers.clear()
+        self.attendance_changed()
+
+    def join(self, evaluator: str) -> None:
+        """Take note that an evaluator can be asked, again or from now on."""
+        self._absent.discard(self._evaluator(evaluator))
+        self._answers.clear()
+        self.attendance_changed()
+
+    def attendance_changed(self) -> None:  # noqa: B027 # most have nothing to plan anew
+        """Plan anew, if need be, since an evaluator has joined or left."""
+
+    def _evaluator(self, name: str) -> int:
+        names = self.questions.evaluators
+        if name not in names:
+            raise InputError(f"there is no evaluator {name!r}; there are {names!r}.")
+        return names.index(name)
+
     def decision(self, option: int) -> Decision:
         """Return the decision for an option, by its index, with what the checks have found."""
-        label = self.actions.labels[int(option)]
+        label = self.options.labels[int(option)]
         return Decision(int(option), label, warnings=self.findings())
+
+    @cached_property
+    def points(self) -> Floats:
+        """(q, m) the rows of the questions, over their relative noise."""
+        return self.questions.weighted_points
 
     @property
     def stated_noise(self) -> float | None:
@@ -347,6 +415,11 @@ class Policy(ABC):
         return self.horizon - self._spent
 
     @property
+    def paid(self) -> float:
+        """What the evaluations told so far have cost, at the questions' prices."""
+        return self._paid
+
+    @property
     def outstanding(self) -> Counts:
         """(k,) evaluations that were asked for and not told yet, a copy."""
         return self._outstanding.copy()
@@ -356,7 +429,7 @@ class Policy(ABC):
         """What watches the evaluations for what contradicts the assumptions."""
         if self._checks is None:
             noise_scale = self.noise_scale if self.noise_known else None
-            self._checks = Checks(self.actions, noise_scale=noise_scale)
+            self._checks = Checks(self.questions, noise_scale=noise_scale)
         return self._checks
 
     @property
@@ -364,7 +437,12 @@ class Policy(ABC):
         """Tell whether there is nothing left to ask."""
         return self.ask().total == 0
 
-    def ask(self, n: int | None = None, pending: ArrayLike | None = None) -> Allocation:
+    def ask(
+        self,
+        n: int | None = None,
+        pending: ArrayLike | None = None,
+        available: Sequence[str] | ArrayLike | None = None,
+    ) -> Allocation:
         """Return what to evaluate next; the same until something is told or observed.
 
         Parameters
@@ -374,6 +452,9 @@ class Policy(ABC):
             likes if not given.
         pending
             (k,) evaluations that are on their way: asked for, and neither told nor lost.
+        available
+            Who can be asked just now: names of evaluators, or (q,) truth values, one per question.
+            Everybody, if not given.
 
         Returns
         -------
@@ -383,22 +464,27 @@ class Policy(ABC):
         """
         if self._failure is not None:
             raise self._failure
-        if n is None and pending is None:
+        who = None
+        if n is None and pending is None and available is None:
             key: object = None
             on_its_way = self._nothing
         else:
             n, on_its_way = _checked_number(n), self._checked_pending(pending)
-            key = n, on_its_way.tobytes()
+            who = self._checked_available(available)
+            key = n, on_its_way.tobytes(), None if who is None else who.tobytes()
         allocation = self._answers.get(key)
         if allocation is None:
             room = self.remaining if on_its_way is self._nothing else self.room(on_its_way)
             if room == 0:
                 counts = self._nothing
             else:
-                counts = self._checked_counts(
-                    self.propose(None if n is None else min(n, room), on_its_way),
-                    room if n is None else min(n, room),
-                )
+                self._available = who
+                try:
+                    wanted = self.propose(None if n is None else min(n, room), on_its_way)
+                finally:
+                    self._available = None
+                counts = self._checked_counts(wanted, room if n is None else min(n, room))
+                counts = self._affordable(counts, on_its_way)
             allocation = Allocation(counts, self._round, self.asks_whole)
             self._answers[key] = allocation
             np.maximum(self._outstanding, on_its_way + counts, out=self._outstanding)
@@ -419,10 +505,13 @@ class Policy(ABC):
                 "horizon. What comes too late goes to observe()."
             )
         self._refuse_beyond_bounds(feedback)
+        feedback = self._weighted(feedback)
         if self.checked:
             self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._outstanding -= feedback.counts
         self._spent += total
+        self._asked += feedback.counts
+        self._paid += float(feedback.counts @ self.questions.prices)
         self._answers.clear()
         self._guarded(self.learn, feedback)
 
@@ -438,6 +527,7 @@ class Policy(ABC):
         if not feedback.counts.any():
             raise InputError("this feedback has no evaluations; observe what there is.")
         self._refuse_beyond_bounds(feedback)
+        feedback = self._weighted(feedback)
         if not self._guarded(self.take_in, feedback):
             raise InputError(
                 f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
@@ -446,6 +536,7 @@ class Policy(ABC):
         if self.checked:
             self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._observed += int(feedback.counts.sum())
+        self._asked += feedback.counts
         self._answers.clear()
 
     @property
@@ -515,10 +606,62 @@ class Policy(ABC):
             self._nothing if counts is None else self._checked_counts(counts, self.remaining)
         )
 
+    def _refuse_what_it_cannot_play(self) -> None:
+        given = self.questions
+        if self.actions is given and not self.plays_questions:
+            raise InputError(
+                f"{self.name!r} takes every option to be its own question, and cannot play "
+                f"{given!r}. Use certain-choice."
+            )
+        if given.limited and not self.heeds_limits:
+            raise InputError(
+                f"{self.name!r} asks questions as often as it likes, but here they may be asked "
+                "only so often. Use certain-choice, or say capacity=None."
+            )
+
+    def _weighted(self, feedback: Feedback) -> Feedback:
+        """Return what came back in units of each question's relative noise."""
+        noise = self.questions.noise
+        if noise is None:
+            return feedback
+        return Feedback(feedback.counts, feedback.sums / noise, feedback.sums_of_squares / noise**2)
+
+    def _affordable(self, counts: Counts, pending: Counts) -> Counts:
+        """Return the first of these evaluations that the budget pays for, beside those pending."""
+        if math.isinf(self.money):
+            return counts
+        prices = self.questions.prices
+        money = (self.money - self._paid - float(pending @ prices)) * (1.0 + 1e-12)
+        if float(counts @ prices) <= money:
+            return counts
+        (wanted,) = np.nonzero(counts)
+        within = np.zeros_like(counts)
+        for x in wanted[np.argsort(prices[wanted], kind="stable")]:
+            within[x] = min(int(counts[x]), int(money // prices[x]))
+            money -= within[x] * prices[x]
+        within.flags.writeable = False
+        return within
+
+    def _checked_available(self, available: Any) -> NDArray[np.bool_] | None:
+        """Return (q,) which questions may be asked just now; None if all."""
+        if available is None:
+            return None
+        q = len(self.questions)
+        if isinstance(available, np.ndarray) and available.dtype == np.bool_:
+            if available.shape != (q,):
+                raise InputError(
+                    f"available must hold one truth value for each of {q} questions; got shape "
+                    f"{available.shape}."
+                )
+            return available
+        names = [available] if isinstance(available, str) else list(available)
+        who = [self._evaluator(name) for name in names]
+        return np.isin(self.questions.evaluator, who)
+
     def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
         if self.bounds is not None:
             parts = feedback.counts, feedback.sums, feedback.sums_of_squares
-            refuse_beyond(*parts, self.bounds, self.actions.labels)
+            refuse_beyond(*parts, self.bounds, self.questions.labels)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""

@@ -23,7 +23,6 @@ from typing import Any, Literal, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
@@ -31,7 +30,15 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, first_of, is_number
 from evenhand.policies.confidence import Frame
 from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
-from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
+from evenhand.policies.messages import (
+    Certainty,
+    Decision,
+    Estimate,
+    Feedback,
+    dense,
+    nothing,
+    sparse,
+)
 from evenhand.policies.registry import registered
 from evenhand.policies.stages import (
     LONGEST,
@@ -46,6 +53,7 @@ from evenhand.policies.stages import (
     with_looks,
 )
 from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
+from evenhand.questions import Askable
 
 Target = Literal["best", "bias"]
 
@@ -128,12 +136,13 @@ class CertainChoice(Policy):
     """
 
     name = "certain-choice"
+    plays_questions = True
     spends_all = False
     heeds_checks = True
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int | None = None,
         *,
         at_most: int | None = None,
@@ -185,14 +194,14 @@ class CertainChoice(Policy):
         self._noise = self.noise_scale if self.noise_known else None
         self._slack = self.tolerance / (self._noise or 1.0)  # in the units of the evidence
         self._enough = math.log(1.0 / self.delta)
-        k = len(self.actions)
-        self._told, self._of_stage = nothing(k), nothing(k)
+        k, q = len(self.options), len(self.questions)
+        self._told, self._of_stage = nothing(q), nothing(q)
         self._history: list[tuple[Stage, Feedback]] = []
         self._wealth: Floats = np.zeros(k)  # log W without a tolerance
         self._gains: dict[int, Floats] = {}  # by leader: what the tolerance adds in its own stages
         self._rejected: NDArray[np.bool_] = np.zeros(k, dtype=np.bool_)  # cannot be the best
         self._cleared: dict[int, NDArray[np.bool_]] = {}  # by leader: better by no more than that
-        self._weights: Floats = np.full(k, 1.0 / k)
+        self._weights: Floats = np.full(q, 1.0 / q)
         self._answer: int | None = None
         self._hopeless: tuple[int, ...] = ()  # options that cannot be told apart with what is left
         self._expected = math.nan  # evaluations to come, when the stage was planned
@@ -221,11 +230,11 @@ class CertainChoice(Policy):
         if self._answer is not None:
             return  # for the checks only
         self._of_stage = self._of_stage + feedback
-        whole = bool((self._of_stage.counts >= self._stage.wanted(len(self.actions))).all())
+        whole = bool((self._of_stage.counts >= self._stage.wanted(len(self.questions))).all())
         if self._stage.leader >= 0 and (whole or self.bounds is None):
             self._look(whole)
         if whole and self._answer is None:
-            done, self._of_stage = self._of_stage, nothing(len(self.actions))
+            done, self._of_stage = self._of_stage, nothing(len(self.questions))
             if self.target == "best" or self.bounds is not None:
                 self._history.append((self._stage, done))
             if self.target == "best":
@@ -240,7 +249,7 @@ class CertainChoice(Policy):
         A few of every option, or of some where there are many. What they say comes after the
         answer, and so changes neither it nor its proof.
         """
-        k = len(self.actions)
+        k = len(self.questions)
         if not self.looks or self.target == "bias" or not self._told.counts.any():
             return self._nothing
         wanted = np.full(k, _LEAST_LOOKS)
@@ -263,7 +272,7 @@ class CertainChoice(Policy):
             plain = reading.evidence(prior) if self._slack else evidence
             self._wealth[rivals] += plain
             if self._slack:
-                gains = self._gains.setdefault(leader, np.zeros(len(self.actions)))
+                gains = self._gains.setdefault(leader, np.zeros(len(self.options)))
                 gains[rivals] += evidence - plain
                 self._rejected |= self._wealth >= self._enough
 
@@ -272,7 +281,7 @@ class CertainChoice(Policy):
         stage = self._stage
         if self._ready is None or self._ready[0] is not stage:
             D = self.frame.values[stage.leader] - self.frame.values[stage.rivals]
-            nothing_yet = read(stage, self.frame, nothing(len(self.actions)), D, self._noise)
+            nothing_yet = read(stage, self.frame, nothing(len(self.questions)), D, self._noise)
             self._ready = stage, D, nothing_yet.prior(-self._slack, stage.freedom)
         return self._ready[1:]
 
@@ -285,7 +294,7 @@ class CertainChoice(Policy):
         """Return who is not better than this leader; without a tolerance, it is who is not best."""
         if not self._slack:
             return self._rejected
-        return self._cleared.setdefault(leader, np.zeros(len(self.actions), dtype=np.bool_))
+        return self._cleared.setdefault(leader, np.zeros(len(self.options), dtype=np.bool_))
 
     def _first(self) -> Stage:
         """Return the first stage: the start of a search, or all there is to ask about the bias."""
@@ -394,12 +403,17 @@ class CertainChoice(Policy):
         leads[self._same(option)] = 0.0
         return Decision(
             option,
-            self.actions.labels[option],
+            self.options.labels[option],
             loss=loss,
             level=self.confidence,
             leads=leads,
-            certainty="features exact" if np.isfinite(loss) else None,
+            certainty=self._grounds if np.isfinite(loss) else None,
         )
+
+    @property
+    def _grounds(self) -> Certainty:
+        """What certainty rests on: options that stand for themselves need no model of value."""
+        return "own scores" if self.options.stand_alone else "features exact"
 
     def _loss(self, option: int) -> float:
         """Return the least loss for which the evidence against all rivals was ever enough.
@@ -523,8 +537,9 @@ class CertainChoice(Policy):
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
-        space, d = self.frame.space, self.actions.n_features
-        rows = np.hstack([self.actions.features, np.zeros_like(self.actions.attributes)])
+        space, d = self.frame.space, self.n_features
+        X = self.options.features
+        rows = np.hstack([X, np.zeros((len(X), self.questions.n_attributes))])
         inside = np.array([space.full or bool(space.contains(row)) for row in rows])
         said = np.column_stack(
             [np.full(len(rows), np.nan), np.full(len(rows), -np.inf), np.full(len(rows), np.inf)]
@@ -551,7 +566,7 @@ class CertainChoice(Policy):
     @property
     def stopped_because(self) -> str | None:
         """Why the policy is done, in plain words; None while it is not."""
-        names = self.actions.labels
+        names = self.options.labels
         level = f"{100 * self.confidence:g}%"
         if self._answer is not None and self.remaining and self._lacking.any():
             return None
@@ -563,8 +578,8 @@ class CertainChoice(Policy):
         if self._answer is not None:
             more = f" by more than {self.tolerance:g}" if self._slack else ""
             return (
-                f"no option is better than {names[self._answer]!r}{more}, with {level} confidence "
-                "and if the features tell values exactly."
+                f"no option is better than {names[self._answer]!r}{more}, with {level} confidence"
+                + ("." if self.options.stand_alone else " and if the features tell values exactly.")
             )
         if self._hopeless:
             leader, *others = (repr(names[x]) for x in self._hopeless)
@@ -617,10 +632,10 @@ class CertainChoice(Policy):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        k = len(self.actions)
-        self._told, self._of_stage = dense(memory["told"], k), dense(memory["of_stage"], k)
+        k, q = len(self.options), len(self.questions)
+        self._told, self._of_stage = dense(memory["told"], q), dense(memory["of_stage"], q)
         self._history = [
-            (Stage.recalled(entry), dense(entry["told"], k)) for entry in memory["history"]
+            (Stage.recalled(entry), dense(entry["told"], q)) for entry in memory["history"]
         ]
         self._stage = Stage.recalled(memory["stage"])
         self._wealth = np.array(memory["wealth"], dtype=np.float64)

@@ -40,6 +40,7 @@ from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.kept import per_action_set
 from evenhand.policies.messages import Estimate
+from evenhand.questions import Askable, Questions
 
 _IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
 _FULL_RANK = 1e-10  # eigenvalues of a Gram matrix above this, relatively, are no rounding error
@@ -58,7 +59,7 @@ class Frame:
     space
         The span of the points.
     points, values
-        (k, r) coordinates P and H.
+        (q, r) and (k, r) coordinates: P of what can be asked, H of what can be chosen.
     bias
         (r,) coordinates of the direction of the (first) bias; None where no evaluations show it.
     cells, cell
@@ -69,29 +70,35 @@ class Frame:
         (k,) the G-optimal design π.
     """
 
-    def __init__(self, actions: ActionSet) -> None:
-        A, d = actions.points, actions.n_features
-        if actions.group_names is not None:
+    def __init__(self, actions: Askable) -> None:
+        questions = Questions.of(actions)
+        A, d = questions.weighted_points, questions.n_features
+        if isinstance(actions, ActionSet) and actions.group_names is not None:
             bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
         self.space = ElfvingProgram(A).space
-        self.cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
+        self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
         self.centre: Floats = self.cells.mean(axis=0)
-        _refuse_incomparable(actions, self.space, self.cells, self.cell)
+        if isinstance(actions, ActionSet):
+            _refuse_incomparable(actions, self.space, self.cells, self.cell)
+        else:
+            _refuse_incomparable_options(questions, self.space)
         design = g_optimal_design(A)
         self.weights = design.weights
         # the certificate is W with aᵀV(π)⁺a = ‖Wa‖² · value
         W = design.certificate.dual * math.sqrt(design.value)
         self.points: Floats = A @ W.T
-        self.values: Floats = actions.features @ W[:, :d].T + W[:, d:] @ self.centre
-        e = np.zeros(A.shape[1])
-        e[d] = 1.0
-        self.bias: Floats | None = W @ e if self.space.contains(e) else None
+        self.values: Floats = questions.options.features @ W[:, :d].T + W[:, d:] @ self.centre
+        self.bias: Floats | None = None
+        if questions.n_attributes:
+            e = np.zeros(A.shape[1])
+            e[d] = 1.0
+            self.bias = W @ e if self.space.contains(e) else None
         self.transform: Floats = W
 
     @staticmethod
     @per_action_set
-    def of(actions: ActionSet) -> Frame:
+    def of(actions: Askable) -> Frame:
         """Return the frame of these options, kept as long as they are."""
         return Frame(actions)
 
@@ -131,6 +138,22 @@ def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cel
                 "along the features. Leave out a feature or an attribute that is a combination "
                 "of others, or add an option with the features of one and the attributes of the "
                 "other."
+            )
+
+
+def _refuse_incomparable_options(questions: Questions, space: RowSpace) -> None:
+    """Raise unless the lead of every option over every other lies in the span of the questions."""
+    if space.full:
+        return
+    X = questions.options.features
+    v = np.zeros(questions.points.shape[1])
+    for x in range(1, len(X)):
+        v[: questions.n_features] = X[x] - X[0]
+        if not space.contains(v):
+            one, other = questions.options.labels[0], questions.options.labels[x]
+            raise NotIdentifiableError(
+                f"{one!r} and {other!r} cannot be compared by these questions, however often they "
+                "are asked; questions.check() says what is missing."
             )
 
 
@@ -187,7 +210,7 @@ class Ellipsoid:
     (0.3, 0.131)
     """
 
-    def __init__(self, actions: ActionSet, horizon: int) -> None:
+    def __init__(self, actions: Askable, horizon: int) -> None:
         self.frame = Frame.of(actions)
         self.extra = horizon / 100.0
         self.scales = 8.0 ** np.arange(1 + math.floor(math.log(max(horizon, 1), 8.0)))

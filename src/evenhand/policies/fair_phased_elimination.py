@@ -257,7 +257,7 @@ class FairPhasedElimination(Policy):
 
     def _group_name(self, z: int) -> str:
         assert self.actions.group_names is not None
-        return self.actions.group_names[0 if z == -1 else 1]
+        return str(self.actions.group_names[0 if z == -1 else 1])
 
     def _record(
         self,

@@ -15,8 +15,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from evenhand.actions import ActionSet
+from evenhand.questions import Askable
 
+Asked = TypeVar("Asked", bound=Askable)
 Key = TypeVar("Key", bound=Hashable)
 Thing = TypeVar("Thing")
 More = ParamSpec("More")
@@ -25,8 +26,8 @@ _MOST = 4096  # things kept of a kind
 
 
 def per_action_set(
-    make: Callable[Concatenate[ActionSet, More], Thing],
-) -> Callable[Concatenate[ActionSet, More], Thing]:
+    make: Callable[Concatenate[Asked, More], Thing],
+) -> Callable[Concatenate[Asked, More], Thing]:
     """Call a function once for each set of options (and further arguments), and keep what it gives.
 
     Equal sets share it. It goes with the set that it was made for; if an equal one lives on, it is
@@ -34,6 +35,7 @@ def per_action_set(
 
     Examples
     --------
+    >>> from evenhand import ActionSet
     >>> @per_action_set
     ... def size(actions):
     ...     print("counting")
@@ -43,10 +45,10 @@ def per_action_set(
     counting
     (2, 2)
     """
-    kept: WeakKeyDictionary[ActionSet, dict[Any, Thing]] = WeakKeyDictionary()
+    kept: WeakKeyDictionary[Asked, dict[Any, Thing]] = WeakKeyDictionary()
 
     @functools.wraps(make)
-    def of(actions: ActionSet, /, *args: More.args, **options: More.kwargs) -> Thing:
+    def of(actions: Asked, /, *args: More.args, **options: More.kwargs) -> Thing:
         # held from here on: the entry may belong to an equal set, and go when that set goes
         things = kept.setdefault(actions, {})
         key = args, tuple(sorted(options.items()))

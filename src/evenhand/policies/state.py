@@ -19,6 +19,7 @@ from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation
 from evenhand.policies.registry import policy_class
+from evenhand.questions import Questions
 
 VERSION = 1
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -90,6 +91,9 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
         "spent": policy._spent,
         "observed": policy._observed,
         "outstanding": policy.outstanding,
+        "asked": policy._asked,
+        "paid": policy._paid,
+        "absent": sorted(policy._absent),
         "answers": [
             {"key": _key_parts(key), "counts": answer.counts, "whole": answer.whole}
             for key, answer in policy._answers.items()
@@ -104,7 +108,9 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
     """Make a policy of a class from a snapshot."""
     policy = _new(cls, arguments)
     policy._round, policy._spent = run["round"], run["spent"]
-    policy._observed = run["observed"]
+    policy._observed, policy._paid = run["observed"], run["paid"]
+    policy._asked = np.array(run["asked"], dtype=np.int64)
+    policy._absent = set(run["absent"])
     outstanding = np.array(run["outstanding"], dtype=np.int64)
     if not 0 <= policy.spent <= policy.horizon or outstanding.shape != policy._outstanding.shape:
         raise ValueError(
@@ -136,12 +142,25 @@ def _class_called(name: str) -> type[Policy]:
 
 
 def _key_parts(key: Any) -> list[Any] | None:
-    """Return the question that an answer was to: n and what was pending."""
-    return None if key is None else [key[0], np.frombuffer(key[1], dtype=np.int64)]
+    """Return the question that an answer was to: n, what was pending, who was available."""
+    if key is None:
+        return None
+    n, pending, who = key
+    available = None if who is None else np.flatnonzero(np.frombuffer(who, dtype=np.bool_))
+    return [n, np.frombuffer(pending, dtype=np.int64), available]
 
 
 def _key(parts: list[Any] | None) -> object:
-    return None if parts is None else (parts[0], np.asarray(parts[1], dtype=np.int64).tobytes())
+    if parts is None:
+        return None
+    n, pending, available = parts
+    counts = np.asarray(pending, dtype=np.int64)
+    who = None
+    if available is not None:
+        mask = np.zeros(len(counts), dtype=np.bool_)
+        mask[np.asarray(available, dtype=np.intp)] = True
+        who = mask.tobytes()
+    return n, counts.tobytes(), who
 
 
 def _arguments_of(policy: Policy) -> dict[str, Any]:
@@ -192,6 +211,8 @@ def _plain(value: Any) -> Any:
         return {"number": str(value)}
     if isinstance(value, ActionSet):
         return {"actions": value.to_dict()}
+    if isinstance(value, Questions):
+        return {"questions": value.to_dict()}
     if isinstance(value, type) and issubclass(value, Policy):
         if _class_called(value.name) is not value:
             raise InputError(
@@ -214,6 +235,8 @@ def _object(value: Any) -> Any:
             return _NON_FINITE[value["number"]]
         if set(value) == {"actions"}:
             return ActionSet.from_dict(value["actions"])
+        if set(value) == {"questions"}:
+            return Questions.from_dict(value["questions"])
         return {name: _object(inner) for name, inner in value.items()}
     if isinstance(value, list) and any(isinstance(inner, list | Mapping) for inner in value):
         return [_object(inner) for inner in value]

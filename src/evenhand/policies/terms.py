@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.actions import ActionSet, checked_actions
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy, is_number
+from evenhand.questions import Askable, Questions, checked_askable
 
 _PER_OPTION = 1_000
 _MOST = 10**18
 
 
-def most_evaluations(actions: ActionSet, horizon: int | None, at_most: int | None) -> int:
+def most_evaluations(actions: Askable, horizon: int | None, at_most: int | None) -> int:
     """Return how many evaluations there are at most, by either name; else 1,000 per option.
 
     Examples
     --------
+    >>> from evenhand import ActionSet
     >>> actions = ActionSet([[1.0], [0.5]], ["a", "b"])
     >>> most_evaluations(actions, None, 60), most_evaluations(actions, None, None)
     (60, 2000)
@@ -31,7 +32,7 @@ def most_evaluations(actions: ActionSet, horizon: int | None, at_most: int | Non
     if horizon is not None:
         return horizon  # `Policy` checks it
     if at_most is None:
-        return _PER_OPTION * len(checked_actions(actions))
+        return _PER_OPTION * len(Questions.of(checked_askable(actions)).options)
     if not is_number(at_most) or not 1 <= at_most <= _MOST or at_most != int(at_most):
         raise InputError(f"at_most must be a whole number from 1 to 10¹⁸; got {at_most!r}.")
     return int(at_most)

@@ -1,0 +1,93 @@
+"""What stages need of a linear model of the questions: to fit it, and to plan what to ask next.
+
+Two models keep these promises: `dense`, for any questions, and `arrow`, for large panels, where
+nothing has the size of questions × options. All numbers are in units of the noise where that is
+known. A direction that evaluations say nothing of has variance ∞, and then its estimate is 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.policies.messages import Feedback
+
+
+class Spread(NamedTuple):
+    """Estimates, (n,), and their variances per unit of noise variance, (n,)."""
+
+    estimates: Floats
+    variances: Floats
+
+
+class Fit(Protocol):
+    """Least squares on some evaluations.
+
+    Attributes
+    ----------
+    scatter, freedom
+        Residual sum of squares and its degrees of freedom.
+    unit
+        Standard deviation of the noise by them; 1 where it is known.
+    """
+
+    scatter: float
+    freedom: float
+    unit: float
+
+    def leads(self, leader: int, rivals: Indices) -> Spread:
+        """Return the lead of an option over rivals."""
+
+    def values(self) -> Spread:
+        """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""
+
+    def attributes(self, rows: Floats) -> Spread:
+        """Return combinations, (n, p), of what attributes add to evaluations."""
+
+    def memory(self) -> dict[str, Any]:
+        """Return all of it by name; the model's `recalled` makes it again."""
+
+
+class Model(Protocol):
+    """A linear model of the questions.
+
+    Attributes
+    ----------
+    rank
+        Dimension of the span of the questions.
+    """
+
+    rank: int
+
+    def fit(self, told: Feedback, noise_scale: float | None, about: Fit | None = None) -> Fit:
+        """Return least squares on these evaluations.
+
+        ``about`` is an earlier fit, whose predictions are taken off first so that fewer digits
+        cancel.
+        """
+
+    def recalled(self, memory: dict[str, Any]) -> Fit:
+        """Return the fit that `Fit.memory` was made of."""
+
+    def start(self, length: int, left: Counts) -> Indices:
+        """Return (length,) questions that identify all leads, the cheapest first.
+
+        ``left`` is how often each may be asked; fewer than ``length`` where that is all there is.
+        """
+
+    def plan(
+        self,
+        leader: int,
+        rivals: Indices,
+        weights: Floats,
+        length: int,
+        asked: Counts,
+        left: Counts,
+    ) -> tuple[Indices, float]:
+        """Return what to ask next, in order, and the price of variance 1.
+
+        The order, (length,) or shorter where ``left`` says so, makes
+        max weights² · variance of the lead over a rival small for its price, early on as at its
+        end; of questions that are as good, those that were ``asked`` least. The price is what the
+        proportions would cost for that maximum to be 1, at the questions' prices.
+        """

@@ -1,0 +1,18 @@
+"""Questions: what can be asked, apart from what can be chosen.
+
+An option can be chosen, and is worth x·γ. A question can be asked: it is about an option, or about
+two of them, goes to an evaluator, has a price, and may be asked so often. What comes back has the
+mean f·γ + z·ω, for the question's features f and attributes z. In an `ActionSet` every option is
+its own question.
+"""
+
+from evenhand.questions.questions import (
+    UNLIMITED,
+    Askable,
+    Column,
+    Options,
+    Questions,
+    checked_askable,
+)
+
+__all__ = ["UNLIMITED", "Askable", "Column", "Options", "Questions", "checked_askable"]
