@@ -177,9 +177,10 @@ class BiasedLinearBandit:
 
     def __repr__(self) -> str:
         bias = np.array2string(np.asarray(self.omega), precision=6)
+        best = self.questions.options.labels[self.best]
         return (
-            f"BiasedLinearBandit({len(self.values)} options, best "
-            f"{self.questions.options.labels[self.best]!r}, omega {bias}, noise_scale {self.noise_scale:g})"
+            f"BiasedLinearBandit({len(self.values)} options, best {best!r}, omega {bias}, "
+            f"noise_scale {self.noise_scale:g})"
         )
 
     def __reduce__(self) -> tuple[Callable[..., BiasedLinearBandit], tuple[object, ...]]:
