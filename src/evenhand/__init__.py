@@ -19,6 +19,7 @@ _NAMES = {
     ),
     "evenhand.environments": ("BiasedLinearBandit", "Latency", "SimulatedEvaluations"),
     "evenhand.errors": (
+        "AbsentError",
         "AccuracyError",
         "Confounding",
         "EvenhandError",

@@ -28,6 +28,7 @@ from evenhand.environments import BiasedLinearBandit as BiasedLinearBandit
 from evenhand.environments import Latency as Latency
 from evenhand.environments import SimulatedEvaluations as SimulatedEvaluations
 from evenhand.environments import families as families
+from evenhand.errors import AbsentError as AbsentError
 from evenhand.errors import AccuracyError as AccuracyError
 from evenhand.errors import Confounding as Confounding
 from evenhand.errors import EvenhandError as EvenhandError

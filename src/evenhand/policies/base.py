@@ -47,7 +47,7 @@ from evenhand.policies.messages import (
     refuse_impossible,
     sparse,
 )
-from evenhand.questions import UNLIMITED, Askable, Questions, checked_askable
+from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
 Play = Generator[Counts, Feedback, None]
 
@@ -251,6 +251,13 @@ class Policy(ABC):
     def bias(self) -> Estimate:
         """Return the estimate of the bias, with an interval."""
 
+    def biases(self) -> list[tuple[Column, Estimate]]:
+        """Return all biases with their intervals, leniencies as deviations from the panel's mean.
+
+        None of those that the policy does not say.
+        """
+        return []
+
     def values(self) -> Floats | None:
         """Return (k, 3) the value of every option with its interval: estimate, low, high.
 
@@ -361,6 +368,11 @@ class Policy(ABC):
         self._absent.discard(self._evaluator(evaluator))
         self._answers.clear()
         self.attendance_changed()
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The evaluators who left."""
+        return tuple(self.questions.evaluators[e] for e in sorted(self._absent))
 
     def attendance_changed(self) -> None:  # noqa: B027 # most have nothing to plan anew
         """Plan anew, if need be, since an evaluator has joined or left."""
