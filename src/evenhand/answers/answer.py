@@ -319,7 +319,7 @@ def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
     Comparisons show differences alone: there it is by how much options are behind the chosen one.
     """
     if decision.leads is not None and compares(policy.questions):
-        return -decision.leads[:, [0, 2, 1]]
+        return 0.0 - decision.leads[:, [0, 2, 1]]
     said = policy.values()
     if said is not None and decision.certainty != "features exact":
         return said

@@ -25,7 +25,7 @@ from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column, Questions
-from evenhand.questions.questions import Kind
+from evenhand.questions.options import Kind
 
 if TYPE_CHECKING:
     import pandas as pd

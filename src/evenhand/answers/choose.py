@@ -212,12 +212,14 @@ def choose(
 
 def _asked(options: Askable, deviation: float | None) -> Askable:
     """Return what is asked: about options that are what their features say, if they are exact."""
-    if isinstance(options, ActionSet) or deviation != 0 or not options.options.stand_alone:
+    if isinstance(options, ActionSet) or deviation != 0:
         return options
-    raise InputError(
-        "deviation=0 says that values follow from the features, but these options have none; "
-        "leave it out, or make the questions with features=..."
-    )
+    if options.options.stand_alone and options.options.known_features is None:
+        raise InputError(
+            "deviation=0 says that values follow from the features, but these options have none; "
+            "leave it out, or make the questions with features=..."
+        )
+    return options.with_exact_features()
 
 
 def _default_policy(

@@ -29,8 +29,8 @@ _MOST_BIASES = 24
 
 # Told apart by all kinds of colour vision (Okabe and Ito), and by their markers.
 _STYLES = (
-    ("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "v"), ("#E69F00", "P"),
-    ("#56B4E9", "X"), ("#000000", "p"),
+    ("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "v"), ("#E69F00", "D"),
+    ("#56B4E9", "<"), ("#000000", "p"),
 )  # fmt: skip
 _INK, _FAINT = "#222222", "#767676"
 _BESIDE = 0.26  # rows by which a mean score stands below its value
@@ -111,11 +111,11 @@ def answer_picture(answer: Answer) -> AnswerPicture:
         return replace(picture, group_names=names, bias_label=label)
     if answer.compared:
         picture = _measured_from_the_chosen(picture, answer)
-    groups = tuple(dict.fromkeys(options.groups or ()))
-    if not 0 < len(groups) <= len(_STYLES):
-        groups, named = (), options.groups is not None
+    groups = tuple(dict.fromkeys(group for group in options.groups or () if group is not None))
+    if len(groups) > len(_STYLES):  # too many to be told apart: named instead
+        groups = ()
         rows = tuple(
-            replace(one, option=f"{one.option} ({one.group})") if named else one
+            one if one.group is None else replace(one, option=f"{one.option} ({one.group})")
             for one in picture.rows
         )
         picture = replace(picture, rows=rows)
@@ -159,7 +159,7 @@ def draw_answer_picture(picture: AnswerPicture) -> Figure:
     if picture.biases is None:
         _draw_bias(bias, picture)
     else:
-        _draw_biases(bias, picture.biases, picture.n_biases)
+        _draw_biases(bias, picture.biases, picture.n_biases, n)
     legend = figure.legend(
         handles=_handles(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
     )
@@ -273,7 +273,7 @@ def _draw_bias(axes: Axes, picture: AnswerPicture) -> None:
     axes.spines["bottom"].set_visible(False)
 
 
-def _draw_biases(axes: Axes, biases: tuple[NamedBias, ...], n_biases: int) -> None:
+def _draw_biases(axes: Axes, biases: tuple[NamedBias, ...], n_biases: int, n_rows: int) -> None:
     """Draw favours, and below them who is lenient and who severe, each in a row with its name."""
     first = sum(one.kind != "leniency" for one in biases)  # leniencies come last
     places = [y if y < first else y + 1.2 * (first > 0) for y in range(len(biases))]
@@ -285,11 +285,12 @@ def _draw_biases(axes: Axes, biases: tuple[NamedBias, ...], n_biases: int) -> No
         axes.plot(one.estimate, y, marker=marker, color=colour, mfc=fill, ms=5.5, ls="")
     if 0 < first < len(biases):
         axes.annotate(
-            "lenient (+) or severe (−), against the average", (0.0, first - 0.1),
+            "lenient (+), severe (−)", (0.0, first - 0.1),
             xycoords=axes.get_yaxis_transform(), fontsize=7.5, color=_FAINT, va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
     axes.set_xlim(*_ends_of([(one.estimate, one.low, one.high) for one in biases], (0.0,)))
-    axes.set_ylim(max([*places, 3.0]) + 0.6, -0.6)
+    axes.set_ylim(max([*places, n_rows - 1.0]) + 0.6, -0.6)
     names = axes.set_yticks(places, [short(one.name) for one in biases])
     for tick in names:
         tick.label1.set_parse_math(False)
