@@ -103,8 +103,8 @@ def scale_too_small(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
 def scale_too_large(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
     """Repeats scatter far less than stated."""
     return (
-        f"Scores of one and the same {terms.one} scatter by {seen:.3g} only; noise_scale was stated "
-        f"as {stated:.3g}. A smaller one needs fewer evaluations."
+        f"Scores of one and the same {terms.one} scatter by {seen:.3g} only; noise_scale was "
+        f"stated as {stated:.3g}. A smaller one needs fewer evaluations."
     )
 
 
