@@ -12,8 +12,9 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, named_biases
+from evenhand.answers.least_squares import LeastSquares
 from evenhand.answers.question import Failure
-from evenhand.answers.raw import LeastSquares, RawScores, raw_scores
+from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scores import compares
 from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
@@ -315,15 +316,17 @@ def _everything_around(estimates: Floats) -> Floats:
 def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
     """Return (k, 3) values with intervals, as the policy says them.
 
-    Where it says none, or takes the features to be exact and leaves some out, least squares.
-    Comparisons show differences alone: there it is by how much options are behind the chosen one.
+    Where it says none, least squares; and where it leaves some out, unless scores of other options
+    would stand in for an option's own. Comparisons show differences alone: there it is by how much
+    options are behind the chosen one.
     """
     if decision.leads is not None and compares(policy.questions):
         return 0.0 - decision.leads[:, [0, 2, 1]]
     said = policy.values()
-    if said is not None and decision.certainty != "features exact":
+    alone = policy.options.stand_alone
+    if said is not None and not alone and decision.certainty != "features exact":
         return said
-    model = _everything_around(fit.values())
+    model = _everything_around(fit.values().estimates)
     return model if said is None else np.where(np.isnan(said[:, :1]), model, said)
 
 

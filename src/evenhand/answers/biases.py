@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import brentq
 
-from evenhand.answers.raw import LeastSquares
+from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Estimate
