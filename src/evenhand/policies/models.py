@@ -20,6 +20,26 @@ class Spread(NamedTuple):
     variances: Floats
 
 
+class Plan(NamedTuple):
+    """What to ask next.
+
+    Parameters
+    ----------
+    order
+        Questions, in the order in which they are handed out.
+    variances
+        (n,) of the leads over the rivals, if evaluations for a price of 1 in all were made in the
+        plan's proportions; ∞ for rivals that the questions which may be asked cannot compare.
+    shares
+        (q,) shares of the money that goes to each question, to begin the next search from; None
+        if the model has no use for it.
+    """
+
+    order: Indices
+    variances: Floats
+    shares: Floats | None = None
+
+
 class Fit(Protocol):
     """Least squares on some evaluations.
 
