@@ -14,11 +14,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.arrow import Arrow
+from evenhand.policies.arrow_plans import (
+    Panel,
+    dealt,
+    proportions,
+    start,
+    with_all_identified,
+    within_workloads,
+)
 from evenhand.policies.messages import Feedback
-from evenhand.policies.models import Spread
-from evenhand.questions import Questions
+from evenhand.policies.models import Plan, Spread
+from evenhand.questions import UNLIMITED, Questions
 
 
 def has_arrow_form(questions: Questions) -> bool:
@@ -111,6 +119,7 @@ class ArrowModel:
         self.item: Indices = questions.about[:, 0]
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
+        self.panel = Panel.of(questions, self.Z)
         everything = np.ones(len(questions))
         self.rank = Arrow.of(self.item, self.Z, everything, self.n_items).rank
 
@@ -129,15 +138,15 @@ class ArrowModel:
             expected = about.items[item] + Z @ about.omega
         means = sums / counts * loud - expected
         v, omega = form.solve(item, Z, weights * means)
-        between = float(weights @ (means - v[item] - Z @ omega) ** 2)
-        squares = told.sums_of_squares[used] / scale**2
-        within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
-        scatter, freedom = within + between, float(counts.sum() - form.rank)
-        unit = 1.0
+        scatter, freedom, unit = 0.0, math.inf, 1.0
         if noise_scale is None:
-            size = float(np.abs(squares).sum())
+            squares = told.sums_of_squares[used]
+            within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
+            scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
+            freedom = float(counts.sum() - form.rank)
             # scores without any scatter leave rounding; who repeats himself is no proof
-            unit = math.sqrt(max(scatter, 1e-24 * size, 1e-200) / max(1.0, freedom))
+            least = max(scatter, 1e-24 * float(squares.sum()), 1e-200)
+            unit = math.sqrt(least / max(1.0, freedom))
         if about is not None:
             v, omega = v + about.items, omega + about.omega
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions)
@@ -160,6 +169,39 @@ class ArrowModel:
         scatter, freedom, unit = (float(memory[name]) for name in ("scatter", "freedom", "unit"))
         form = Arrow(sizes, centres, root, lost, scales)
         return ArrowFit(form, items, omega, scatter, freedom, unit, self.questions)
+
+    def start(self, length: int, left: Counts) -> Indices:
+        """Return (length,) questions, or more, that identify all leads, the cheapest first."""
+        return self._within(start(self.panel, length, left), left)
+
+    def plan(
+        self,
+        leader: int,
+        rivals: Indices,
+        weights: Floats,
+        length: int,
+        asked: Counts,
+        left: Counts,
+        shares: Floats | None = None,
+    ) -> Plan:
+        """Return what to ask next to compare the leader with its rivals."""
+        panel = self.panel
+        found = proportions(panel, leader, rivals, weights**2, length, asked, left)
+        if not found.money.any():
+            return Plan(np.zeros(0, dtype=np.intp), found.variances, shares)
+        order = self._within(dealt(panel, found, leader, length, asked, left), left)
+        order = with_all_identified(panel, order, leader, found.questions)
+        return Plan(order, found.variances, shares)
+
+    def _within(self, order: Indices, left: Counts) -> Indices:
+        """Return what of an order does not go beyond the evaluators' workloads."""
+        busy = self.questions.workload < UNLIMITED
+        if not busy.any():
+            return order
+        free = np.zeros(self.panel.n_evaluators, dtype=np.int64)
+        np.maximum.at(free, self.panel.evaluator, left)
+        free[: len(busy)][~busy] = UNLIMITED
+        return within_workloads(self.panel, order, free)
 
 
 def _known(estimates: Floats, variances: Floats) -> Spread:

@@ -348,14 +348,24 @@ class Policy(ABC):
             left[questions.capacity == UNLIMITED] = UNLIMITED
             who = questions.evaluator
             if (questions.workload < UNLIMITED).any():
-                done = np.bincount(who[who >= 0], have[who >= 0], len(questions.evaluators))
-                free = np.maximum(questions.workload - done.astype(np.int64), 0)
+                free = self.workload_left(pending)
                 left[who >= 0] = np.minimum(left[who >= 0], free[who[who >= 0]])
         if self._absent:
             left[np.isin(questions.evaluator, list(self._absent))] = 0
         if self._available is not None:
             left[~self._available] = 0
         return left
+
+    def workload_left(self, pending: Counts) -> Counts:
+        """Return (e,) how much every evaluator may still be asked; `UNLIMITED` if there is no limit.
+
+        What is on its way counts as asked.
+        """
+        questions = self.questions
+        who, have = questions.evaluator, self._asked + pending
+        done = np.bincount(who[who >= 0], have[who >= 0], len(questions.evaluators))
+        free = np.maximum(questions.workload - done.astype(np.int64), 0)
+        return np.where(questions.workload == UNLIMITED, UNLIMITED, free)
 
     def leave(self, evaluator: str) -> None:
         """Take note that an evaluator cannot be asked any more, until `join`."""
