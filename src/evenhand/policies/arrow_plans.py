@@ -95,15 +95,20 @@ class Panel(NamedTuple):
 # ---------------------------------------------------------------------- a start
 
 
-def start(panel: Panel, length: int, left: Counts) -> Indices:
+def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices:
     """Return (length,) questions, or more, that identify all leads, the cheapest ones first.
 
     One per option, then what connects them and tells the biases that leads need, then further ones,
-    as many of every option. Of equally cheap questions, evaluators take turns.
+    as many of every option. Of questions that are as cheap, evaluators take turns if there are two
+    for every option. With fewer, what connects evaluators would be thin: then an option is asked of
+    the first who is not partial to it, unless it is to go ``by_turns`` all the same.
     """
     (open_,) = np.nonzero(left > 0)
-    turns = _turns(panel)
-    by_item = open_[np.lexsort((turns[open_], panel.price[open_], panel.item[open_]))]
+    if by_turns or length >= 2 * panel.n_options:
+        turns = _turns(panel)
+    else:
+        turns = panel.evaluator + panel.n_evaluators * panel.partial
+    by_item = open_[np.lexsort((turns[open_], panel.cost[open_], panel.item[open_]))]
     options = by_item[panel.item[by_item] < panel.n_options]
     firsts = options[_firsts(panel.item[options])]
     unknown = np.eye(panel.Z.shape[1])
@@ -208,7 +213,7 @@ def _needed(panel: Panel, firsts: Indices, more: Indices) -> Indices:
     apart = panel.Z[firsts].toarray()
     terms = np.linalg.lstsq(known.T, (apart - apart[0]).T, rcond=None)[0]
     cheap = panel.price[more] <= np.median(panel.price[firsts])
-    return more[cheap | (np.abs(terms) > _BESIDE).any(axis=1)]
+    return np.asarray(more[cheap | (np.abs(terms) > _BESIDE).any(axis=1)])
 
 
 def _further(panel: Panel, options: Indices, basis: Indices, left: Counts, n: int) -> Indices:
@@ -230,7 +235,7 @@ def _further(panel: Panel, options: Indices, basis: Indices, left: Counts, n: in
         nth, _ = _places(panel.item[question])
         new = (nth < rounds) & ~((time == 0) & np.isin(question, basis))
         if new.sum() >= n or rounds >= most:
-            return question[new][np.argsort(nth[new], kind="stable")][:n]
+            return np.asarray(question[new][np.argsort(nth[new], kind="stable")][:n])
         rounds = min(2 * rounds, most)
     return np.zeros(0, dtype=np.intp)
 
@@ -410,10 +415,8 @@ def _gains(form: Arrow, o: Indices, Z: sparse.csr_array, dual: Floats) -> Floats
         part = slice(begin, begin + _CHUNK)
         rows = sparse.coo_array(Z[part])
         linear = rows.tocsr() @ W + along[o[part]]
-        out[part] += np.bincount(
-            rows.row, rows.data * linear[rows.row, rows.col], len(o[part])
-        )
-    return np.maximum(out + constant[o], 0.0)
+        out[part] += np.bincount(rows.row, rows.data * linear[rows.row, rows.col], len(o[part]))
+    return np.asarray(np.maximum(out + constant[o], 0.0))
 
 
 # ---------------------------------------------------------------------- an order
@@ -431,10 +434,10 @@ def dealt(
     share = np.zeros(len(panel.item))
     share[shares.questions] = shares.money / panel.price[shares.questions]  # of evaluations
     share = share[used] / share.sum()
-    nth, first = _places(panel.item[used])
+    nth, _ = _places(panel.item[used])
     (begins,) = np.nonzero(nth == 0)
     item, n = np.cumsum(nth == 0) - 1, len(begins)
-    total = np.bincount(item, share)
+    total: Floats = np.asarray(np.bincount(item, share), dtype=np.float64)
     phase = (_GOLDEN * (np.arange(n) + asked.sum())) % 1.0
     phase[panel.item[used[begins]] == leader] = 0.5
     room = np.bincount(item, np.minimum(left[used], length)).astype(np.int64)
@@ -452,7 +455,7 @@ def dealt(
     cell, time = _repeated(np.minimum(most, left[used]))
     cells = cell[np.lexsort(((time + begin[cell]) / within[cell], item[cell]))]
     starts = np.searchsorted(item[cells], np.arange(n))
-    return used[cells[starts[order] + _occurrence(order)]]
+    return np.asarray(used[cells[starts[order] + _occurrence(order)]])
 
 
 def _items_in_turn(share: Floats, phase: Floats, room: Counts, length: int) -> Indices:
@@ -485,12 +488,6 @@ def _occurrence(items: Indices) -> Indices:
     nth = np.empty(len(items), dtype=np.intp)
     nth[order], _ = _places(items[order])
     return nth
-
-
-def within_workloads(panel: Panel, order: Indices, free: Counts) -> Indices:
-    """Return the order without what is more than an evaluator, of e, is free to answer."""
-    who = panel.evaluator[order]
-    return order[_occurrence(who) < free[who]]
 
 
 def with_all_identified(panel: Panel, order: Indices, leader: int, among: Indices) -> Indices:
