@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from random_panels import random_panel
 from scipy import sparse
 
 import evenhand as eh
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.arrow import ArrowModel
 from evenhand.policies.messages import Feedback
+from random_panels import random_panel
 
 
 class Plain:

@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from random_panels import as_calibrations, random_panel
 
 import evenhand as eh
 from evenhand.policies.arrow import ArrowModel
 from evenhand.policies.arrow_plans import proportions, star
 from evenhand.policies.dense import DenseModel
 from evenhand.questions import UNLIMITED
+from random_panels import as_calibrations, random_panel
 
 
 def lead_rows(questions, leader=0):
@@ -153,11 +153,11 @@ def test_orders_are_good_early_on_as_at_their_end():
             0, rivals, weights, 32 * model.rank, np.zeros(60, dtype=np.int64), panel.capacity
         )
         assert len(plan.order) == 32 * model.rank
-        for times in ratios:
+        for times, found_so_far in ratios.items():
             part = plan.order[: times * model.rank]
             found = variances(panel, np.bincount(part, minlength=60).astype(float), rows)
             least = (weights**2 * plan.variances).max()
-            ratios[times].append((weights**2 * found).max() * len(part) / least)
+            found_so_far.append((weights**2 * found).max() * len(part) / least)
     assert np.median(ratios[2]) < 1.8
     assert np.median(ratios[8]) < 1.2
     assert np.median(ratios[32]) < 1.05

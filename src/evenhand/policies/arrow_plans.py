@@ -104,9 +104,10 @@ def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices
     """Return (length,) questions, or more, that identify all leads, the cheapest ones first.
 
     One per option, then what connects them and tells the biases that leads need, then what tells
-    the rest if it is as cheap, then further ones, as many of every option. Of questions that are as cheap, evaluators take turns if there are two
-    for every option. With fewer, what connects evaluators would be thin: then an option is asked of
-    the first who is not partial to it, unless it is to go ``by_turns`` all the same.
+    the rest if it is as cheap, then further ones, as many of every option. Of questions that are as
+    cheap, evaluators take turns if there are two for every option. With fewer, what connects
+    evaluators would be thin: then an option is asked of the first who is not partial to it, unless
+    it is to go ``by_turns`` all the same.
     """
     (open_,) = np.nonzero(left > 0)
     if by_turns or length >= 2 * panel.n_options:
