@@ -8,6 +8,7 @@ noise of questions differs, weights are counts over its square; what is told is 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,35 +16,33 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.arrow_plans import (
     Panel,
     dealt,
     proportions,
     start,
-    with_all_identified,
-    within_workloads,
+    with_attributes_known,
 )
 from evenhand.policies.messages import Feedback
 from evenhand.policies.models import Plan, Spread
 from evenhand.questions import UNLIMITED, Questions
 
 
-def has_arrow_form(questions: Questions) -> bool:
-    """Tell whether options stand for themselves, and every question is about one item, once."""
-    if not questions.options.stand_alone or (questions.about[:, 1] >= 0).any():
-        return False
-    d, rows = questions.n_features, questions.matrix
-    features = rows[:, :d]
-    return bool(
-        d == len(questions.items)
-        and (np.diff(features.indptr) == 1).all()
-        and (features.data == 1.0).all()
-        and (features.indices == questions.about[:, 0]).all()
-    )
+def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
+    """Raise `NotIdentifiableError` if some options cannot be compared, however often one asks."""
+    options = np.arange(len(questions.options))
+    apart = np.flatnonzero(np.isinf(form.lead_variances(0, options)))
+    if len(apart):
+        one, other = questions.options.labels[0], questions.options.labels[int(apart[0])]
+        raise NotIdentifiableError(
+            f"{one!r} and {other!r} cannot be compared by these questions, however often they "
+            "are asked; questions.check() says what is missing."
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ArrowFit:
     """Least squares on evaluations of a panel; see `models.Fit`.
 
@@ -100,6 +99,8 @@ class ArrowFit:
 class ArrowModel:
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
 
+    Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
+
     Parameters
     ----------
     questions
@@ -120,12 +121,11 @@ class ArrowModel:
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
         self.panel = Panel.of(questions, self.Z)
-        everything = np.ones(len(questions))
-        self.rank = Arrow.of(self.item, self.Z, everything, self.n_items).rank
+        form = Arrow.of(self.item, self.Z, np.ones(len(questions)), self.n_items)
+        _refuse_incomparable(questions, form)
+        self.rank = form.rank
 
-    def fit(
-        self, told: Feedback, noise_scale: float | None, about: ArrowFit | None = None
-    ) -> ArrowFit:
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> ArrowFit:
         """Return least squares on these evaluations, of which `about` predicts a part."""
         (used,) = np.nonzero(told.counts)
         scale, noise = noise_scale or 1.0, self.questions.noise
@@ -151,7 +151,7 @@ class ArrowModel:
             v, omega = v + about.items, omega + about.omega
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions)
 
-    def recalled(self, memory: dict[str, Any]) -> ArrowFit:
+    def recalled(self, memory: Mapping[str, Any]) -> ArrowFit:
         """Return the fit that `ArrowFit.memory` was made of."""
         p = self.Z.shape[1]
         starts, columns, entries = memory["centres"]
@@ -164,7 +164,8 @@ class ArrowModel:
             for name in ("sizes", "scales", "items", "omega")
         )
         root, lost = (
-            np.asarray(memory[name], dtype=np.float64).reshape(p, -1) for name in ("root", "lost")
+            np.asarray(memory[name], dtype=np.float64).reshape(p, -1 if p else 0)
+            for name in ("root", "lost")
         )
         scatter, freedom, unit = (float(memory[name]) for name in ("scatter", "freedom", "unit"))
         form = Arrow(sizes, centres, root, lost, scales)
@@ -172,7 +173,8 @@ class ArrowModel:
 
     def start(self, length: int, left: Counts) -> Indices:
         """Return (length,) questions, or more, that identify all leads, the cheapest first."""
-        return self._within(start(self.panel, length, left), left)
+        busy = bool((self.questions.workload < UNLIMITED).any())
+        return start(self.panel, length, left, by_turns=busy)
 
     def plan(
         self,
@@ -186,22 +188,13 @@ class ArrowModel:
     ) -> Plan:
         """Return what to ask next to compare the leader with its rivals."""
         panel = self.panel
-        found = proportions(panel, leader, rivals, weights**2, length, asked, left)
+        a = weights**2
+        found = proportions(panel, leader, rivals, a, length, asked, left)
         if not found.money.any():
             return Plan(np.zeros(0, dtype=np.intp), found.variances, shares)
-        order = self._within(dealt(panel, found, leader, length, asked, left), left)
-        order = with_all_identified(panel, order, leader, found.questions)
+        order = dealt(panel, found, leader, length, asked, left)
+        order = with_attributes_known(panel, order, leader, rivals, a, found.questions, left)
         return Plan(order, found.variances, shares)
-
-    def _within(self, order: Indices, left: Counts) -> Indices:
-        """Return what of an order does not go beyond the evaluators' workloads."""
-        busy = self.questions.workload < UNLIMITED
-        if not busy.any():
-            return order
-        free = np.zeros(self.panel.n_evaluators, dtype=np.int64)
-        np.maximum.at(free, self.panel.evaluator, left)
-        free[: len(busy)][~busy] = UNLIMITED
-        return within_workloads(self.panel, order, free)
 
 
 def _known(estimates: Floats, variances: Floats) -> Spread:

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Stepper
@@ -367,6 +367,17 @@ class Policy(ABC):
         free = np.maximum(questions.workload - done.astype(np.int64), 0)
         return np.where(questions.workload == UNLIMITED, UNLIMITED, free)
 
+    def allowed(self, order: Indices, pending: Counts) -> Indices:
+        """Return what of an order of questions may be asked now, from its beginning on."""
+        questions = self.questions
+        if not (questions.limited or self._absent or self._available is not None):
+            return order
+        order = order[_nth(order) <= self.left(pending)[order]]
+        if (questions.workload < UNLIMITED).any():
+            who = questions.evaluator[order]
+            order = order[(who < 0) | (_nth(who) <= self.workload_left(pending)[who])]
+        return order
+
     def leave(self, evaluator: str) -> None:
         """Take note that an evaluator cannot be asked any more, until `join`."""
         self._absent.add(self._evaluator(evaluator))
@@ -683,7 +694,7 @@ class Policy(ABC):
     def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
         if self.bounds is not None:
             parts = feedback.counts, feedback.sums, feedback.sums_of_squares
-            refuse_beyond(*parts, self.bounds, self.questions.labels)
+            refuse_beyond(*parts, self.bounds, self.questions.label)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""
@@ -735,6 +746,15 @@ class Policy(ABC):
                 f"{self._outstanding[x]} were asked for and not told yet."
             )
         return whole
+
+
+def _nth(values: Indices) -> Counts:
+    """Return (n,) how often each value has come up to its place, itself included."""
+    by_value = np.argsort(values, kind="stable")
+    starts = np.searchsorted(values[by_value], values[by_value])
+    nth = np.empty(len(values), dtype=np.int64)
+    nth[by_value] = np.arange(len(values)) - starts + 1
+    return nth
 
 
 def first_of(counts: Counts, n: int) -> Counts:
