@@ -43,6 +43,7 @@ _NAMES = {
         "FairPhasedElimination",
         "Feedback",
         "Finding",
+        "PlannedChoice",
         "Policy",
         "PricedExploration",
         "policy",
