@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet, checked_actions
@@ -654,6 +654,12 @@ class Questions:
         """
         lenient = np.array([column.kind == "leniency" for column in self.columns], dtype=bool)
         return np.where(lenient, 1.0 / max(len(self.evaluators), 1), 0.0)
+
+    @cached_property
+    def may_ask(self) -> NDArray[np.bool_]:
+        """(q,) whether a question may be asked at all."""
+        busy = np.append(self.workload == 0, False)  # the last: nobody in particular
+        return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
 
     @cached_property
     def limited(self) -> bool:
