@@ -72,7 +72,8 @@ def test_who_differs_is_told_and_only_withdraws_what_does_not_stand() -> None:
     problem = families.panel(
         k=6, e=6, seed=1, n_groups=3, gap=4.0, bias=8.0, bias_spread=6.0, noise_scale=0.5
     )
-    options = dict(zip(problem.questions.options.labels, problem.questions.options.groups or ()))
+    groups = problem.questions.options.groups or ()
+    options = dict(zip(problem.questions.options.labels, groups, strict=True))
     sides = problem.questions.evaluator_groups
     judges = dict(zip(problem.questions.evaluators, sides or (), strict=True))
     common = eh.Questions.panel(options, judges)
