@@ -100,7 +100,6 @@ class GreedyQuestions(Policy):
     ) -> None:
         super().__init__(actions, horizon, **settings)
         self.delta = checked_failure(delta)
-        self.spends_all = not self.questions.limited and math.isinf(self.money)
         self._ellipsoid = Ellipsoid(self.actions, self.horizon)
         self.frame = self._ellipsoid.frame
         q, r = len(self.questions), self.frame.rank
