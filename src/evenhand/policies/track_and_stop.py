@@ -11,10 +11,10 @@ B             the r options (or questions) that span the others
 
 Every evaluation goes to the option (or question) of largest deficit g_x − n_x. The shares are
 worked out again only when there are an eighth more evaluations (that is lazy), and to 2%, not
-exactly; prices play no part. A lead counts as half of σ‖h_x̂ − h_x‖, in the norm of V⁻¹, at least: it is known no better, and no rival may draw
-everything. As in the source, whenever the least eigenvalue of V is below c √t, with
-c = λ_min(Σ_{x∈B} a_x a_xᵀ)/√r, the options of B are evaluated in turns. Until an unknown noise is
-known, w is the G-optimal design.
+exactly; prices play no part. A lead counts as half of σ‖h_x̂ − h_x‖, in the norm of V⁻¹, at least:
+it is known no better, and no rival may draw everything. As in the source, whenever the least
+eigenvalue of V is below c √t, with c = λ_min(Σ_{x∈B} a_x a_xᵀ)/√r, the options of B are evaluated
+in turns. Until an unknown noise is known, w is the G-optimal design.
 
 A decision stands for a fiftieth of what there is. Evaluations on their way count in n_x.
 """
