@@ -10,17 +10,22 @@ of the contract that it checks, and it raises `AssertionError` where that is bro
 is needed. With pytest, parametrise over `CHECKS` and `CASES` to see each by its name.
 
 A policy that may stop before its horizon is spent says so by ``spends_all = False``. One that
-decides step by step has `Policy.memory` and `Policy.recall`, so that its state can be kept.
+decides step by step has `Policy.memory` and `Policy.recall`, so that its state can be kept. One
+that says ``plays_questions`` must keep the contract on `QUESTION_CASES`, too, where what is asked
+is told from what is chosen; any other must refuse them. One that says ``heeds_limits`` must keep to
+capacities, workloads, a budget and who is there; any other must refuse those.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +37,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.state import restore
+from evenhand.questions import Askable, Questions
 
 PolicyFactory = Callable[..., Policy]
 
@@ -51,17 +57,30 @@ class Case:
     name
         What is special about it.
     actions
-        The options, in two groups.
+        The options, in two groups; or questions about options.
     evaluations
-        (k,) mean evaluations; values lie within ±1.
+        (q,) mean evaluations of all that can be asked; values lie within ±1.
     bias
-        What is added to evaluations in group +1 and taken off in group −1.
+        What is added to evaluations in group +1 and taken off in group −1; of questions, what the
+        first attribute does.
+    values
+        (k,) values of the options.
+    hopeless
+        The same, in such a way that no evaluations show the bias.
     """
 
     name: str
-    actions: ActionSet
+    actions: Askable
     evaluations: Floats
     bias: float
+    values: Floats
+    hopeless: Askable
+
+    @property
+    def noise(self) -> Floats | float:
+        """Relative noise of what is asked."""
+        noise = Questions.of(self.actions).noise
+        return 1.0 if noise is None else noise
 
 
 Check = Callable[[PolicyFactory, Case], None]
@@ -71,7 +90,9 @@ def _case(
     name: str, features: ArrayLike, groups: ArrayLike, gamma: ArrayLike, bias: float = 0.25
 ) -> Case:
     x, z = np.asarray(features, dtype=np.float64), np.asarray(groups)
-    return Case(name, ActionSet(x, z), x @ np.asarray(gamma) + z * bias, bias)
+    values = x @ np.asarray(gamma)
+    hopeless = ActionSet(np.column_stack([x, z]), z)  # the group is also a feature
+    return Case(name, ActionSet(x, z), values + z * bias, bias, values, hopeless)
 
 
 def _scattered(k: int, d: int) -> Case:
@@ -116,6 +137,79 @@ CASES: tuple[Case, ...] = (
 """The problems that `check_policy` tries."""
 
 
+def _asked(
+    name: str, questions: Questions, gamma: ArrayLike, omega: ArrayLike, hopeless: Questions
+) -> Case:
+    worth, bias = np.asarray(gamma, dtype=np.float64), np.asarray(omega, dtype=np.float64)
+    means = np.asarray(questions.rows @ np.concatenate([worth, bias]))
+    values = np.asarray(questions.options.features @ worth)
+    return Case(name, questions, means, float(bias[0]), values, hopeless)
+
+
+def _panel(**more: Any) -> Questions:
+    options = {"Ann": "fr", "Bo": "it", "Cy": "fr", "Di": "us"}
+    evaluators = {"P": "fr", "Q": "it", "R": "us"}
+    return Questions.panel(options, evaluators, **({"capacity": None} | more))
+
+
+def _one_judge() -> Questions:
+    return Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}, capacity=None)
+
+
+def _comparisons(k: int) -> Questions:
+    pairs = [(a, b) for a in range(k) for b in range(k) if a != b]
+    unit = np.eye(k)
+    differences = [unit[a] - unit[b] for a, b in pairs]
+    return Questions(options=unit, features=differences, attributes=np.ones((len(pairs), 1)))
+
+
+def _calibrated() -> Questions:
+    """Two options and an item that cannot be chosen, each by two evaluators, one partial to it."""
+    items = np.repeat(np.eye(3), 2, axis=0)
+    attributes = [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]]
+    return Questions(
+        options=np.eye(3)[:2],
+        features=items,
+        attributes=attributes,
+        evaluator=["P", "Q"] * 3,
+        noise=[1.0, 2.0] * 3,
+    )
+
+
+QUESTION_CASES: tuple[Case, ...] = (
+    _asked(
+        "a panel with tied options and prices",
+        _panel(prices=[1.0, 1.0, 4.0], noise=[1.0, 1.0, 0.5]),
+        [0.5, 0.75, -0.25, 0.75],
+        [0.5, -0.25, 0.125],
+        _one_judge(),
+    ),
+    _asked("comparisons", _comparisons(3), [0.25, 0.5, -0.5], [0.25], _one_judge()),
+    _asked(
+        "an item that cannot be chosen", _calibrated(), [0.25, 0.5, 1.0], [0.5, 0.25], _one_judge()
+    ),
+)
+"""Questions about options, for policies that tell the two apart."""
+
+LIMITED_CASES: tuple[Case, ...] = (
+    _asked(
+        "a panel asked once each",
+        _panel(capacity=1, prices=[1.0, 2.0, 3.0]),
+        [0.5, 0.75, -0.25, 0.75],
+        [0.5, -0.25, 0.125],
+        _one_judge(),
+    ),
+    _asked(
+        "evaluators with little time",
+        _panel(capacity=3, workload=[5, 2, 9]),
+        [0.5, 0.75, -0.25, 0.75],
+        [0.5, -0.25, 0.125],
+        _one_judge(),
+    ),
+)
+"""Questions that may be asked only so often."""
+
+
 @dataclass
 class _Run:
     """What a policy did: its asks, and what it knew before each of them and after the last."""
@@ -156,8 +250,9 @@ def _evaluate(
 ) -> Feedback:
     """Draw the feedback of an allocation: deviation ``noise``, and everything times ``scale``."""
     n = counts.astype(np.float64)
-    sums = n * case.evaluations + noise * np.sqrt(n) * rng.standard_normal(len(n))
-    within = 2.0 * noise**2 * rng.standard_gamma(np.maximum(n - 1.0, 0.0) / 2.0)
+    loud = noise * case.noise
+    sums = n * case.evaluations + loud * np.sqrt(n) * rng.standard_normal(len(n))
+    within = 2.0 * loud**2 * rng.standard_gamma(np.maximum(n - 1.0, 0.0) / 2.0)
     squares = sums**2 / np.maximum(n, 1.0) + within
     return Feedback(counts.copy(), scale * sums, scale**2 * squares)
 
@@ -448,12 +543,13 @@ def looking_changes_nothing(make: PolicyFactory, case: Case) -> None:
 
 def recommends_an_option(make: PolicyFactory, case: Case) -> None:
     """A recommendation is the index of an option, with its label; at any time, any horizon."""
+    options = Questions.of(case.actions).options
 
     def look(policy: Policy, _: Feedback) -> None:
         decision = policy.recommend()
         assert isinstance(decision.option, int), f"index of type {type(decision.option).__name__}"
-        assert 0 <= decision.option < len(case.actions), f"there is no option {decision.option}"
-        label = case.actions.labels[decision.option]
+        assert 0 <= decision.option < len(options), f"there is no option {decision.option}"
+        label = options.labels[decision.option]
         assert decision.label == label, f"calls option {label!r} {decision.label!r}"
 
     for horizon in (1, len(case.actions), HORIZON):
@@ -499,7 +595,7 @@ def nothing_rests_on_a_guess(make: PolicyFactory, case: Case) -> None:
 def _holds_as_often_as_said(
     make: PolicyFactory, case: Case, runs: int, noise: float = 1.0, **settings: float
 ) -> None:
-    values = case.evaluations - case.actions.groups * case.bias
+    values = case.values
     misses: dict[str, list[bool]] = {"bias": [], "loss": []}
     levels: dict[str, list[float]] = {"bias": [], "loss": []}
     for seed in range(runs):
@@ -570,12 +666,10 @@ def never_fails_midway(make: PolicyFactory, case: Case) -> None:
     """Where no evaluations can show the bias, a policy says so at the start, or plays on.
 
     If it plays, it ends as always, and its interval for the bias stays unbounded. Here the group
-    is also a feature, so that value and bias cannot be told apart.
+    is also a feature, so that value and bias cannot be told apart; or there is one partial judge.
     """
-    features = np.column_stack([case.actions.features, case.actions.groups])
-    hopeless = Case(
-        case.name, ActionSet(features, case.actions.groups), case.evaluations, case.bias
-    )
+    means = np.resize(case.evaluations, len(case.hopeless))
+    hopeless = replace(case, actions=case.hopeless, evaluations=means)
     for horizon in (1, HORIZON, 10**12):
         try:
             policy = make(hopeless.actions, horizon)
@@ -634,7 +728,8 @@ def _single_scores(
 ) -> list[Feedback]:
     """Draw evaluations one by one, in random order; in 1024ths, so that any sum is exact."""
     options = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    drawn = case.evaluations[options] + rng.standard_normal(len(options))
+    loud = np.broadcast_to(case.noise, case.evaluations.shape)[options]
+    drawn = case.evaluations[options] + loud * rng.standard_normal(len(options))
     scores = np.round(drawn * 1024.0) / 1024.0
     return [
         Feedback.from_scores(case.actions, [int(x)], [y])
@@ -894,6 +989,111 @@ def bad_states_are_refused(make: PolicyFactory, case: Case) -> None:
         raise AssertionError(f"{what}: accepted as a state")
 
 
+def questions_are_played_or_refused(make: PolicyFactory, case: Case) -> None:
+    """A policy that does not tell questions from options, or knows no limits, refuses them."""
+    if _refusal(make, CASES[0], {"horizon": HORIZON}) is not None:
+        return
+    policy = make(CASES[0].actions, HORIZON)
+    limited = Questions.of(case.actions).limited
+    plays = policy.plays_questions and (policy.heeds_limits or not limited)
+    refusal = _refusal(make, case, {"horizon": HORIZON})
+    if plays:
+        assert refusal is None, f"it says that it plays them, and raises {refusal!r}"
+        return
+    assert refusal is not None, "it accepts what it says it does not play"
+    assert isinstance(refusal, InputError), f"refused by {refusal!r}, not by InputError"
+
+
+def _budgets(case: Case) -> tuple[float | None, ...]:
+    prices = Questions.of(case.actions).prices
+    return None, float(prices.min()), 3.5 * float(prices.max())
+
+
+def limits_are_kept(make: PolicyFactory, case: Case) -> None:
+    """No question, evaluator or budget is asked for more than there is, told or on its way.
+
+    Nobody who is away is asked, nor who is not available; who is away can come back. The run ends.
+    """
+    questions = Questions.of(case.actions)
+    for budget in _budgets(case):
+        policy, rng = make(case.actions, HORIZON, budget=budget), np.random.default_rng(7)
+        told = np.zeros(len(questions), dtype=np.int64)
+        pending = told.copy()
+        away: str | None = None
+        for i in range(ROUNDS):
+            who = None if i % 3 else questions.evaluators[i // 3 % len(questions.evaluators)]
+            if i in (2, 6):
+                away = questions.evaluators[i % len(questions.evaluators)]
+                policy.leave(away)
+            elif i in (4, 8) and away is not None:
+                policy.join(away)
+                away = None
+            for one in questions.evaluators if i < 6 else ():  # aside: nobody acts on it
+                aside = np.flatnonzero(policy.ask(2, pending, [one]).counts).tolist()
+                others = {questions.evaluator_of(x) for x in aside} - {one}
+                assert not others, f"ask {i}: only {one} is available, not {others}"
+            n = (1, 4, None)[i % 3]
+            counts = policy.ask(n, pending, None if who is None else [who]).counts
+            _refuse_beyond_limits(questions, told + pending + counts, budget, f"ask {i}")
+            names = [questions.evaluator_of(x) for x in np.flatnonzero(counts).tolist()]
+            assert away is None or away not in names, f"ask {i}: {away} is away, and asked"
+            assert who is None or set(names) <= {who}, f"ask {i}: only {who} is free, not {names}"
+            pending += counts
+            if pending.any() and (i % 4 or not counts.any()):  # some are waited for, some late
+                x = int(rng.choice(np.flatnonzero(pending)))
+                back = np.zeros_like(pending)
+                back[x] = pending[x]
+                policy.tell(_evaluate(back, case, rng))
+                pending, told = pending - back, told + back
+            elif who is None and away is None and not pending.any():
+                break
+        else:
+            left = HORIZON - int(told.sum())
+            assert left == 0 or not questions.limited, "it does not end, and asks for nothing"
+        if away is None and not pending.any():
+            assert policy.finished, "with nothing pending it asked for nothing, and is not finished"
+
+
+def _refuse_beyond_limits(
+    questions: Questions, asked: NDArray[np.int64], budget: float | None, at: str
+) -> None:
+    x = int(np.argmax(asked - questions.capacity))
+    assert asked[x] <= questions.capacity[x], (
+        f"{at}: {questions.label(x)} is asked {asked[x]} times, it may be {questions.capacity[x]}"
+    )
+    work = np.bincount(questions.evaluator, asked, len(questions.evaluators))
+    assert (work <= questions.workload).all(), (
+        f"{at}: evaluators are asked {work}, they may be {questions.workload}"
+    )
+    paid = float(asked @ questions.prices)
+    assert budget is None or paid <= budget * (1.0 + 1e-9), f"{at}: {paid} of {budget} is spent"
+
+
+def absence_is_heeded_or_refused(make: PolicyFactory, case: Case) -> None:
+    """Who can't do without an evaluator says so when one leaves, or only some are available."""
+    questions = Questions.of(case.actions)
+    if _refusal(make, case, {"horizon": HORIZON}) is not None or not len(questions.evaluators):
+        return
+    policy = make(case.actions, HORIZON)
+    name = questions.evaluators[0]
+    calls: dict[str, Callable[[], object]] = {
+        "leave": lambda: policy.leave(name),
+        "available": lambda: policy.ask(available=[name]),
+    }
+    for what, call in calls.items():
+        try:
+            call()
+        except InputError:
+            assert not policy.heeds_limits, f"it heeds limits, and refuses {what}"
+        else:
+            assert policy.heeds_limits, f"it does not heed limits, and accepts {what}"
+    try:
+        policy.leave("nobody of that name")
+    except InputError:
+        return
+    raise AssertionError("an evaluator that there is not may leave")
+
+
 CHECKS: tuple[Check, ...] = (
     asking_again_changes_nothing,
     asking_aside_changes_nothing,
@@ -920,12 +1120,32 @@ CHECKS: tuple[Check, ...] = (
 )
 """All checks; the name of each says what holds."""
 
+QUESTION_CHECKS: tuple[Check, ...] = (
+    questions_are_played_or_refused,
+    absence_is_heeded_or_refused,
+    asking_again_changes_nothing,
+    asking_aside_changes_nothing,
+    counts_are_affordable,
+    asks_nothing_only_at_the_end,
+    recommends_an_option,
+    units_do_not_matter,
+    never_fails_midway,
+    any_part_may_be_told,
+    evaluators_may_work_side_by_side,
+    observing_teaches_or_is_refused,
+    a_copy_goes_on_the_same,
+)
+"""What is checked on `QUESTION_CASES`; all but the first only of policies that play questions."""
+
+LIMIT_CHECKS: tuple[Check, ...] = (questions_are_played_or_refused, limits_are_kept)
+"""What is checked on `LIMITED_CASES`; all but the first only of policies that heed limits."""
+
 
 def check_policy(
     make: PolicyFactory,
     *,
-    checks: tuple[Check, ...] = CHECKS,
-    cases: tuple[Case, ...] = CASES,
+    checks: tuple[Check, ...] | None = None,
+    cases: tuple[Case, ...] | None = None,
 ) -> None:
     """Raise `AssertionError` with the check, the case and the reason, unless a policy keeps all.
 
@@ -933,19 +1153,41 @@ def check_policy(
     ----------
     make
         A policy class, or a function with the same arguments: actions, horizon, noise_scale,
-        value_bound, seed.
+        value_bound, seed, budget.
     checks, cases
-        What to check, and on which problems.
+        What to check, and on which problems. If neither is said, questions and limits follow.
 
     Examples
     --------
     >>> import evenhand as eh
     >>> check_policy(eh.FairPhasedElimination, cases=CASES[:1])
     """
-    for check in checks:
-        for case in cases:
-            try:
-                check(make, case)
-            except Exception as error:
-                kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
-                raise AssertionError(f"{check.__name__}, {case.name}: {kind}{error}") from error
+    everything = checks is None and cases is None
+    pairs = list(itertools.product(checks or CHECKS, cases or CASES))
+    if everything:
+        pairs += asked_for(make)
+    for check, case in pairs:
+        try:
+            check(make, case)
+        except Exception as error:
+            kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+            raise AssertionError(f"{check.__name__}, {case.name}: {kind}{error}") from error
+
+
+def asked_for(make: PolicyFactory) -> list[tuple[Check, Case]]:
+    """Return the checks on questions that a policy must keep, by what it says of itself.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> {check.__name__ for check, _ in asked_for(eh.FairPhasedElimination)}
+    {'questions_are_played_or_refused'}
+    """
+    policy = make(CASES[0].actions, HORIZON)
+    plays, heeds = policy.plays_questions, policy.plays_questions and policy.heeds_limits
+    played = QUESTION_CHECKS if plays else QUESTION_CHECKS[:1]
+    limited = LIMIT_CHECKS if heeds else LIMIT_CHECKS[:1]
+    pairs = list(itertools.product(played, QUESTION_CASES))
+    if plays:
+        pairs.append((nothing_rests_on_a_guess, QUESTION_CASES[0]))
+    return pairs + list(itertools.product(limited, LIMITED_CASES))

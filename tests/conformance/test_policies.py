@@ -16,8 +16,24 @@ from numpy.typing import ArrayLike
 
 import evenhand as eh
 from evenhand.arrays import Counts
+from evenhand.policies.allowance import Allowance
 from evenhand.policies.base import Play
-from evenhand.testing import CASES, CHECKS, Case, Check, check_policy, never_fails_midway
+from evenhand.questions import UNLIMITED
+from evenhand.testing import (
+    CASES,
+    CHECKS,
+    LIMITED_CASES,
+    QUESTION_CASES,
+    Case,
+    Check,
+    absence_is_heeded_or_refused,
+    asked_for,
+    check_policy,
+    limits_are_kept,
+    never_fails_midway,
+    questions_are_played_or_refused,
+    recommends_an_option,
+)
 
 
 def told_oracle(
@@ -33,6 +49,19 @@ def told_oracle(
 @pytest.mark.parametrize("name", sorted({*eh.registered_policies()} - {"oracle"}))
 def test_contract(name: str, check: Check, case: Case) -> None:
     check(partial(eh.policy, name), case)
+
+
+@pytest.mark.parametrize("name", sorted({*eh.registered_policies()} - {"oracle"}))
+def test_contract_on_questions(name: str) -> None:
+    """On questions, by what the policy says of itself: it plays them, heeds limits, or refuses."""
+    make = partial(eh.policy, name)
+    for check, case in asked_for(make):
+        check(make, case)
+
+
+@pytest.mark.parametrize("case", [*QUESTION_CASES, *LIMITED_CASES], ids=lambda case: case.name)
+def test_the_oracle_refuses_questions(case: Case) -> None:
+    questions_are_played_or_refused(partial(told_oracle, case.bias), case)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -461,3 +490,113 @@ class Frank(Lazy):
 
 def test_a_policy_may_say_that_it_stops_early() -> None:
     check_policy(Frank, cases=CASES[:2])
+
+
+class Asking(Stepping):
+    """A policy that keeps the contract on questions: in turn those that it may ask."""
+
+    name = "asking"
+    plays_questions = True
+    heeds_limits = True
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        counts, allowance = np.zeros(len(self.actions), dtype=np.int64), Allowance(self, pending)
+        have = self.counts + pending
+        for _ in range(min(n or 5, self.room(pending))):
+            (free,) = np.nonzero(allowance.open)
+            if len(free) == 0:
+                break
+            x = int(free[np.argmin((have + counts)[free])])
+            allowance.take(x, 1)
+            counts[x] += 1
+        return counts
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(0)
+
+
+class Confused(Asking):
+    """Recommends a question."""
+
+    def recommend(self) -> eh.Decision:
+        best = len(self.actions) - 1
+        return eh.Decision(best, self.actions.labels[best])
+
+
+class Unlimited(Asking):
+    """Says that it heeds limits, and does not."""
+
+    propose = Stepping.propose
+
+
+class Overworking(Asking):
+    """Heeds the capacity of each question, not the workload that they share."""
+
+    def workload_left(self, pending: Counts) -> Counts:
+        return np.full(len(self.questions.evaluators), UNLIMITED)
+
+
+class Spendthrift(Asking):
+    """Spends more than it was given."""
+
+    def _affordable(self, counts: Counts, pending: Counts) -> Counts:
+        return counts
+
+    propose = Stepping.propose
+
+    def ask(self, *args: Any, **options: Any) -> eh.Allocation:
+        self.money = np.inf
+        return super().ask(*args, **options)
+
+
+class Calling(Asking):
+    """Asks those who are away."""
+
+    def leave(self, evaluator: str) -> None:
+        pass
+
+
+class Unhearing(Asking):
+    """Asks everybody, whoever is available."""
+
+    def left(self, pending: Counts) -> Counts:
+        self._available = None
+        return super().left(pending)
+
+
+class Overconfident(Steady):
+    """Does not tell questions from options, and does not say so."""
+
+    def _refuse_what_it_cannot_play(self) -> None:
+        pass
+
+
+class Aloof(Asking):
+    """Says that it heeds limits, and refuses that somebody leaves."""
+
+    def leave(self, evaluator: str) -> None:
+        raise eh.InputError("nobody may leave")
+
+
+CAUGHT_ON_QUESTIONS = {
+    Confused: (recommends_an_option, QUESTION_CASES),
+    Overconfident: (questions_are_played_or_refused, QUESTION_CASES),
+    Aloof: (absence_is_heeded_or_refused, QUESTION_CASES[:1]),
+    Unlimited: (limits_are_kept, LIMITED_CASES),
+    Overworking: (limits_are_kept, LIMITED_CASES),
+    Spendthrift: (limits_are_kept, QUESTION_CASES[:1]),
+    Calling: (limits_are_kept, LIMITED_CASES),
+    Unhearing: (limits_are_kept, LIMITED_CASES),
+}
+
+
+def test_a_policy_of_ones_own_can_play_questions() -> None:
+    for check, case in asked_for(Asking):
+        check(Asking, case)
+
+
+@pytest.mark.parametrize("broken", CAUGHT_ON_QUESTIONS, ids=lambda broken: broken.__name__)
+def test_the_suite_catches_on_questions(broken: type[eh.Policy]) -> None:
+    check, cases = CAUGHT_ON_QUESTIONS[broken]
+    with pytest.raises(AssertionError, match=f"^{check.__name__}, .+: .+"):
+        check_policy(broken, checks=(check,), cases=cases)

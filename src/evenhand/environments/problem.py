@@ -124,6 +124,29 @@ class BiasedLinearBandit:
         return _read_only(gaps)
 
     @cached_property
+    def question_gaps(self) -> Floats:
+        """The value lost by asking each question; (q,).
+
+        Who asks about an option has chosen it for that time, so it is the option's gap; in a
+        comparison, where both have half of it, the mean of both. A question about no option leaves
+        the choice to chance: the mean gap of all options. In an action set these are the `gaps`.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> eh.BiasedLinearBandit(panel, gamma=[1.0, 3.0], omega=[0.5]).question_gaps
+        array([2., 2., 0., 0.])
+        """
+        if not isinstance(self.actions, Questions):
+            return self.gaps
+        about = self.questions.about
+        counted = (about >= 0) & (about < len(self.gaps))
+        shares = np.where(counted, self.gaps[np.where(counted, about, 0)], 0.0).sum(axis=1)
+        n = counted.sum(axis=1)
+        return _read_only(np.where(n > 0, shares / np.maximum(n, 1), self.gaps.mean()))
+
+    @cached_property
     def best_all(self) -> Indices:
         """The indices of all options of the largest value."""
         best = np.flatnonzero(self.gaps == 0.0)

@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.policies._inquiry import Inquiry
 from evenhand.policies._sequential import Regression, Stepper
 
 def best_mixture(
@@ -17,7 +18,7 @@ class InformationStepper(Stepper):
     def __init__(
         self,
         rows: NDArray[np.float64],
-        n_features: int,
+        values: NDArray[np.float64],
         ridge: float,
         *,
         directed: bool,
@@ -28,4 +29,6 @@ class InformationStepper(Stepper):
         offset: float,
         switching: float,
         key: int,
+        about: NDArray[np.intp] | None = None,
+        inquiry: Inquiry | None = None,
     ) -> None: ...

@@ -2,12 +2,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.policies._inquiry import Inquiry
 from evenhand.policies._sequential import Regression, Stepper
 
 class Ridge(Stepper):
     regression: Regression
     counts: NDArray[np.int64]
     sums: Floats
+    inquiry: Inquiry | None
 
 class Optimism(Ridge):
     def __init__(
@@ -20,6 +22,7 @@ class Optimism(Ridge):
         noise_scale: float,
         failure: float,
         penalty: float,
+        inquiry: Inquiry | None = None,
     ) -> None: ...
     @property
     def beta(self) -> float: ...
@@ -36,6 +39,7 @@ class PosteriorSampling(Ridge):
         switching: float,
         deviation: float,
         seed: int,
+        inquiry: Inquiry | None = None,
     ) -> None: ...
     @property
     def drawn(self) -> Floats: ...

@@ -13,6 +13,9 @@ and lower every leverage by (h_x·g)² n/(1 + n lev): one pass. What is lost by 
 of the leverages at the last time they were computed from the square root of V⁻¹. That is done
 anew after 1024 steps, or when det V has grown a thousandfold. In between no leverage falls by more
 than det V grows, so the relative error stays below 1024 · 1000 · 2⁻⁵², about 2·10⁻¹⁰.
+
+Where what is asked is told from what is chosen, a_q is the row of a question and h_x what counts of
+an option: the option is chosen as said, and an `Inquiry` says what is asked about it.
 """
 
 import numpy as np
@@ -23,6 +26,7 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_normal
 
+from evenhand.policies._inquiry cimport Inquiry
 from evenhand.policies._sequential cimport Regression, Stepper
 
 cdef extern from "policies/_index.h" nogil:
@@ -51,25 +55,27 @@ cdef class Ridge(Stepper):
     Parameters
     ----------
     rows
-        (k, m) rows a_x.
+        (q, m) rows a_x of what is asked.
     targets
         (k, w) rows h_x without the zeros at their end.
     offsets
-        (k,) what is taken off the evaluations of each option.
+        (q,) what is taken off the evaluations of each question.
     ridge
         λ, in evaluations.
     switching
         C: an option is evaluated until det V has grown by more than 1 + C.
+    inquiry
+        What to ask about an option; None if every option is its own question, k = q.
 
     Attributes
     ----------
     counts, sums
-        (k,) all evaluations and their sums.
+        (q,) all evaluations and their sums.
     """
 
     cdef readonly Regression regression
     cdef readonly object counts, sums
-    cdef int64_t[::1] _counts
+    cdef long long[::1] _counts
     cdef double[::1] _sums
     cdef double switching
     cdef const double[::1] offsets
@@ -77,21 +83,26 @@ cdef class Ridge(Stepper):
     cdef double[:, ::1] columns  # targets by columns, padded
     cdef double[::1] index  # scratch of the passes
     cdef double told  # evaluations in all
-    cdef Py_ssize_t w, padded
+    cdef Py_ssize_t w, padded, n_options
+    cdef readonly Inquiry inquiry
 
-    def __init__(self, rows, targets, offsets, double ridge, double switching):
+    def __init__(self, rows, targets, offsets, double ridge, double switching,
+                 Inquiry inquiry=None):
         cdef Py_ssize_t k = len(rows), m = rows.shape[1]
         Stepper.__init__(self, k)
         self.targets = np.ascontiguousarray(targets, dtype=np.float64)
         self.offsets = np.ascontiguousarray(offsets, dtype=np.float64)
         self.w = self.targets.shape[1]
-        if self.targets.shape[0] != k or self.offsets.shape[0] != k or not 0 < self.w <= m:
+        self.inquiry = inquiry
+        self.n_options = k if inquiry is None else inquiry.n_options
+        if (self.targets.shape[0] != self.n_options or self.offsets.shape[0] != k
+                or not 0 < self.w <= m):
             raise ValueError("shapes do not fit")
         self.regression = Regression(rows, np.eye(m) / np.sqrt(ridge))
         self.switching = switching
-        self.padded = whole_lanes(k)
+        self.padded = whole_lanes(self.n_options)
         columns = np.zeros((self.w, self.padded))
-        columns[:, :k] = np.transpose(targets)
+        columns[:, : self.n_options] = np.transpose(targets)
         self.columns = columns
         self.index = np.zeros(self.padded)
         self.n_items = 1
@@ -103,6 +114,22 @@ cdef class Ridge(Stepper):
         """Return the least n with det(V + n a aᵀ) > (1 + C) det V; infinite if there is none."""
         cdef double leverage = self.regression.leverage(&self.regression.rows[x, 0])
         return rounded_down(self.switching / leverage) + 1.0 if leverage > 0.0 else INFINITY
+
+    cdef bint opens(self) noexcept:
+        """Propose what is next in the opening; tell whether there is something."""
+        cdef Py_ssize_t x = -1
+        if self.inquiry is not None:
+            x = self.inquiry.first(self._counts)
+        if x >= 0:
+            self.items[0], self.pulls[0] = x, 1
+        return x >= 0
+
+    cdef Py_ssize_t asked_about(self, Py_ssize_t option) noexcept:
+        """Return what to ask about an option."""
+        if self.inquiry is None:
+            return option
+        return self.inquiry.about(option, &self.targets[option, 0], self.w, self.regression,
+                                  self._counts)
 
     cdef double expected(self, Py_ssize_t x) except? -1.0:
         return self.regression.predicted(x) + self.offsets[x]
@@ -135,7 +162,7 @@ cdef class Optimism(Ridge):
 
     Parameters
     ----------
-    rows, targets, offsets, ridge, switching
+    rows, targets, offsets, ridge, switching, inquiry
         As for `Ridge`.
     noise_scale, failure, penalty
         σ, δ and √λ S of the width β.
@@ -148,8 +175,8 @@ cdef class Optimism(Ridge):
     cdef Py_ssize_t best, since
 
     def __init__(self, rows, targets, offsets, double ridge, double switching,
-                 double noise_scale, double failure, double penalty):
-        Ridge.__init__(self, rows, targets, offsets, ridge, switching)
+                 double noise_scale, double failure, double penalty, Inquiry inquiry=None):
+        Ridge.__init__(self, rows, targets, offsets, ridge, switching, inquiry)
         cdef Py_ssize_t m = self.regression.m
         self.noise_scale, self.penalty = noise_scale, penalty
         self.confidence = 2.0 * log(1.0 / failure)
@@ -168,22 +195,24 @@ cdef class Optimism(Ridge):
     @property
     def indices(self):
         """(k,) means and leverages as they are followed from step to step, for tests."""
-        return np.array(self.mean[: self.k]), np.array(self.leverage[: self.k])
+        n = self.n_options
+        return np.array(self.mean[:n]), np.array(self.leverage[:n])
 
     cdef double width(self) noexcept nogil:
         return self.noise_scale * sqrt(self.confidence + self.regression.log_det) + self.penalty
 
     def memory(self):
         """Return all that was learnt: arrays and numbers by name."""
-        followed = {"mean": np.array(self.mean[: self.k]), "since": self.since}
-        followed |= {"leverage": np.array(self.leverage[: self.k]), "renewed": self.renewed}
+        mean, leverage = self.indices
+        followed = {"mean": mean, "since": self.since}
+        followed |= {"leverage": leverage, "renewed": self.renewed}
         return Ridge.memory(self) | followed
 
     def recall(self, memory):
         """Go back to what `memory` returned."""
         Ridge.recall(self, memory)
-        np.asarray(self.mean)[: self.k] = memory["mean"]
-        np.asarray(self.leverage)[: self.k] = memory["leverage"]
+        np.asarray(self.mean)[: self.n_options] = memory["mean"]
+        np.asarray(self.leverage)[: self.n_options] = memory["leverage"]
         self.since, self.renewed = memory["since"], memory["renewed"]
         self.follow(0.0, 0.0)
 
@@ -193,9 +222,10 @@ cdef class Optimism(Ridge):
         for i in range(m):
             for j in range(self.w):
                 self.turned_root[i, j] = self.regression.root[j, i]
-        squared_norms(&self.targets[0, 0], self.k, self.w, &self.turned_root[0, 0], m,
+        squared_norms(&self.targets[0, 0], self.n_options, self.w, &self.turned_root[0, 0], m,
                       &self.length[0], &self.turned[0], &self.leverage[0])
-        products(&self.targets[0, 0], self.k, self.w, &self.regression.theta[0], &self.mean[0])
+        products(&self.targets[0, 0], self.n_options, self.w, &self.regression.theta[0],
+                 &self.mean[0])
         self.since = 0
         self.renewed = self.regression.log_det
         self.follow(0.0, 0.0)
@@ -206,9 +236,11 @@ cdef class Optimism(Ridge):
 
     cdef int choose(self, long long remaining) except -1:
         cdef double n
-        self.items[0], self.pulls[0] = self.best, 1
+        if self.opens():
+            return 0
+        self.items[0], self.pulls[0] = self.asked_about(self.best), 1
         if self.switching > 0.0:
-            n = self.long_enough(self.best)
+            n = self.long_enough(self.items[0])
             self.pulls[0] = remaining if n >= <double>remaining else <long long>n
         return 0
 
@@ -233,7 +265,7 @@ cdef class PosteriorSampling(Ridge):
 
     Parameters
     ----------
-    rows, targets, offsets, ridge, switching
+    rows, targets, offsets, ridge, switching, inquiry
         As for `Ridge`.
     deviation
         v.
@@ -247,15 +279,15 @@ cdef class PosteriorSampling(Ridge):
     cdef double[::1] xi, draw, start
 
     def __init__(self, rows, targets, offsets, double ridge, double switching, double deviation,
-                 seed):
-        Ridge.__init__(self, rows, targets, offsets, ridge, switching)
+                 seed, Inquiry inquiry=None):
+        Ridge.__init__(self, rows, targets, offsets, ridge, switching, inquiry)
         self.deviation = deviation
         self.generator = np.random.PCG64(np.random.SeedSequence(seed))
         self.bits = <bitgen_t *>PyCapsule_GetPointer(self.generator.capsule, "BitGenerator")
         self.xi = np.zeros(self.regression.m)
         self.draw = np.zeros(self.regression.m)
         start = np.zeros(self.padded)
-        start[self.k :] = -np.inf
+        start[self.n_options :] = -np.inf
         self.start = start
         self.redraw()
 
@@ -296,10 +328,14 @@ cdef class PosteriorSampling(Ridge):
 
     cdef int choose(self, long long remaining) except -1:
         cdef double n
+        cdef Py_ssize_t best
+        if self.opens():
+            return 0
         self.place()
-        self.items[0], self.pulls[0] = largest_product(
+        best = largest_product(
             &self.columns[0, 0], self.padded, self.w, &self.draw[0], &self.start[0], &self.index[0]
-        ), 1
+        )
+        self.items[0], self.pulls[0] = self.asked_about(best), 1
         if self.switching > 0.0:
             # never longer than a share C of the time so far: another draw may choose otherwise
             n = min(self.long_enough(self.items[0]), rounded_down(self.switching * self.told) + 1.0)

@@ -167,6 +167,7 @@ class Policy(ABC):
         self._refuse_what_it_cannot_play()
         self.n_features = self.questions.n_features
         self.money = math.inf if budget is None else float(budget)
+        self.spends_all = self.spends_all and budget is None and not self.questions.limited
         self.horizon = int(horizon)
         self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
         self.value_bound = _UNIT if value_bound is None else float(value_bound)
@@ -357,7 +358,7 @@ class Policy(ABC):
         return left
 
     def workload_left(self, pending: Counts) -> Counts:
-        """Return (e,) how much every evaluator may still be asked; `UNLIMITED` if there is no limit.
+        """Return (e,) how much every evaluator may still be asked; `UNLIMITED` where no limit is.
 
         What is on its way counts as asked.
         """
@@ -399,6 +400,7 @@ class Policy(ABC):
         """Plan anew, if need be, since an evaluator has joined or left."""
 
     def _evaluator(self, name: str) -> int:
+        self._refuse_absence()
         names = self.questions.evaluators
         if name not in names:
             raise InputError(f"there is no evaluator {name!r}; there are {names!r}.")
@@ -652,6 +654,13 @@ class Policy(ABC):
                 "only so often. Use certain-choice, or say capacity=None."
             )
 
+    def _refuse_absence(self) -> None:
+        if not self.heeds_limits:
+            raise InputError(
+                f"{self.name!r} asks whom it likes, and cannot do without some. Use certain-choice "
+                "or greedy-questions."
+            )
+
     def _weighted(self, feedback: Feedback) -> Feedback:
         """Return what came back in units of each question's relative noise."""
         noise = self.questions.noise
@@ -679,6 +688,7 @@ class Policy(ABC):
         """Return (q,) which questions may be asked just now; None if all."""
         if available is None:
             return None
+        self._refuse_absence()
         q = len(self.questions)
         if isinstance(available, np.ndarray) and available.dtype == np.bool_:
             if available.shape != (q,):

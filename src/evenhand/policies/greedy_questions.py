@@ -52,6 +52,7 @@ _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is kno
 _OUT_OF_REACH = 1e4  # leverage from which on a question is about something never asked
 _RIVALS = 64  # rivals that are looked at: those of largest weight
 _REPEAT = 0.04  # share by which a decision may add to what is known of what it asks
+_DECISIONS = 64  # that a batch is made of, about; each stands for a share of it
 _SPARE = 4  # evaluations beyond the rank before an unknown noise is estimated
 
 
@@ -100,7 +101,6 @@ class GreedyQuestions(Policy):
     ) -> None:
         super().__init__(actions, horizon, **settings)
         self.delta = checked_failure(delta)
-        self.spends_all = not self.questions.limited and math.isinf(self.money)
         self._ellipsoid = Ellipsoid(self.actions, self.horizon)
         self.frame = self._ellipsoid.frame
         q, r = len(self.questions), self.frame.rank
@@ -121,13 +121,15 @@ class GreedyQuestions(Policy):
         allowance, rng = Allowance(self, pending), self.rng()
         room = self.room(pending)
         most = room if n is None else min(n, room)
+        at_once = 1 if n is None else max(1, n // _DECISIONS)
         while (free := most - int(counts.sum())) > 0:
             chosen = self._next(S, self._counts + pending + counts, allowance, rng)
             for x in chosen[:free]:
                 a = P[x]
                 leverage = float(((S.T @ a) ** 2).sum())
                 repeats = math.floor(_REPEAT / max(leverage, 1e-300) * (1.0 + TIE))
-                repeats = max(1, min(repeats, free, allowance.most(x)))
+                free = most - int(counts.sum())
+                repeats = max(1, min(max(repeats, at_once), free, allowance.most(x)))
                 counts[x] += repeats
                 allowance.take(x, repeats)
                 S = observed(S, a, repeats)

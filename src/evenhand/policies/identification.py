@@ -2,8 +2,9 @@
 
 Notation
 --------
-P, H    (k, r)  points a_x, and directions h_x of values, in the coordinates of `confidence.Frame`
-n, s    (k,)    counts and sums of all evaluations;  V = Σ n_x a_x a_xᵀ,  θ̂ pooled least squares
+P       (q, r)  points of what is asked, in the coordinates of `confidence.Frame`
+H       (k, r)  directions h_x of what is chosen; in an action set q = k
+n, s    (q,)    counts and sums of all evaluations;  V = Σ n_a a aᵀ,  θ̂ pooled least squares
 x̂, d_x          option of largest estimated value, and its lead over x: (h_x̂ − h_x)·θ̂
 w_x             half-width of that lead
 t, δ, ε         evaluations in all, 1 − confidence, tolerance
@@ -26,19 +27,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings, is_number
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
+from evenhand.policies.opening import opening
 from evenhand.policies.terms import most_evaluations
+from evenhand.questions import Askable
 
 Threshold = Literal["proved", "usual"]
 
@@ -55,6 +57,7 @@ class IdentificationSettings(TypedDict, total=False):
     noise_scale: float | None
     value_bound: float
     seed: int
+    budget: float | None
 
 
 class IdentificationPolicy(Policy):
@@ -65,7 +68,7 @@ class IdentificationPolicy(Policy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes.
+        The options: two groups, or any attributes; or questions about them.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     settings
@@ -75,7 +78,9 @@ class IdentificationPolicy(Policy):
         no level.
         ``noise_scale``: standard deviation σ of an evaluation; None if it is not known (noise is
         then taken to be Gaussian).
-        ``value_bound`` and ``seed``, which are not used.
+        ``budget``: how much money may be spent, at the questions' prices.
+        ``value_bound`` and ``seed``, which are not used, but that chance decides between questions
+        that are as good.
 
     Attributes
     ----------
@@ -87,13 +92,16 @@ class IdentificationPolicy(Policy):
         x̂, its leads d_x and their half-widths w_x.
     apart
         (k, r) the directions h_x̂ − h_x; zero for options that are worth the same as x̂.
+    basis
+        Questions that make all options comparable; the cheapest, where they have prices.
     """
 
     spends_all = False
+    plays_questions: ClassVar[bool] = True
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int | None = None,
         **settings: Unpack[IdentificationSettings],
     ) -> None:
@@ -102,6 +110,7 @@ class IdentificationPolicy(Policy):
         told: Settings = {
             "noise_scale": 1.0 if noise_scale is None else noise_scale,
             "seed": settings.get("seed", 0),
+            "budget": settings.get("budget"),
         }
         if "value_bound" in settings:
             told["value_bound"] = settings["value_bound"]
@@ -121,6 +130,11 @@ class IdentificationPolicy(Policy):
         self.ledger = Ledger(
             len(self.actions), 0.0, rows=None if self.noise_known else self.frame.points
         )
+        self.basis: Indices = self.frame.basis
+        if self.actions is self.questions:
+            turn = np.random.default_rng(self.seed).permutation(len(self.questions))
+            all_of_it = np.eye(self.frame.rank)
+            self.basis = opening(self.frame.points, all_of_it, self.questions.prices, turn)
         self._settled: Leads | None = None  # what it stopped with
         self._look()
 
@@ -161,11 +175,23 @@ class IdentificationPolicy(Policy):
 
     def _first(self, n: int | None, pending: Counts) -> Counts:
         """Return points that span all others: each once, then in turns for who is free."""
-        basis = self.frame.basis
+        basis = self.basis
         known = (self.ledger.counts + pending)[basis]
         turns = basis[np.argsort(known, kind="stable")]
         size = int((known == 0).sum()) if n is None else n
         return np.bincount(np.resize(turns, size), minlength=len(self.actions))
+
+    def least_asked(self, gains: Floats, asked: Counts) -> int:
+        """Return the question of largest gain: of those that tie one asked least, by chance.
+
+        Where options are their own questions, the first.
+        """
+        first = first_largest(gains)
+        if self.actions is not self.questions:
+            return first
+        (ties,) = np.nonzero(gains >= gains[first] - TIE * abs(gains[first]))
+        least = ties[asked[ties] == asked[ties].min()]
+        return int(least[0]) if len(least) == 1 else int(self.rng().choice(least))
 
     def memory(self) -> dict[str, Any]:
         """Return the evaluations so far, and what it stopped with."""
@@ -246,8 +272,13 @@ class IdentificationPolicy(Policy):
             loss=found.loss,
             level=self.confidence,
             leads=np.column_stack([found.leads, low, high]),
-            certainty="features exact" if math.isfinite(found.loss) else None,
+            certainty=self._certainty if math.isfinite(found.loss) else None,
         )
+
+    @property
+    def _certainty(self) -> Certainty:
+        """What is taken for granted: of options that stand for themselves, nothing of values."""
+        return "own scores" if self.options.stand_alone else "features exact"
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times at once.
@@ -276,7 +307,7 @@ class IdentificationPolicy(Policy):
     def stopped_because(self) -> str | None:
         """Why it stopped, in plain words."""
         if self._settled is not None:
-            name = self.actions.labels[self._settled.option]
+            name = self.options.labels[self._settled.option]
             found = f"{name} is the best"
             if self.tolerance > 0.0:
                 found = f"{name} loses at most {self.tolerance:g}"
@@ -284,7 +315,8 @@ class IdentificationPolicy(Policy):
                 return f"{found} if the model were right, but an alarm says that it is not"
             if self.threshold == "usual":
                 return f"{found} by the usual threshold, which proves nothing"
-            return f"{found} with probability {self.confidence:g}, if the features are exact"
+            provided = "" if self.options.stand_alone else ", if the features are exact"
+            return f"{found} with probability {self.confidence:g}{provided}"
         return f"all {self.horizon:,} evaluations are spent" if self.remaining == 0 else None
 
 

@@ -35,6 +35,10 @@ What is the source's and what is ours
   expected evaluations of either option add at most the share ``switching`` to what was known of
   it, n μ_x a_xᵀV⁻¹a_x ≤ ``switching``, nor to t. To repeat the option drawn by its own leverage
   would change the proportions: the option that informs is rare in μ and has the larger leverage.
+- Where options are not their own questions, a_q is the row of a question, h_x as `ridge.py` has it,
+  Δ_q the mean of the options that q is about, and μ a mixture of questions; prices play no part.
+  Questions that make all options comparable come first: one evaluator more has no directed
+  information, one question at a time.
 """
 
 from __future__ import annotations
@@ -43,16 +47,17 @@ from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
-from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
 from evenhand.policies._ids import InformationStepper
 from evenhand.policies.base import Settings, checked_failure, is_number
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.messages import Decision, Estimate
+from evenhand.policies.opening import inquiry_of
 from evenhand.policies.registry import registered
-from evenhand.policies.ridge import bias_ratio, feature_coordinates, joint_coordinates
+from evenhand.policies.ridge import bias_ratio, joint_coordinates, value_coordinates
 from evenhand.policies.sequential import SequentialPolicy
+from evenhand.questions import Askable, Questions
 
 
 @registered
@@ -96,12 +101,13 @@ class InformationDirectedSampling(SequentialPolicy):
     """
 
     name: ClassVar[str] = "ids"
+    plays_questions: ClassVar[bool] = True
     directed: ClassVar[bool] = False
     """Whether information is about the widest comparison only."""
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int,
         *,
         beta: Literal["self-normalised", "log"] = "self-normalised",
@@ -130,10 +136,10 @@ class InformationDirectedSampling(SequentialPolicy):
         if ridge is None:
             ridge = (self.noise_scale / self.value_bound) ** 2 / m
         self._ellipsoid = Ellipsoid(actions, self.horizon)
-        self._values = feature_coordinates(actions)
+        self._values = value_coordinates(actions)
         self.stepper: InformationStepper = InformationStepper(
             rows,
-            self._values.shape[1],
+            self._values,
             ridge,
             directed=self.directed,
             all_pairs=comparisons == "pairs",
@@ -143,6 +149,8 @@ class InformationDirectedSampling(SequentialPolicy):
             offset=float(np.sqrt(ridge * m)) * self.value_bound,  # √λ S
             switching=switching,
             key=int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0]),
+            about=actions.about if isinstance(actions, Questions) else None,
+            inquiry=inquiry_of(actions, rows, self._values, self.seed),
         )
 
     def recommend(self) -> Decision:

@@ -6,7 +6,8 @@ Xu, Honda and Sugiyama, A Fully Adaptive Algorithm for Pure Exploration in Linea
 At every step the option of largest estimated value, x̂, is held against the rival j of largest
 w_j − d_j, who may lead by most. Then that option is evaluated that makes ‖h_x̂ − h_j‖ smallest in
 the norm of (V + a aᵀ)⁻¹: their greedy rule, which did best in their experiments. With y = h_x̂ − h_j
-it has the largest (aᵀV⁻¹y)²/(1 + aᵀV⁻¹a).
+it has the largest (aᵀV⁻¹y)²/(1 + aᵀV⁻¹a). Of questions with prices, the largest per price; of
+questions that tie, the one asked least, of these the first in a random order.
 
 The source starts with one evaluation of each option and a ridge; here it is one of each of r
 options that span the others, and no ridge. A decision stands for as many evaluations as add 4% to
@@ -36,7 +37,7 @@ class LinGapE(IdentificationPolicy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes.
+        The options: two groups, or any attributes; or questions about them.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     settings
@@ -67,7 +68,7 @@ class LinGapE(IdentificationPolicy):
         # half-widths in units of ‖y‖, which stay while evaluations are on their way
         sizes = lengths(Y @ self.fit.root)
         rivals = sizes > 0.0
-        factors = np.divide(self.leads.widths, sizes, out=np.zeros(len(P)), where=rivals)
+        factors = np.divide(self.leads.widths, sizes, out=np.zeros(len(Y)), where=rivals)
         counts = np.zeros(len(P), dtype=np.int64)
         while n is None or counts.sum() < n:
             sizes = lengths(Y @ S)
@@ -75,7 +76,8 @@ class LinGapE(IdentificationPolicy):
             j = first_largest(np.where(rivals, doubt, -np.inf))
             F = P @ S
             leverage = np.einsum("ij,ij->i", F, F)
-            x = first_largest((F @ (S.T @ Y[j])) ** 2 / (1.0 + leverage))
+            gains = (F @ (S.T @ Y[j])) ** 2 / (1.0 + leverage) / self.questions.prices
+            x = self.least_asked(gains, self.ledger.counts + pending + counts)
             repeats = max(1, math.floor(_REPEAT / leverage[x] * (1.0 + TIE)))
             if n is None:
                 return self.single(x, repeats)

@@ -9,11 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, as_vector, unmasked
 from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
+from evenhand.questions import Askable
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +87,16 @@ class Feedback:
 
     @classmethod
     def from_scores(
-        cls, actions: ActionSet, labels: Sequence[object] | ArrayLike, scores: ArrayLike
+        cls, actions: Askable, labels: Sequence[object] | ArrayLike, scores: ArrayLike
     ) -> Self:
         """Return the feedback of single scores, one label and one score per evaluation.
 
         Parameters
         ----------
         actions
-            The options.
+            The options, or the questions.
         labels
-            (n,) whose score it is: names of options, or their numbers from 0.
+            (n,) whose score it is: names of options (or questions), or their numbers from 0.
         scores
             (n,) what was given.
 

@@ -13,6 +13,11 @@ The G-optimal design π has Σ π_x c_x c_xᵀ = I/r. A parameter γ with values
 are measured in units of B/Ω: a row is (c_x; (Ω/B) q_x), and the same argument gives
 ‖θ‖² ≤ (r + q) B². With m = r or m = r + q columns, S = √m B.
 
+Of questions the same holds for their features and attributes, over their relative noise. An option
+is then worth h_x·γ, h_x = x − x̄ with x̄ the mean of all options: what it is worth beyond the average
+one. That is identified wherever options can be compared, as by comparisons, which say nothing of a
+value they all share; and no evaluator's leniency is part of it.
+
 λ counts evaluations. If not given it is (σ/B)²/m, so that √λ S = σ: the penalty weighs as much as
 the noise of one evaluation. Neither other units of features, attributes or evaluations nor
 features that are combinations of others change what a policy asks.
@@ -20,20 +25,22 @@ features that are combinations of others change what a policy asks.
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
+from evenhand.policies._inquiry import Inquiry
 from evenhand.policies._oful import Ridge
 from evenhand.policies.base import Settings, checked_failure, is_number
 from evenhand.policies.kept import per_action_set
 from evenhand.policies.messages import Decision
+from evenhand.policies.opening import inquiry_of
 from evenhand.policies.sequential import SequentialPolicy
+from evenhand.questions import Askable, Questions
 
 LARGE_BIAS = 100.0
 """Bound Ω of the bias in units of the value bound, where none is given."""
@@ -66,11 +73,12 @@ class RidgePolicy(SequentialPolicy):
         ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
     """
 
+    plays_questions: ClassVar[bool] = True
     stepper: Ridge
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int,
         *,
         delta: float = 0.05,
@@ -96,20 +104,29 @@ class RidgePolicy(SequentialPolicy):
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        c = feature_coordinates(self.actions)
-        estimate = self.stepper.regression.estimate[: c.shape[1]]
-        return self.decision(first_largest(c @ estimate))
+        h = value_coordinates(self.actions)
+        estimate = self.stepper.regression.estimate[: h.shape[1]]
+        return self.decision(first_largest(h @ estimate))
+
+    def inquiry(self, rows: Floats, targets: Floats) -> Inquiry | None:
+        """Return what to ask about options; None where every option is its own question."""
+        return inquiry_of(self.actions, rows, targets, self.seed)
 
 
-def feature_coordinates(actions: ActionSet) -> Floats:
-    """Return the features in coordinates in which they just fit into the unit ball; (k, r)."""
+def feature_coordinates(actions: Askable) -> Floats:
+    """Return the features in coordinates in which they just fit into the unit ball; (q, r)."""
     return _coordinates(actions)[0]
 
 
-def joint_coordinates(actions: ActionSet, ratio: float) -> Floats:
-    """Return the features' coordinates followed by the attributes', these times Ω/B; (k, r + q)."""
-    c, q = _coordinates(actions)
+def joint_coordinates(actions: Askable, ratio: float) -> Floats:
+    """Return the features' coordinates followed by the attributes', these times Ω/B; (q, r + p)."""
+    c, q, _ = _coordinates(actions)
     return np.hstack([c, ratio * q])
+
+
+def value_coordinates(actions: Askable) -> Floats:
+    """Return what options are worth, in the features' coordinates; (k, r)."""
+    return _coordinates(actions)[2]
 
 
 def bias_ratio(bias_bound: float | None, value_bound: float) -> float:
@@ -122,14 +139,22 @@ def bias_ratio(bias_bound: float | None, value_bound: float) -> float:
 
 
 @per_action_set
-def _coordinates(actions: ActionSet) -> tuple[Floats, Floats]:
-    """Return both, kept as long as the options are."""
-    if not actions.features.any():
+def _coordinates(actions: Askable) -> tuple[Floats, Floats, Floats]:
+    """Return all three, kept as long as the options are."""
+    points = Questions.of(actions).weighted_points
+    features, attributes = points[:, : actions.n_features], points[:, actions.n_features :]
+    if not features.any():
         raise InputError("all features are zero: there is no value to learn about.")
-    return _in_unit_ball(actions.features), _in_unit_ball(actions.attributes)
+    W = _to_unit_ball(features)
+    c = np.asarray(features @ W.T)
+    q = np.asarray(attributes @ _to_unit_ball(attributes).T)
+    if not isinstance(actions, Questions):
+        return c, q, c
+    X = actions.options.features
+    return c, q, np.asarray((X - X.mean(axis=0)) @ W.T)
 
 
-def _in_unit_ball(rows: Floats) -> Floats:
+def _to_unit_ball(rows: Floats) -> Floats:
     if not rows.any():
-        return np.zeros((len(rows), 0))
-    return np.asarray(rows @ g_optimal_design(rows).certificate.dual.T)
+        return np.zeros((0, rows.shape[1]))
+    return g_optimal_design(rows).certificate.dual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,6 +47,6 @@ class SequentialPolicy(Policy):
         self.stepper.recall(memory)
 
     @property
-    def compiled(self) -> Stepper:
-        """The stepper."""
-        return self.stepper
+    def compiled(self) -> Stepper | None:
+        """The stepper; none where money limits what is asked, which it knows nothing of."""
+        return self.stepper if math.isinf(self.money) else None

@@ -16,6 +16,10 @@ the sake of its proof; that costs regret, so the posterior's own is the default.
 The source draws at every step: ``switching = 0``. To repeat a decision until det V has grown by
 1 + C is ours, for long horizons. No decision lasts longer than a share C of the time before it,
 since the next draw may decide otherwise even if nothing was learnt.
+
+Where options are not their own questions, a_q is the row of a question and h_x as `ridge.py` has
+it; the best option of the draw is asked about with the question that teaches most about it for its
+price (`_inquiry.pyx`), after questions that make all options comparable.
 """
 
 from __future__ import annotations
@@ -24,7 +28,6 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
-from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.policies._oful import PosteriorSampling
 from evenhand.policies.base import is_number
@@ -35,9 +38,10 @@ from evenhand.policies.ridge import (
     RidgePolicy,
     RidgeSettings,
     bias_ratio,
-    feature_coordinates,
     joint_coordinates,
+    value_coordinates,
 )
+from evenhand.questions import Askable
 
 
 @registered
@@ -74,7 +78,7 @@ class ThompsonSampling(RidgePolicy):
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int,
         *,
         scale: float = 1.0,
@@ -85,15 +89,17 @@ class ThompsonSampling(RidgePolicy):
         if not is_number(scale) or scale < 0.0:
             raise InputError(f"scale must be a number ≥ 0; got {scale!r}.")
         rows = joint_coordinates(actions, bias_ratio(bias_bound, self.value_bound))
+        values = value_coordinates(actions)
         self._ellipsoid = Ellipsoid(actions, self.horizon)
         self.stepper = PosteriorSampling(
             rows,
-            feature_coordinates(actions),
-            np.zeros(len(actions)),
+            values,
+            np.zeros(len(rows)),
             self.penalty(rows.shape[1])[0],
             self.switching,
             scale * self.noise_scale,
             self.seed,
+            self.inquiry(rows, values),
         )
 
     def bias(self) -> Estimate:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
+from evenhand.policies.allowance import Allowance
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
+from evenhand.questions import Askable
 
 
 @registered
 class Uniform(Policy):
     """Evaluates all options equally often, in rounds that double; a baseline.
 
-    Recommends by pooled least squares, with the bias taken out.
+    Recommends by pooled least squares, with the bias taken out. Of questions it asks all equally
+    often, as far as they may be asked.
 
     Examples
     --------
@@ -33,10 +36,12 @@ class Uniform(Policy):
     """
 
     name = "uniform"
+    plays_questions = True
+    heeds_limits = True
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int,
         *,
         delta: float = 0.05,
@@ -53,7 +58,10 @@ class Uniform(Policy):
         have = self._counts + pending
         if n is None:  # twice as many of each
             n = int(np.maximum(max(1, 2 * int(self._counts.max())) - have, 0).sum())
-        return _evenly(have, min(n, self.room(pending)))
+        n = min(n, self.room(pending))
+        if not self._restricted:
+            return _evenly(have, n)
+        return self._evenly_within(have, n, Allowance(self, pending))
 
     def learn(self, feedback: Feedback) -> None:
         """Add the evaluations up."""
@@ -79,16 +87,23 @@ class Uniform(Policy):
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        targets = self.actions.points.copy()
-        targets[:, self.actions.n_features :] = 0.0
+        X = self.options.features
+        if self.actions is self.questions:
+            X = X - X.mean(
+                axis=0
+            )  # beyond the average option: that is identified wherever leads are
+        targets = np.hstack([X, np.zeros((len(X), self.questions.n_attributes))])
         return self.decision(first_largest(self._estimator(targets) @ self._means))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds for all rounds at once."""
-        e = np.zeros((1, self.actions.points.shape[1]))
-        e[0, self.actions.n_features] = 1.0
-        w = self._estimator(e)[0]
-        if not self._counts.all() or not np.allclose(w @ self.actions.points, e[0]):
+        e = np.zeros((1, self.points.shape[1]))
+        w = np.zeros(len(self.points))
+        if self.questions.n_attributes:
+            e[0, self.n_features] = 1.0
+            w = self._estimator(e)[0]
+        whole = bool(self._counts.all()) and self.questions.n_attributes > 0
+        if not whole or not np.allclose(w @ self.points, e[0]):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
         value = float(w @ self._means)
         deviation = float(np.sqrt((w**2 / self._counts).sum()))
@@ -103,7 +118,28 @@ class Uniform(Policy):
         return np.asarray(self._sums / np.maximum(self._counts, 1))
 
     def _estimator(self, targets: Floats) -> Floats:
-        return least_squares_estimator(self.actions.points, self._counts, targets)
+        return least_squares_estimator(self.points, self._counts, targets)
+
+    @property
+    def _restricted(self) -> bool:
+        """Whether something limits what may be asked, now or ever."""
+        limited = self.questions.limited or math.isfinite(self.money)
+        return limited or bool(self._absent) or self._available is not None
+
+    def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
+        """Return up to n more evaluations: one at a time, to what has the fewest and may be asked.
+
+        Of equals, at random: with a capacity of one, a panel is asked in random order.
+        """
+        more = np.zeros(len(have), dtype=np.int64)
+        rng = self.rng()
+        while more.sum() < n and (open_ := allowance.open).any():
+            (free,) = np.nonzero(open_)
+            level = (have + more)[free]
+            x = int(rng.choice(free[level == level.min()]))
+            more[x] += 1
+            allowance.take(x, 1)
+        return more
 
 
 def _evenly(have: Counts, n: int) -> Counts:

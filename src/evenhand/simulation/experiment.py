@@ -221,7 +221,7 @@ class Experiment:
                 policy = self.policy(piece.contender, piece.horizon, replication)
                 evaluations = self.evaluations(replication)
                 paid = play_out(
-                    policy, evaluations, self.problem.gaps, stops, parallel=self.parallel
+                    policy, evaluations, self.problem.question_gaps, stops, parallel=self.parallel
                 )
                 regret[row], spent[row] = paid.curve(), paid.spent
                 clock[row] = evaluations.clock
@@ -236,7 +236,7 @@ class Experiment:
                 )
                 raise
         # with several attributes, policies estimate the effect of the first
-        truth = float(np.ravel(self.problem.omega)[0])
+        truth = float(np.append(np.ravel(self.problem.omega), np.nan)[0])
         return Runs(
             policy=self.contenders[piece.contender].name,
             horizon=piece.horizon,
@@ -296,7 +296,8 @@ def play_out(
     policy, evaluations
         Who asks, and who answers.
     gaps
-        (k,) what an evaluation of each option loses; it is lost when the evaluation is told.
+        (q,) what an evaluation of each question (or option) loses; it is lost when the evaluation
+        is told.
     stops
         When the regret is wanted, in increasing order.
     watch

@@ -196,7 +196,11 @@ def identity(experiment: Experiment) -> dict[str, Any]:
 
 def problem_digest(problem: BiasedLinearBandit) -> str:
     """Return a fingerprint of all numbers that runs depend on; names do not count."""
-    numbers = (problem.actions.points, problem.gamma, problem.omega, problem.noise_scale)
+    numbers = [problem.actions.points, problem.gamma, problem.omega, problem.noise_scale]
+    if problem.actions is problem.questions:
+        asked = problem.questions
+        numbers += [asked.options.features, asked.about, asked.evaluator, asked.prices]
+        numbers += [asked.capacity, asked.workload, [] if asked.noise is None else asked.noise]
     digest = hashlib.sha256(str(problem.actions.n_features).encode())
     for part in numbers:
         array = np.ascontiguousarray(part, dtype="<f8")
