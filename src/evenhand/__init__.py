@@ -33,6 +33,7 @@ _NAMES = {
         "kappa",
         "minimax_design",
     ),
+    "evenhand.planning": ("Plan", "plan"),
     "evenhand.policies": (
         "Allocation",
         "CarefulChoice",
@@ -63,6 +64,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "environments",
     "errors",
     "geometry",
+    "planning",
     "policies",
     "questions",
     "report",
