@@ -34,6 +34,7 @@ _NAMES = {
         "kappa",
         "minimax_design",
     ),
+    "evenhand.planning": ("Plan", "plan"),
     "evenhand.policies": (
         "Allocation",
         "CarefulChoice",
@@ -65,6 +66,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "environments",
     "errors",
     "geometry",
+    "planning",
     "policies",
     "questions",
     "report",

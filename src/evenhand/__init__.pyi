@@ -7,6 +7,7 @@ from evenhand import environments as environments
 from evenhand import errors as errors
 from evenhand import geometry as geometry
 from evenhand import limits as limits
+from evenhand import planning as planning
 from evenhand import policies as policies
 from evenhand import questions as questions
 from evenhand import report as report
@@ -40,6 +41,8 @@ from evenhand.geometry import bias_optimal_design as bias_optimal_design
 from evenhand.geometry import delta_optimal_design as delta_optimal_design
 from evenhand.geometry import kappa as kappa
 from evenhand.geometry import minimax_design as minimax_design
+from evenhand.planning import Plan as Plan
+from evenhand.planning import plan as plan
 from evenhand.policies import Allocation as Allocation
 from evenhand.policies import CarefulChoice as CarefulChoice
 from evenhand.policies import CertainChoice as CertainChoice
