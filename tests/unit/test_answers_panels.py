@@ -323,26 +323,43 @@ def test_where_only_absent_ones_are_wanted_it_says_so_and_can_go_on() -> None:
 
 
 def test_an_evaluator_has_no_more_at_once_than_said() -> None:
+    """Eight are out at once in the beginning, two with each of four: the first wait for that."""
+    together = threading.Barrier(8)
     lock, out, most = threading.Lock(), Counter[str](), Counter[str]()
-    log, all_at_once = Log(), 0
+    log = Log()
 
     def evaluate(question: eh.Question) -> float:
-        nonlocal all_at_once
         name = str(question.evaluator)
         with lock:
             out[name] += 1
             most[name] = max(most[name], out[name])
-            all_at_once = max(all_at_once, sum(out.values()))
-        pause.wait(0.002)
+        if question.number <= 8:
+            together.wait(timeout=30.0)
         with lock:
             out[name] -= 1
             return log(question)
 
-    pause, questions = threading.Event(), panel()
+    questions = panel()
     answer = eh.choose(questions, evaluate, policy=Wants(questions, 4), parallel=16, at_once=2)
-    assert answer.spent == 64
-    assert max(most.values()) == 2
-    assert 2 < all_at_once <= 8
+    assert (answer.spent, answer.failures) == (64, ())
+    assert most == dict.fromkeys(JUDGES, 2)
+
+
+def test_where_those_who_are_left_cannot_settle_it_the_asking_ends_with_what_is_known() -> None:
+    class Particular(Wants):
+        def attendance_changed(self) -> None:
+            if self.absent:
+                raise eh.NotIdentifiableError("Ann and Bo cannot be compared.")
+
+    def evaluate(question: eh.Question) -> float:
+        if question.evaluator == "S" and question.number > 20:
+            raise eh.AbsentError
+        return log(question)
+
+    log, questions = Log(), panel()
+    answer = eh.choose(questions, evaluate, policy=Particular(questions, 3))
+    assert answer.spent == len(log.asked) >= 20
+    assert answer.stopped_because == "without those who left, Ann and Bo cannot be compared."
 
 
 # ---------------------------------------------------------------------- what is said
@@ -373,6 +390,33 @@ def test_values_and_biases_are_those_of_least_squares_on_the_log(
     frame = answer.biases.to_frame()
     assert frame["evaluator"].tolist()[-4:] == list(JUDGES)
     assert frame["estimate"].tolist() == found
+
+
+def test_what_evaluators_add_to_everybody_is_no_bias_of_its_own() -> None:
+    """Without favours the only columns are leniencies, and they are against the average of all."""
+    questions = eh.Questions.panel(list(NATIONS), list(JUDGES), capacity=None)
+
+    def evaluate(question: eh.Question) -> float:
+        judge = list(JUDGES).index(str(question.evaluator))
+        return float(VALUES[question.option] + LENIENCE[judge] + question.number % 2 / 64)
+
+    answer = eh.choose(questions, evaluate)
+    assert math.isnan(answer.bias.value)
+    assert "Bias " not in str(answer)
+    found = [one.estimate for one in answer.biases]
+    np.testing.assert_allclose(found, LENIENCE - LENIENCE.mean(), atol=0.02)
+    assert [one.kind for one in answer.biases] == ["leniency"] * 4
+
+
+def test_options_that_are_their_own_questions_have_their_bias_by_name() -> None:
+    options = eh.ActionSet([[1.0], [2.0], [3.0]], ["a", "b", "a"], intercept=True)
+    rng = np.random.default_rng(0)
+    answer = eh.choose(options, lambda q: rng.standard_normal(), at_most=40, deviation=0)
+    (bias,) = answer.biases
+    assert (bias.name, bias.kind) == (options.attribute_names[0], "bias")
+    assert (bias.estimate, bias.low, bias.high) == (
+        answer.bias.value, answer.bias.low, answer.bias.high
+    )  # fmt: skip
 
 
 def test_raw_means_are_those_of_all_scores_of_an_option() -> None:

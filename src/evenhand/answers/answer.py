@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.biases import Biases, named_biases
+from evenhand.answers.biases import Biases, first_bias, named_biases
 from evenhand.answers.least_squares import LeastSquares
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
@@ -253,7 +253,8 @@ def answer_of(
     """
     decision = policy.recommend()
     fit = LeastSquares(policy.questions, policy.checks)
-    bias, biases, values = policy.bias(), named_biases(policy, fit), _values(policy, decision, fit)
+    bias, biases = first_bias(policy), named_biases(policy, fit)
+    values = _values(policy, decision, fit)
     found = decision.warnings or policy.findings()
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])

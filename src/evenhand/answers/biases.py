@@ -149,10 +149,18 @@ def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
 def _said(policy: Policy) -> Iterable[tuple[Column, Estimate]]:
     """Return what the policy says of biases, by their columns."""
     said = policy.biases()
-    bias = policy.bias()
-    if not said and policy.questions.columns and math.isfinite(bias.value):
+    bias = first_bias(policy)
+    if not said and math.isfinite(bias.value):
         return [(policy.questions.columns[0], bias)]
     return said
+
+
+def first_bias(policy: Policy) -> Estimate:
+    """Return the first bias, as a policy says it; unknown where there are leniencies only."""
+    columns = policy.questions.columns
+    if not columns or columns[0].kind == "leniency":
+        return Estimate(math.nan, -math.inf, math.inf, 0.0)
+    return policy.bias()
 
 
 def _directions(questions: Questions) -> tuple[list[Column], Floats]:

@@ -1,7 +1,13 @@
 """Least squares on all evaluations, for what a policy does not say itself.
 
-It never refuses: what the scores do not show is NaN. Panels keep their arrow form, so that nothing
-has the size of questions × options; other questions are few enough for dense rows.
+Notation
+--------
+A, n        (s, m)  rows of the questions that were asked, (s,) how often
+√n·A = U Σ Wᵀ       of rank r, with columns scaled to a largest entry of 1; θ̂ = W Σ⁻¹ Uᵀ √n·ȳ
+
+t·θ is shown by the scores if t = W Wᵀt; its variance is then σ² |Σ⁻¹Wᵀt|². What is not shown is
+NaN: nothing is refused. Panels keep their arrow form, so that nothing has the size of questions ×
+options.
 """
 
 from __future__ import annotations
@@ -13,11 +19,11 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.checks import Checks
-from evenhand.estimation import least_squares_estimator
 from evenhand.policies.arrow import ArrowModel, has_arrow_form
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
+_RANK = 1e-11  # singular values above this share of the largest count
 _SEEN = 1e-8  # share of a direction that scores may miss for it to count as seen
 
 
@@ -56,13 +62,17 @@ class LeastSquares:
             self._fit = ArrowModel(questions).fit(told, None)
             return
         (seen,) = np.nonzero(n)
-        self._rows = questions.weighted_points[seen]
-        self._counts, self._means = n[seen], means[seen]
-        E = least_squares_estimator(self._rows, self._counts, self._rows)
-        left = self._means - E @ self._means
-        freedom = float(n.sum()) - round(float(np.trace(E)))
-        scatter = float(scatters.sum() + self._counts @ left**2)
-        self._noise = math.sqrt(scatter / freedom) if freedom > 0.0 else math.nan
+        rows, root = questions.weighted_points[seen], np.sqrt(n[seen])
+        self._scales = np.abs(rows).max(axis=0, initial=0.0)
+        self._scales[self._scales == 0.0] = 1.0
+        U, sizes, W = np.linalg.svd(rows / self._scales * root[:, None], full_matrices=False)
+        span = sizes > _RANK * sizes.max(initial=0.0)
+        U, self._span, self._sizes = U[:, span], W[span].T, sizes[span]
+        y = root * means[seen]
+        self._along = U.T @ y
+        freedom = int(n.sum()) - len(self._sizes)
+        scatter = float(scatters.sum() + ((y - U @ self._along) ** 2).sum())
+        self._noise = math.sqrt(scatter / freedom) if freedom > 0 else math.nan
 
     def values(self) -> Known:
         """Return (k,) the values of the options."""
@@ -86,8 +96,11 @@ class LeastSquares:
         return Known(np.where(seen, estimates, np.nan), np.where(seen, variances, np.nan) * unit**2)
 
     def _of(self, targets: Floats) -> Known:
-        E = least_squares_estimator(self._rows, self._counts, targets)
-        off = np.abs(E @ self._rows - targets).max(axis=1, initial=0.0)
-        seen = off <= _SEEN * np.abs(targets).max(initial=0.0)
-        variances = self._noise**2 * (E**2 / np.maximum(self._counts, 1)).sum(axis=1)
-        return Known(np.where(seen, E @ self._means, np.nan), np.where(seen, variances, np.nan))
+        T = targets / self._scales
+        inside = T @ self._span
+        off = np.abs(T - inside @ self._span.T).max(axis=1, initial=0.0)
+        seen = off <= _SEEN * np.abs(T).max(initial=0.0)
+        weights = inside / self._sizes
+        variances = self._noise**2 * (weights**2).sum(axis=1)
+        estimates = weights @ self._along
+        return Known(np.where(seen, estimates, np.nan), np.where(seen, variances, np.nan))
