@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.answers.biases import Biases, NamedBias, shrunk
+from evenhand.answers.least_squares import _OfPanel, _OfRows
 from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
 from evenhand.answers.scores import Scores
 
@@ -112,3 +113,34 @@ def test_a_comparison_is_measured_from_a_tie(
 def test_what_is_no_verdict_is_refused(kind: str | None, reply: object, message: str) -> None:
     with pytest.raises(eh.InputError, match=message):
         Scores(kind, None, comparing=True).read(ASKED, reply)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("noise", [None, [1.0, 2.0, 0.5]])
+@pytest.mark.parametrize("route", ["panel", "rows"])
+def test_least_squares_is_that_of_the_textbook(route: str, noise: list[float] | None) -> None:
+    """On single scores, one row each: (AᵀA)⁻¹Aᵀy and s²(AᵀA)⁻¹, in units of the relative noise."""
+    options = {f"o{x}": "abc"[x % 3] for x in range(6)}
+    panel = eh.Questions.panel(options, {"P": "a", "Q": "b", "R": "d"}, noise=noise)
+    rng = np.random.default_rng(3)
+    asked = rng.integers(0, len(panel), 60)
+    loud = np.ones(len(panel)) if panel.noise is None else panel.noise
+    A = panel.points[asked] / loud[asked, None]
+    y = (panel.points @ rng.standard_normal(9))[asked] / loud[asked] + rng.standard_normal(60)
+    checks = eh.checks.Checks(panel)
+    for question, score in zip(asked, y, strict=True):
+        one = (np.arange(len(panel)) == question).astype(np.int64)
+        checks.take(one, one * score, one * score**2)
+    inverse = np.linalg.inv(A.T @ A)
+    theta = inverse @ A.T @ y
+    s2 = float(((y - A @ theta) ** 2).sum()) / (60 - 9)
+    told = checks.counts, checks.means, float(checks.scatters.sum())
+    fit = _OfPanel(panel, *told) if route == "panel" else _OfRows(panel, *told)
+    rows = rng.standard_normal((4, 3))
+    found, wide = fit.attributes(rows)
+    np.testing.assert_allclose(found, rows @ theta[6:], atol=1e-9)
+    expected = s2 * np.einsum("ij,jk,ik->i", rows, inverse[6:, 6:], rows)
+    np.testing.assert_allclose(wide, expected, rtol=1e-9)
+    targets = np.hstack([np.eye(6), np.tile([0.0, 1 / 3, 1 / 3], (6, 1))])
+    found, wide = fit.values()
+    np.testing.assert_allclose(found, targets @ theta, atol=1e-9)
+    np.testing.assert_allclose(wide, s2 * np.diagonal(targets @ inverse @ targets.T), rtol=1e-9)

@@ -8,13 +8,25 @@ from scipy import sparse
 
 import evenhand as eh
 from evenhand.numerics.arrow import Arrow
-from evenhand.policies.arrow import ArrowModel, has_arrow_form
+from evenhand.policies.arrow import ArrowModel
 from evenhand.policies.messages import Feedback
 
 KINDS = ("common", "evaluator", "group")
 
 
-def random_panel(rng, *, calibrations=0, noise=False):
+def random_panel(rng, **settings):
+    """Return a small panel of random shape whose options can be compared."""
+    while True:
+        panel = any_panel(rng, **settings)
+        rank = np.linalg.matrix_rank
+        d, p = panel.n_features, panel.n_attributes
+        leads = np.eye(len(panel.options) - 1, d + p, 1)
+        leads[:, 0] = -1.0
+        if rank(np.vstack([panel.points, leads])) == rank(panel.points):
+            return panel
+
+
+def any_panel(rng, *, calibrations=0, noise=False):
     """Return a small panel of random shape, of which the last items may be calibrations."""
     k, e = int(rng.integers(2, 6)), int(rng.integers(1, 5))
     groups = rng.choice(list("abc"), k + calibrations)
@@ -108,6 +120,8 @@ def test_the_fit_is_least_squares_on_dense_rows(seed):
         assert_same(fit.leads(0, np.arange(len(questions.options))), plain.spread(leads))
         assert_same(fit.values(), plain.spread(values))
         assert_same(fit.attributes(np.eye(len(attributes))), plain.spread(attributes))
+        assert (fit.scatter, fit.freedom, fit.unit) == (0.0, np.inf, 1.0)
+        fit = model.fit(plain.told, None, about)
         assert fit.scatter == pytest.approx(plain.scatter, rel=1e-9, abs=1e-9)
         assert fit.freedom == len(plain.y) - plain.rank
 
@@ -161,12 +175,18 @@ def test_blocks_that_nobody_connects_are_not_compared():
     assert 1.0 < fit.leads(0, np.array([2])).variances[0] < 1.0 + 1e-4
 
 
+def test_options_that_cannot_be_compared_are_refused():
+    panel = eh.Questions.panel({"a": "x", "b": "y"}, {"P": "x", "Q": "y"}, bias="group")
+    with pytest.raises(eh.NotIdentifiableError, match="'a' and 'b' cannot be compared"):
+        ArrowModel(panel)
+
+
 def test_which_questions_have_the_form():
     options, judges = {"a": "x", "b": "y"}, {"P": "x", "Q": "y"}
-    assert has_arrow_form(eh.Questions.panel(options, judges))
+    assert eh.Questions.panel(options, judges).has_arrow_form
     given = eh.Questions([[1.0], [2.0]], features=[[1.0], [2.0]], attributes=[[0.0], [1.0]])
-    assert not has_arrow_form(given)
-    assert not has_arrow_form(eh.Questions.of(eh.ActionSet([[1.0], [2.0]], ["x", "y"])))
+    assert not given.has_arrow_form
+    assert not eh.Questions.of(eh.ActionSet([[1.0], [2.0]], ["x", "y"])).has_arrow_form
 
 
 def test_rows_without_attributes():

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, first_bias, named_biases
-from evenhand.answers.least_squares import LeastSquares
+from evenhand.answers.least_squares import LeastSquares, least_squares
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scores import compares
@@ -252,7 +252,7 @@ def answer_of(
         What there is to say about assumptions of which the policy says nothing.
     """
     decision = policy.recommend()
-    fit = LeastSquares(policy.questions, policy.checks)
+    fit = least_squares(policy.questions, policy.checks)
     bias, biases = first_bias(policy), named_biases(policy, fit)
     values = _values(policy, decision, fit)
     found = decision.warnings or policy.findings()

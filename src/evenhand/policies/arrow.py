@@ -8,34 +8,41 @@ noise of questions differs, weights are counts over its square; what is told is 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
+from evenhand.policies.arrow_plans import (
+    Panel,
+    dealt,
+    proportions,
+    start,
+    with_all_identified,
+)
 from evenhand.policies.messages import Feedback
-from evenhand.policies.models import Spread
-from evenhand.questions import Questions
+from evenhand.policies.models import Plan, Spread
+from evenhand.questions import UNLIMITED, Questions
 
 
-def has_arrow_form(questions: Questions) -> bool:
-    """Tell whether options stand for themselves, and every question is about one item, once."""
-    if not questions.options.stand_alone or (questions.about[:, 1] >= 0).any():
-        return False
-    d, rows = questions.n_features, questions.matrix
-    features = rows[:, :d]
-    return bool(
-        d == len(questions.items)
-        and (np.diff(features.indptr) == 1).all()
-        and (features.data == 1.0).all()
-        and (features.indices == questions.about[:, 0]).all()
-    )
+def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
+    """Raise `NotIdentifiableError` if some options cannot be compared, however often one asks."""
+    options = np.arange(len(questions.options))
+    apart = np.flatnonzero(np.isinf(form.lead_variances(0, options)))
+    if len(apart):
+        one, other = questions.options.labels[0], questions.options.labels[int(apart[0])]
+        raise NotIdentifiableError(
+            f"{one!r} and {other!r} cannot be compared by these questions, however often they "
+            "are asked; questions.check() says what is missing."
+        )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ArrowFit:
     """Least squares on evaluations of a panel; see `models.Fit`.
 
@@ -92,6 +99,8 @@ class ArrowFit:
 class ArrowModel:
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
 
+    Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
+
     Parameters
     ----------
     questions
@@ -111,12 +120,12 @@ class ArrowModel:
         self.item: Indices = questions.about[:, 0]
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
-        everything = np.ones(len(questions))
-        self.rank = Arrow.of(self.item, self.Z, everything, self.n_items).rank
+        self.panel = Panel.of(questions, self.Z)
+        form = Arrow.of(self.item, self.Z, np.ones(len(questions)), self.n_items)
+        _refuse_incomparable(questions, form)
+        self.rank = form.rank
 
-    def fit(
-        self, told: Feedback, noise_scale: float | None, about: ArrowFit | None = None
-    ) -> ArrowFit:
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> ArrowFit:
         """Return least squares on these evaluations, of which `about` predicts a part."""
         (used,) = np.nonzero(told.counts)
         scale, noise = noise_scale or 1.0, self.questions.noise
@@ -129,20 +138,20 @@ class ArrowModel:
             expected = about.items[item] + Z @ about.omega
         means = sums / counts * loud - expected
         v, omega = form.solve(item, Z, weights * means)
-        between = float(weights @ (means - v[item] - Z @ omega) ** 2)
-        squares = told.sums_of_squares[used] / scale**2
-        within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
-        scatter, freedom = within + between, float(counts.sum() - form.rank)
-        unit = 1.0
+        scatter, freedom, unit = 0.0, math.inf, 1.0
         if noise_scale is None:
-            size = float(np.abs(squares).sum())
+            squares = told.sums_of_squares[used]
+            within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
+            scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
+            freedom = float(counts.sum() - form.rank)
             # scores without any scatter leave rounding; who repeats himself is no proof
-            unit = math.sqrt(max(scatter, 1e-24 * size, 1e-200) / max(1.0, freedom))
+            least = max(scatter, 1e-24 * float(squares.sum()), 1e-200)
+            unit = math.sqrt(least / max(1.0, freedom))
         if about is not None:
             v, omega = v + about.items, omega + about.omega
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions)
 
-    def recalled(self, memory: dict[str, Any]) -> ArrowFit:
+    def recalled(self, memory: Mapping[str, Any]) -> ArrowFit:
         """Return the fit that `ArrowFit.memory` was made of."""
         p = self.Z.shape[1]
         starts, columns, entries = memory["centres"]
@@ -155,11 +164,36 @@ class ArrowModel:
             for name in ("sizes", "scales", "items", "omega")
         )
         root, lost = (
-            np.asarray(memory[name], dtype=np.float64).reshape(p, -1) for name in ("root", "lost")
+            np.asarray(memory[name], dtype=np.float64).reshape(p, -1 if p else 0)
+            for name in ("root", "lost")
         )
         scatter, freedom, unit = (float(memory[name]) for name in ("scatter", "freedom", "unit"))
         form = Arrow(sizes, centres, root, lost, scales)
         return ArrowFit(form, items, omega, scatter, freedom, unit, self.questions)
+
+    def start(self, length: int, left: Counts) -> Indices:
+        """Return (length,) questions, or more, that identify all leads, the cheapest first."""
+        busy = bool((self.questions.workload < UNLIMITED).any())
+        return start(self.panel, length, left, by_turns=busy)
+
+    def plan(
+        self,
+        leader: int,
+        rivals: Indices,
+        weights: Floats,
+        length: int,
+        asked: Counts,
+        left: Counts,
+        shares: Floats | None = None,
+    ) -> Plan:
+        """Return what to ask next to compare the leader with its rivals."""
+        panel = self.panel
+        found = proportions(panel, leader, rivals, weights**2, length, asked, left)
+        if not found.money.any():
+            return Plan(np.zeros(0, dtype=np.intp), found.variances, shares)
+        order = dealt(panel, found, leader, length, asked, left)
+        order = with_all_identified(panel, order, leader, found.questions)
+        return Plan(order, found.variances, shares)
 
 
 def _known(estimates: Floats, variances: Floats) -> Spread:
