@@ -189,15 +189,25 @@ def test_used_up_capacity_is_told() -> None:
     assert "To be surer Ask further evaluators" in unwrapped(answer)
 
 
-def test_what_cannot_be_compared_is_refused_before_anything_is_asked() -> None:
-    """Two judges who know nobody in common: no score compares what they saw."""
-    questions = eh.Questions(
-        options=np.eye(4),
-        features=np.eye(4),
-        attributes=[[0.0], [0.0], [1.0], [1.0]],
-        evaluator=["P", "P", "Q", "Q"],
-    )
-    with pytest.raises(eh.NotIdentifiableError):
+def apart() -> eh.Questions:
+    """Two judges who have nobody in common."""
+    every = panel()
+    return every.restrict(every.find(["Ann", "Bo", "Cy", "Di"], ["P", "P", "S", "S"]))
+
+
+@pytest.mark.parametrize(
+    ("questions", "words"),
+    [
+        (apart(), "They fall into 2 parts: 'Ann', 'Bo'; 'Cy', 'Di'."),
+        (panel(capacity=0), "What helps: let"),
+        (eh.Questions.panel(NATIONS, {"P": "fr"}, capacity=None), "cannot be compared"),
+        (eh.Questions.panel({"A": "a", "B": "b"}, {"P": "a", "Q": "b"}, bias="group"), "neutral"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
+    questions: eh.Questions, words: str
+) -> None:
+    with pytest.raises(eh.NotIdentifiableError, match=words):
         eh.choose(questions, lambda q: pytest.fail("was asked"))
 
 

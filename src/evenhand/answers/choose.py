@@ -14,7 +14,7 @@ from evenhand.answers.run import Run, run
 from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
-from evenhand.errors import InputError
+from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.policies import CarefulChoice, CertainChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
@@ -240,6 +240,7 @@ def _default_policy(
             "can be asked again, and every score is looked at."
         )
     if isinstance(options, Questions):
+        _refuse_incomparable(options)
         settings["budget"] = budget
         if once:
             del settings["bounds"]  # `read` refuses what lies beyond
@@ -252,6 +253,18 @@ def _default_policy(
             settings["bounds"] = None
         return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
+
+
+def _refuse_incomparable(questions: Questions) -> None:
+    """Raise `NotIdentifiableError` if those questions that may be asked at all leave options apart.
+
+    Where all may be asked, policies see to it themselves.
+    """
+    if not questions.limited:
+        return
+    check = questions.check()
+    if not check.comparable:
+        raise NotIdentifiableError(str(check))
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:

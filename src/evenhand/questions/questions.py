@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,10 @@ from evenhand.tables import (
     option_positions,
     texts_or_none,
 )
+
+if TYPE_CHECKING:
+    from evenhand.questions.advice import Advice, Ask
+    from evenhand.questions.check import Check
 
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
 
@@ -557,6 +561,36 @@ class Questions:
                 f"there is no evaluator {evaluator!r}; there are {listed(list(self.evaluators))}."
             )
         return self.evaluators.index(evaluator)
+
+    def check(self) -> Check:
+        """Return what the questions can tell: which options can be compared, which biases told.
+
+        Where something cannot be told it says why, and what to add.
+
+        Examples
+        --------
+        >>> print(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
+        Not all options can be compared with one another, however often the questions are asked...
+        """
+        from evenhand.questions.check import check  # noqa: PLC0415 - it imports this module
+
+        return check(self)
+
+    def adding(self, advice: Advice | Ask | Sequence[Advice | Ask]) -> Questions:
+        """Return the questions with what advice says to add; see `check`.
+
+        Examples
+        --------
+        >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
+        >>> better = panel.adding(panel.check().advice)
+        >>> better.evaluators, better.check().fine
+        (Names('P', 'a neutral evaluator'), True)
+        """
+        from evenhand.questions.advice import Advice, Ask, add_questions  # noqa: PLC0415 - as above
+
+        several = [advice] if isinstance(advice, Advice | Ask) else list(advice)
+        asks = [ask for one in several for ask in ([one] if isinstance(one, Ask) else one.add)]
+        return add_questions(self, asks)
 
     # ------------------------------------------------------------------ what solvers work on
 
