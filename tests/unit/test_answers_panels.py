@@ -192,7 +192,7 @@ def test_used_up_capacity_is_told() -> None:
 def apart() -> eh.Questions:
     """Two judges who have nobody in common."""
     every = panel()
-    return every.restrict(every.find(["Ann", "Bo", "Cy", "Di"], ["P", "P", "S", "S"]))
+    return every.restrict(every.find(["Ann", "Bo", "Cy", "Di"], ["S", "S", "Q", "Q"]))
 
 
 @pytest.mark.parametrize(
