@@ -44,6 +44,7 @@ _NAMES = {
         "FairPhasedElimination",
         "Feedback",
         "Finding",
+        "PlannedChoice",
         "Policy",
         "PricedExploration",
         "policy",

@@ -50,6 +50,7 @@ from evenhand.policies import Estimate as Estimate
 from evenhand.policies import FairPhasedElimination as FairPhasedElimination
 from evenhand.policies import Feedback as Feedback
 from evenhand.policies import Finding as Finding
+from evenhand.policies import PlannedChoice as PlannedChoice
 from evenhand.policies import Policy as Policy
 from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -137,6 +137,39 @@ def test_a_panel_is_settled_by_own_scores(settings: dict[str, Any]) -> None:
     assert len(log.asked) == answer.spent < 400
     assert [one.option for one in answer.ranking] == list(NATIONS)
     assert [one.group for one in answer.ranking] == list(NATIONS.values())
+
+
+@pytest.mark.parametrize("looks", [None, "always", "once"])
+def test_people_are_asked_once_by_a_plan(looks: Literal["always", "once"] | None) -> None:
+    """Gaps of 1 and noise of 0.1 again, six options and eight judges."""
+    asked: list[eh.Question] = []
+    rng = np.random.default_rng(0)
+
+    def evaluate(question: eh.Question) -> float:
+        asked.append(question)
+        return float(-question.option + 0.1 * rng.standard_normal())
+
+    questions = eh.Questions.panel(list("ABCDEF"), [f"judge {j}" for j in range(8)])
+    answer = eh.choose(questions, evaluate, looks=looks)
+    assert isinstance(answer.policy, eh.PlannedChoice)
+    assert answer.policy.looks == (looks or "always")
+    assert (answer.label, answer.sure, answer.certainty) == ("A", True, "own scores")
+    assert max(Counter((q.label, q.evaluator) for q in asked).values()) == 1
+    assert answer.spent == 48 if looks == "once" else answer.spent < 48
+
+
+def test_people_who_leave_end_what_they_were_planned_for() -> None:
+    log = Log()
+
+    def evaluate(question: eh.Question) -> float:
+        if question.evaluator == "R" and len(log.asked) > 4:
+            raise eh.AbsentError("gone home")
+        return log(question)
+
+    answer = eh.choose(panel(capacity=1), evaluate, looks="once")
+    assert (answer.label, answer.sure) == ("Ann", True)
+    assert 12 <= answer.spent < 16
+    assert {q.evaluator for q in log.asked[6:]} <= {"P", "Q", "S"}
 
 
 def test_more_is_asked_where_a_budget_or_more_evaluations_are_given() -> None:

@@ -15,10 +15,9 @@ from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.policies import CarefulChoice, CertainChoice
+from evenhand.policies import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
-from evenhand.policies.registry import policy_class
 from evenhand.policies.terms import afford_more, most_evaluations
 from evenhand.questions import Askable, Questions, checked_askable
 
@@ -244,8 +243,7 @@ def _default_policy(
         settings["budget"] = budget
         if once:
             del settings["bounds"]  # `read` refuses what lies beyond
-            settings["looks"] = looks or "always"
-            return policy_class("planned-choice")(options, **settings)
+            return PlannedChoice(options, looks=looks or "always", **settings)
     elif budget is not None:
         settings["at_most"] = _affordable(options, settings["at_most"], budget)
     if isinstance(options, Questions) or deviation == 0:
