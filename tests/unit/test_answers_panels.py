@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import evenhand as eh
+from asking import Wants
 from evenhand.arrays import Counts, Floats
-from evenhand.policies.base import first_of
 
 NATIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": "de"}
@@ -56,39 +56,6 @@ class Log:
         theta = np.linalg.pinv(rows * weights[:, None]) @ (np.array(self.scores) * weights)
         v, middle, s = theta[:4], theta[4:-4], theta[-4:]
         return np.concatenate([v + s.mean(), middle, s - s.mean()])
-
-
-class Wants(eh.Policy):
-    """Asks every question so often, within what is left, and says nothing certain."""
-
-    name = "wants"
-    plays_questions = True
-    heeds_limits = True
-    spends_all = False
-
-    def __init__(self, questions: eh.Questions, wanted: Any = 2, **settings: Any) -> None:
-        self.wanted = np.broadcast_to(np.asarray(wanted, dtype=np.int64), (len(questions),))
-        super().__init__(questions, int(self.wanted.sum()), **settings)
-
-    def propose(self, n: int | None, pending: Counts) -> Counts:
-        lacking = np.maximum(self.wanted - self._asked - pending, 0)
-        wanted = np.minimum(lacking, self.left(pending))
-        return first_of(wanted, self.room(pending) if n is None else min(n, self.room(pending)))
-
-    def learn(self, feedback: eh.Feedback) -> None:
-        pass
-
-    def memory(self) -> dict[str, Any]:
-        return {}
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        pass
-
-    def recommend(self) -> eh.Decision:
-        return self.decision(0)
-
-    def bias(self) -> eh.Estimate:
-        return eh.Estimate(math.nan, -math.inf, math.inf, 0.95)
 
 
 def unwrapped(answer: eh.Answer) -> str:

@@ -163,7 +163,11 @@ def draw_answer_picture(picture: AnswerPicture) -> Figure:
     else:
         _draw_biases(bias, picture.biases, picture.n_biases, n)
     legend = figure.legend(
-        handles=_handles(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
+        handles=_handles(picture),
+        loc="outside lower left",
+        ncols=6 if panel else 4,
+        frameon=False,
+        fontsize=8.5,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a user's dollar signs are not mathematics
