@@ -586,6 +586,33 @@ def test_values_of_comparisons_are_measured_from_the_chosen_option() -> None:
     ]  # fmt: skip
 
 
+def test_a_lead_of_which_nothing_is_known_is_no_lead_of_0() -> None:
+    nothing = [0.0, -math.inf, math.inf]
+    leads = np.array([[0.0, 0.0, 0.0], nothing, [1.0, 0.5, 1.5]])
+    questions = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["J"])
+    compared = said(questions, lambda q: 0.5 - q.option / 4, leads=leads)
+    assert math.isnan(compared.standing(1).lead)
+    assert math.isnan(compared.standing(1).value)
+    assert "Rival Cy comes closest" in unwrapped(compared)
+    leads = np.array([[0.0, 0.0, 0.0], nothing, [2.0, 1.5, 2.5], [4.0, 3.5, 4.5]])
+    alone = said(panel(), Log(noise=0.0), leads=leads)
+    assert alone.standing(1).lead == pytest.approx(1.0)  # by least squares, without an interval
+    assert "Rival Bo comes closest, behind by 1." in unwrapped(alone)
+
+
+def test_verdicts_come_in_steps_and_nobody_is_reproached_for_it() -> None:
+    questions = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["J"])
+    rng = np.random.default_rng(0)
+
+    def evaluate(question: eh.Question) -> str:
+        return str(rng.choice(["first", "second", "tie"]))
+
+    answer = eh.choose(questions, evaluate, scores="verdicts", at_most=200)
+    assert answer.policy.bounds == (-1.0, 1.0)
+    assert "rounding" in {one.assumption for one in answer.policy.findings()}
+    assert "rounding" not in {one.assumption for one in answer.warnings}
+
+
 def test_model_judges_are_seen_through() -> None:
     """Two judges favour what is named first, and their own family; the best is of neither."""
     families = {"a1": "A", "b1": "B", "c1": "C", "a2": "A", "c2": "C"}

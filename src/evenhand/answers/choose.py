@@ -80,7 +80,8 @@ def choose(
         Standard deviation of one score, if it is known; else it is estimated.
     deviation
         Standard deviation of what the features do not explain of the options' values, if it is
-        known; else it is estimated. 0 says that the features are exact.
+        known; else it is estimated. 0 says that the features are exact. In a panel, where options
+        are compared by their own scores, only that matters.
     scores
         "votes": every score is 0 or 1. "verdicts", where options are compared: 'first', 'second' or
         'tie' (True and False are the first and the second), or a number from −1 to 1.
