@@ -26,8 +26,10 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
+from evenhand.policies.alike import chance_of_difference, difference_found, own_fit
 from evenhand.policies.assignment import all_there_is, even_order, next_ones, planned_counts
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.dense import DenseFit, DenseModel
@@ -159,6 +161,7 @@ class PlannedChoice(Policy):
         self._seen: list[tuple[int, Winner, float]] = []  # who led at a look, and its share of δ
         self._kept: dict[tuple[int, int], Floats] = {}
         self._fitted: DenseFit | None = None
+        self._alike: list[Finding] | None = None  # what was found of evaluators who differ
 
     # ------------------------------------------------------------------ what is asked
 
@@ -176,7 +179,7 @@ class PlannedChoice(Policy):
         """Take in what came back, and look at it if that is due."""
         self._round += 1
         self._told = self._told + feedback
-        self._fitted = None
+        self._fitted = self._alike = None
         self._look()
 
     def attendance_changed(self) -> None:
@@ -259,8 +262,7 @@ class PlannedChoice(Policy):
     def _fit(self) -> DenseFit:
         """Least squares on all that is in."""
         if self._fitted is None:
-            first = self.model.fit(self._told, self.stated_noise)
-            self._fitted = self.model.fit(self._told, self.stated_noise, about=first)
+            self._fitted = self.model.fit(self._told, self.stated_noise)
         return self._fitted
 
     @cached_property
@@ -271,7 +273,7 @@ class PlannedChoice(Policy):
 
     def _leader(self, fit: DenseFit) -> int | None:
         """Return the option that leads; None while not all can be compared."""
-        H = self.model.frame.values
+        H = fit.model.frame.values
         if not np.isfinite(fit.leads(0, np.arange(len(H))).variances).all():
             return None
         return first_largest(H @ fit.theta)
@@ -294,7 +296,7 @@ class PlannedChoice(Policy):
         counts, sums, squares = self._told.parts
         means = self._told.means
         within = np.maximum(squares - sums * means, 0.0).sum()
-        about = counts @ (means - self.model.frame.points @ fit.theta) ** 2
+        about = counts @ (means - fit.model.frame.points @ fit.theta) ** 2
         scatter = float(within + about)
         return scatter if scatter > _REPEATS * float(squares.sum()) else 0.0
 
@@ -417,6 +419,30 @@ class PlannedChoice(Policy):
                 )
         return np.array(ends).reshape(-1, 3) * self._unit
 
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the answers say about the assumptions, alarms first.
+
+        In the end also whether evaluators favour their own by as much as each other, where that is
+        taken for granted.
+        """
+        found = super().findings()
+        if self.checked and self._over and self._told.counts.any():
+            if self._alike is None:
+                self._alike = [entry for entry in [self._difference()] if entry is not None]
+            found = (*found, *self._alike)
+        return tuple(sorted(found, key=lambda finding: not finding.alarm))
+
+    def _difference(self) -> Finding | None:
+        """Return what is to be said of evaluators who differ in their biases."""
+        noise_scale = self.stated_noise
+        chance = chance_of_difference(self.questions, self._told, noise_scale)
+        fit = own_fit(self.questions, self._told, noise_scale) if chance < 1.0 else None
+        confirmed = False
+        if fit is not None and self._answer is not None and self._leader(fit) == self._answer:
+            winner = self._winner(fit, self._answer)
+            confirmed = float(winner.chances(-self._slack).max(initial=0.0)) < self.delta
+        return difference_found(chance, confirmed, fit is not None)
+
     def forecast(self) -> float:
         """Return how many answers are still to come: all that are planned, or until it is sure."""
         if self._over:
@@ -448,10 +474,8 @@ class PlannedChoice(Policy):
                 f"no option is better than {names[self._answer]!r}{more}, with {level} confidence"
                 + ("." if self.options.stand_alone else " and if the features tell values exactly.")
             )
-        leader = self._leader(self._fit)
-        assert leader is not None
-        rivals = self._rivals(leader)
-        open_ = rivals[self._ends(leader)[rivals, 0] <= -self._slack]
+        leader, winner, failure = self._seen[-1]
+        open_ = self._rivals(leader)[winner.chances(-self._slack) >= failure]
         shown = ", ".join(repr(names[x]) for x in open_[:5]) + (", …" if len(open_) > 5 else "")
         if self._gave_up:
             return (
@@ -461,7 +485,7 @@ class PlannedChoice(Policy):
             )
         return (
             f"all {int(self._told.counts.sum())} answers are in, and that {names[leader]!r} leads "
-            f"{shown or 'the others'} may be chance, at {level} confidence. Further evaluators "
+            f"{shown} may be chance, at {level} confidence. Further evaluators "
             "would help, or a tolerance: how much may be lost."
         )
 
@@ -486,7 +510,8 @@ class PlannedChoice(Policy):
         """Go back to what `memory` returned."""
         self._planned = np.array(memory["planned"], dtype=np.int64)
         self._order = np.array(memory["order"], dtype=np.intp)
-        self._told, self._fitted = dense(memory["told"], len(self.questions)), None
+        self._told = dense(memory["told"], len(self.questions))
+        self._fitted = self._alike = None
         self._used, self._answer = memory["used"], memory["answer"]
         self._gave_up = memory["gave_up"]
         self._seen = [

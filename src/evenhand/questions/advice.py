@@ -114,12 +114,6 @@ def advise(
     return found
 
 
-def askable(questions: Questions) -> NDArray[np.bool_]:
-    """Return (q,) whether a question may be asked at all."""
-    busy = np.append(questions.workload == 0, False)  # the last: nobody in particular
-    return np.asarray((questions.capacity > 0) & ~busy[questions.evaluator])
-
-
 def grow(questions: Questions) -> Questions:
     """Return the questions and all that may be added to cure them."""
     labels = list(questions.options.labels)

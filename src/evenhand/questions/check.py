@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand import html
 from evenhand.arrays import Floats, Indices
-from evenhand.questions.advice import Advice, advise, askable, in_words
+from evenhand.questions.advice import Advice, advise, in_words
 from evenhand.questions.questions import Questions
 from evenhand.questions.start import cheap_start, in_order
 from evenhand.questions.told import EQUAL, Told, told_by
@@ -194,9 +194,8 @@ class Check:
 
 def check(questions: Questions) -> Check:
     """Return what questions can tell; see `Questions.check`."""
-    may_ask = askable(questions)
     order = in_order(questions)
-    order = order[may_ask[order]]
+    order = order[questions.may_ask[order]]
     told = told_by(questions, order)
     labels = told.classes()
     names = [*questions.options.labels]
@@ -221,7 +220,7 @@ def check(questions: Questions) -> Check:
             for j, one in zip(untold, advice[1:], strict=True)
         ),
         tuple(one for one in advice if one is not None),
-        cheap_start(questions, may_ask, labels),
+        cheap_start(questions, labels),
         told.rank,
         len(order) - told.rank,
     )

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet, checked_actions
@@ -667,6 +667,12 @@ class Questions:
             and (features.data == 1.0).all()
             and (features.indices == about[:, 0]).all()
         )
+
+    @cached_property
+    def may_ask(self) -> NDArray[np.bool_]:
+        """(q,) whether a question may be asked at all."""
+        busy = np.append(self.workload == 0, False)  # the last: nobody in particular
+        return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
 
     @cached_property
     def limited(self) -> bool:

@@ -30,17 +30,13 @@ def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Ind
     return np.lexsort(keys if tier is None else (*keys, tier))
 
 
-def cheap_start(
-    questions: Questions, may_ask: NDArray[np.bool_], classes: Indices
-) -> Indices | None:
+def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
     """Return questions that tell all leads within classes; None if workloads leave no room.
 
     Parameters
     ----------
     questions
         The questions.
-    may_ask
-        (q,) which of them may be asked.
     classes
         (k,) the class of each option.
     """
@@ -50,9 +46,9 @@ def cheap_start(
     nothing = np.empty(0, dtype=np.intp)
     free = questions.workload if (questions.workload < UNLIMITED).any() else None
     best: tuple[float, int, Indices] | None = None
-    for preferred in _preferences(questions, may_ask):
+    for preferred in _preferences(questions):
         order = in_order(questions, 1 - np.isin(questions.evaluator, preferred).astype(np.int64))
-        told = told_by(questions, order[may_ask[order]], free)
+        told = told_by(questions, order[questions.may_ask[order]], free)
         if free is not None and not np.array_equal(told.classes(), classes):
             continue
         start = told.used(leads, nothing)
@@ -62,11 +58,11 @@ def cheap_start(
     return None if best is None else best[2]
 
 
-def _preferences(questions: Questions, may_ask: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+def _preferences(questions: Questions) -> list[tuple[int, ...]]:
     """Return whose questions to take first: nobody's, each evaluator's, those of each two."""
     who = questions.evaluator
     n = len(questions.evaluators)
-    known = may_ask & (who >= 0)
+    known = questions.may_ask & (who >= 0)
     asked: Counts = np.bincount(who[known], minlength=n)
     price = np.bincount(who[known], questions.prices[known], minlength=n) / np.maximum(asked, 1)
     order = np.lexsort((-asked, price))[: int((asked > 0).sum())].tolist() if n else []
