@@ -19,7 +19,7 @@ from evenhand import families
 def test_the_mean_scores_of_a_panel_put_a_wrong_option_first(
     k: int, e: int, seed: int, lead: float
 ) -> None:
-    problem = families.panel(k, e, seed, lead=lead)
+    problem = families.misleading_panel(k, e, seed, lead=lead)
     means = problem.evaluations.reshape(k, e).mean(axis=1)
     wrong = int(means.argmax())
     assert wrong != problem.best
@@ -32,7 +32,7 @@ def test_the_mean_scores_of_a_panel_put_a_wrong_option_first(
 
 
 def test_a_panel_has_what_is_asked_for() -> None:
-    problem = families.panel(
+    problem = families.misleading_panel(
         6, 5, 2, bias="evaluator", spread=0.3, leniency=0.0, n_neutral=2, prices=[1, 1, 1, 1, 20],
         calibration=["gold"], capacity=1, noise_scale=0.3,
     )  # fmt: skip
@@ -44,9 +44,9 @@ def test_a_panel_has_what_is_asked_for() -> None:
     omega = np.asarray(problem.omega)
     assert len(set(omega[:3].tolist())) == 3
     assert omega[3:].tolist() == [0.0] * 4
-    again = families.panel(6, 5, 2, leniency=0.0)
+    again = families.misleading_panel(6, 5, 2, leniency=0.0)
     assert (again.values == problem.values).all()
-    assert families.panel(6, 5, 3).values.tolist() != problem.values.tolist()
+    assert families.misleading_panel(6, 5, 3).values.tolist() != problem.values.tolist()
 
 
 @given(st.integers(3, 8), st.integers(1, 3), st.integers(0, 10**6), st.sampled_from([0.0, 0.15]))
@@ -87,7 +87,7 @@ def test_judges_lead_astray_in_known_ways(k: int, n: int, seed: int, family: flo
 )
 def test_panels_that_cannot_be_are_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(eh.InputError, match=words):
-        families.panel(6, 4, 1, **arguments)
+        families.misleading_panel(6, 4, 1, **arguments)
 
 
 def test_comparisons_that_cannot_be_are_refused() -> None:

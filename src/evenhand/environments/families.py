@@ -382,7 +382,7 @@ def random_attribute(
     return BiasedLinearBandit(fair.actions, gamma, side * sizes.min(), noise_scale)
 
 
-def panel(
+def misleading_panel(
     k: int,
     n_evaluators: int,
     seed: int | np.random.Generator,
@@ -428,7 +428,7 @@ def panel(
     Examples
     --------
     >>> from evenhand import families
-    >>> problem = families.panel(k=6, n_evaluators=4, seed=1)
+    >>> problem = families.misleading_panel(k=6, n_evaluators=4, seed=1)
     >>> means = problem.evaluations.reshape(6, 4).mean(axis=1)
     >>> wrong = int(means.argmax())
     >>> wrong == problem.best, round(float(means[wrong] - means[problem.best]), 9)
