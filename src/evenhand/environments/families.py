@@ -382,6 +382,87 @@ def random_attribute(
     return BiasedLinearBandit(fair.actions, gamma, side * sizes.min(), noise_scale)
 
 
+def panel(
+    k: int,
+    e: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 3,
+    neutral: int = 0,
+    gap: float = 1.0,
+    bias: float = 1.0,
+    bias_spread: float = 0.0,
+    leniency: float = 1.0,
+    noise_scale: float = 1.0,
+    capacity: int | None = 1,
+) -> BiasedLinearBandit:
+    """Return a random panel: evaluators who favour their own group, lenient or severe.
+
+    Options stand for themselves: no features explain their values. One is best, the next is worth
+    ``gap`` less, and others less by gap times 1 + Exp(1). Options and evaluators are dealt to the
+    groups as equally as can be, in random order.
+
+    Parameters
+    ----------
+    k, e
+        Number of options and of evaluators, at least 2 each.
+    seed
+        The same seed gives the same panel.
+    n_groups
+        Number of groups.
+    neutral
+        How many of the evaluators belong to no group.
+    gap
+        By how much the best option leads; 0 if all are worth the same.
+    bias
+        What an evaluator adds for options of the own group, on average.
+    bias_spread
+        Standard deviation of that between evaluators. Where it is not 0, the panel's questions
+        have a bias for each of them.
+    leniency
+        Standard deviation of what evaluators add to all options.
+    noise_scale
+        Standard deviation of an evaluation.
+    capacity
+        How often an evaluator may be asked about the same option; None: as often as one likes.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.panel(k=6, e=4, seed=1, bias=2.0)
+    >>> problem.questions
+    Questions(24 questions about 6 options by 4 evaluators, 4 attributes: own group, E2, E3, E4)
+    >>> round(problem.delta_min, 9), float(problem.omega[0])
+    (1.0, 2.0)
+    """
+    _check_panel(k, e, n_groups, neutral)
+    sizes = {"gap": gap, "bias_spread": bias_spread, "leniency": leniency}
+    for name, size in sizes.items():
+        if not (math.isfinite(size) and size >= 0):
+            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
+    rng = _generator(seed)
+    options, judges = rng.permutation(k) % n_groups, rng.permutation(e) % n_groups
+    impartial = rng.permutation(e) < neutral
+    questions = Questions.panel(
+        {f"O{o + 1}": f"G{options[o] + 1}" for o in range(k)},
+        {f"E{j + 1}": None if impartial[j] else f"G{judges[j] + 1}" for j in range(e)},
+        bias="evaluator" if bias_spread else "common",
+        capacity=capacity,
+    )
+    below = np.concatenate([[0.0, 1.0], 1.0 + rng.standard_exponential(k - 2)])
+    values = -gap * rng.permutation(below)
+    lenient = leniency * rng.standard_normal(e)
+    own = bias + bias_spread * rng.standard_normal(e)
+    omega = []
+    for column in questions.columns:
+        of = 0 if column.evaluator is None else questions.evaluators.index(column.evaluator)
+        if column.kind == "bias":
+            omega.append(own[of] if bias_spread else bias)
+        else:
+            omega.append(lenient[of] - lenient[0])
+    return BiasedLinearBandit(questions, values, omega, noise_scale)
+
+
 def misleading_panel(
     k: int,
     n_evaluators: int,
@@ -540,6 +621,18 @@ def comparisons(
         family if column.kind == "bias" else rng.uniform(low, high) for column in questions.columns
     ]
     return BiasedLinearBandit(questions, values, omega, noise_scale)
+
+
+def _check_panel(k: int, e: int, n_groups: int, neutral: int) -> None:
+    if k < 2 or e < 2:
+        raise InputError(
+            f"a panel needs at least 2 options and 2 evaluators; got k = {k}, e = {e}."
+        )
+    if n_groups < 1 or not 0 <= neutral <= e:
+        raise InputError(
+            f"n_groups must be at least 1, and neutral from 0 to e; got n_groups = {n_groups}, "
+            f"neutral = {neutral}."
+        )
 
 
 def _check_trap(name: str, distance: float, lead: float) -> None:

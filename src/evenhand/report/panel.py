@@ -23,7 +23,6 @@ from evenhand.errors import InputError
 from evenhand.geometry import bias_geometry
 from evenhand.questions import Ask, Check, Questions
 from evenhand.questions.advice import NEUTRAL
-from evenhand.questions.told import single_items
 from evenhand.report.inspection import plain_number
 
 SMALL = 200_000
@@ -206,7 +205,7 @@ def worst_lead(questions: Questions) -> WorstLead:
     weights = asked.astype(np.float64)
     if questions.noise is not None:
         weights /= questions.noise**2
-    alone, among = (_by_items if single_items(questions) else _by_rows)(questions, weights)
+    alone, among = (_by_items if questions.has_arrow_form else _by_rows)(questions, weights)
     variance, pair = 0.0, (0, 0)
     for start in range(0, len(alone), _CHUNK):
         some = slice(start, start + _CHUNK)
