@@ -23,7 +23,7 @@ from evenhand.policies.arrow_plans import (
     dealt,
     proportions,
     start,
-    with_all_identified,
+    with_attributes_known,
 )
 from evenhand.policies.messages import Feedback
 from evenhand.policies.models import Plan, Spread
@@ -188,11 +188,12 @@ class ArrowModel:
     ) -> Plan:
         """Return what to ask next to compare the leader with its rivals."""
         panel = self.panel
-        found = proportions(panel, leader, rivals, weights**2, length, asked, left)
+        a = weights**2
+        found = proportions(panel, leader, rivals, a, length, asked, left)
         if not found.money.any():
             return Plan(np.zeros(0, dtype=np.intp), found.variances, shares)
         order = dealt(panel, found, leader, length, asked, left)
-        order = with_all_identified(panel, order, leader, found.questions)
+        order = with_attributes_known(panel, order, leader, rivals, a, found.questions, left)
         return Plan(order, found.variances, shares)
 
 

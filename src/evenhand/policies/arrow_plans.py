@@ -44,7 +44,12 @@ _CHUNK = 2048  # rows made dense at once
 _NEAR, _FAIR = 1.05, 1.25  # prices so much above the bound are good enough, and may have to be
 _ASIDE = 0.05  # share of the money for items that are neither leader nor rival, where they help
 _NEGLIGIBLE = 1e-9  # of the largest share
+_SMALL = 0.15  # share of the variance that may come from attributes, above what is planned
+_MENDINGS, _PORTION = 12, 100  # tries to have it so, each with one question of so many
 _LEAST_STEPS = 4
+_LATEST = (
+    0.25  # of its turn, when an item is due: a little too often does less harm than too rarely
+)
 _BESIDE = 1e-9  # relative length below which a row adds no rank
 
 
@@ -98,10 +103,11 @@ class Panel(NamedTuple):
 def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices:
     """Return (length,) questions, or more, that identify all leads, the cheapest ones first.
 
-    One per option, then what connects them and tells the biases that leads need, then further ones,
-    as many of every option. Of questions that are as cheap, evaluators take turns if there are two
-    for every option. With fewer, what connects evaluators would be thin: then an option is asked of
-    the first who is not partial to it, unless it is to go ``by_turns`` all the same.
+    One per option, then what connects them and tells the biases that leads need, then what tells
+    the rest if it is as cheap, then further ones, as many of every option. Of questions that are as
+    cheap, evaluators take turns if there are two for every option. With fewer, what connects
+    evaluators would be thin: then an option is asked of the first who is not partial to it, unless
+    it is to go ``by_turns`` all the same.
     """
     (open_,) = np.nonzero(left > 0)
     if by_turns or length >= 2 * panel.n_options:
@@ -110,11 +116,16 @@ def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices
         turns = panel.evaluator + panel.n_evaluators * panel.partial
     by_item = open_[np.lexsort((turns[open_], panel.cost[open_], panel.item[open_]))]
     options = by_item[panel.item[by_item] < panel.n_options]
+    if len(options) == 0:
+        return options
     firsts = options[_firsts(panel.item[options])]
     unknown = np.eye(panel.Z.shape[1])
     more = _independent(panel, options, unknown)
+    spare = more[:0]
     if _identifies(panel, np.concatenate([firsts, more])):
-        more = _needed(panel, firsts, more)
+        needed = _needed(panel, firsts, more)
+        more, spare = more[needed], more[~needed]
+        spare = spare[panel.price[spare] <= np.median(panel.price[firsts])]
     else:
         form = _form(panel, np.concatenate([firsts, more]))
         others = by_item[panel.item[by_item] >= panel.n_options]
@@ -122,7 +133,7 @@ def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices
         beside = others[_firsts(panel.item[others])]
         beside = beside[np.isin(panel.item[beside], panel.item[new])]
         more = np.concatenate([more, beside, new])
-    basis = np.concatenate([firsts, more])
+    basis = np.concatenate([firsts, more, spare[: max(0, length - len(firsts) - len(more))]])
     return np.concatenate([basis, _further(panel, options, basis, left, length - len(basis))])
 
 
@@ -201,19 +212,17 @@ def _independent(panel: Panel, by_item: Indices, free: Floats) -> Indices:
     return np.array(found, dtype=np.intp)
 
 
-def _needed(panel: Panel, firsts: Indices, more: Indices) -> Indices:
-    """Return those of the independent questions that leads need, or that are as cheap as any.
+def _needed(panel: Panel, firsts: Indices, more: Indices) -> NDArray[np.bool_]:
+    """Tell which of the independent questions the leads need.
 
-    Leads need what the first questions of the options differ by, in terms of what the independent
-    ones say.
+    That is what the first questions of the options differ by, in terms of what the others say.
     """
     base = np.zeros(panel.n_items, dtype=np.intp)
     base[panel.item[firsts]] = firsts
     known = (panel.Z[more] - panel.Z[base[panel.item[more]]]).toarray()
     apart = panel.Z[firsts].toarray()
     terms = np.linalg.lstsq(known.T, (apart - apart[0]).T, rcond=None)[0]
-    cheap = panel.price[more] <= np.median(panel.price[firsts])
-    return np.asarray(more[cheap | (np.abs(terms) > _BESIDE).any(axis=1)])
+    return np.asarray((np.abs(terms) > _BESIDE).any(axis=1))
 
 
 def _further(panel: Panel, options: Indices, basis: Indices, left: Counts, n: int) -> Indices:
@@ -257,7 +266,7 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
     def rise(n: float) -> float:
         return float(cost - (costs * (a / (n - a)) ** 2).sum())
 
-    low = highest + float((a * np.sqrt(costs / cost)).max()) * (1.0 - 1e-12)  # one rival alone
+    low = float((a * (1.0 + np.sqrt(costs / cost))).max()) * (1.0 - 1e-12)  # for one rival alone
     high = highest + float(np.sqrt((costs * a**2).sum() / cost)) * (1.0 + 1e-12)
     n = low if rise(low) >= 0.0 else float(optimize.brentq(rise, low, high, xtol=1e-12 * high))
     return n, a * n / (n - a)
@@ -438,14 +447,14 @@ def dealt(
     (begins,) = np.nonzero(nth == 0)
     item, n = np.cumsum(nth == 0) - 1, len(begins)
     total: Floats = np.asarray(np.bincount(item, share), dtype=np.float64)
-    phase = (_GOLDEN * (np.arange(n) + asked.sum())) % 1.0
-    phase[panel.item[used[begins]] == leader] = 0.5
+    spin = (_GOLDEN * (np.arange(n) + asked.sum())) % 1.0
+    spin[panel.item[used[begins]] == leader] = 0.5
     room = np.bincount(item, np.minimum(left[used], length)).astype(np.int64)
-    order = _items_in_turn(total, phase, room, length)
+    order = _items_in_turn(total, _LATEST * spin, room, length)
     number = np.bincount(order, minlength=n)
 
     width = np.bincount(item)[item]  # the evaluators of an item go round, from item to item
-    turn = (nth + np.floor(phase[item] * width).astype(np.int64)) % width
+    turn = (nth + np.floor(spin[item] * width).astype(np.int64)) % width
     begin = np.empty(len(used))
     begin[np.lexsort((turn, asked[used], item))] = (nth + 0.5) / width
     within = share / total[item]
@@ -490,26 +499,65 @@ def _occurrence(items: Indices) -> Indices:
     return nth
 
 
-def with_all_identified(panel: Panel, order: Indices, leader: int, among: Indices) -> Indices:
-    """Return the order, with a new beginning where it would not identify leads it asks about.
+def with_attributes_known(
+    panel: Panel,
+    order: Indices,
+    leader: int,
+    rivals: Indices,
+    a: Floats,
+    among: Indices,
+    left: Counts,
+) -> Indices:
+    """Return the order, begun with questions that tell the attributes which leads rest on.
 
-    A lead that rests on a bias, or a leniency, can need one more question ``among`` those planned.
+    Whole numbers cannot follow small shares, and with them goes what is known of a bias, or of a
+    leniency: that part of the variance, (c̄_b − c̄_j)ᵀS⁺(c̄_b − c̄_j), is held to a small share of the
+    rest, early on, as far as questions ``among`` those planned can do it.
     """
-    asked_about = np.unique(panel.item[order])
-    form = _form(panel, order)
-    if np.isfinite(form.lead_variances(leader, asked_about)).all():
-        return order
-    more = among[np.isin(panel.item[among], asked_about)]
-    less = form.centres_of(panel.item[more])
-    lost = np.linalg.qr(form.lost)[0]
-    new = []
-    rows = (panel.Z[more].toarray() - less) @ lost
-    for _ in range(rows.shape[1]):
-        lengths = np.linalg.norm(rows, axis=1)
-        best = int(np.argmax(lengths))
-        if lengths[best] <= _BESIDE:
-            break
-        new.append(int(more[best]))
-        known = rows[best] / lengths[best]
-        rows -= np.outer(rows @ known, known)
-    return np.concatenate([np.array(new, dtype=np.intp), order])[: len(order)]
+    new: Indices = order[:0]
+    early = max(len(order) // 4, min(len(order), 2 * (1 + len(rivals))))
+    for _ in range(_MENDINGS):
+        now = _allowed(np.concatenate([new, order]), left)[: len(order)]
+        form = _form(panel, now[:early])
+        told = rivals[form.sizes[rivals] > 0.0]
+        if form.sizes[leader] == 0.0 or len(told) == 0:
+            return now
+        own = 1.0 / form.sizes[leader] + 1.0 / form.sizes[told]
+        scale = a[form.sizes[rivals] > 0.0]
+        beside = scale * (form.lead_variances(leader, told) - own)
+        worst = int(np.argmax(beside))
+        if beside[worst] <= _SMALL * float((scale * own).max()):
+            return now
+        asked_about = among[form.sizes[panel.item[among]] > 0.0]
+        asked_about = asked_about[:: 1 + len(asked_about) // _CHUNK]  # a sample will do
+        apart = form.centres_of(np.array([leader])) - form.centres_of(told[worst : worst + 1])
+        gain = _told_of(form, panel, asked_about, apart[0], known=bool(np.isfinite(beside[worst])))
+        best = np.argsort(-gain / panel.price[asked_about], kind="stable")
+        best = best[: max(1, early // _PORTION)]
+        best = best[gain[best] > 0.0]
+        if len(best) == 0:
+            return now
+        new = np.concatenate([new, asked_about[best]])
+    return _allowed(np.concatenate([new, order]), left)[: len(order)]
+
+
+def _allowed(order: Indices, left: Counts) -> Indices:
+    """Return the order without what is asked more often than it may be."""
+    return order[_occurrence(order) < left[order]]
+
+
+def _told_of(
+    form: Arrow, panel: Panel, questions: Indices, direction: Floats, *, known: bool
+) -> Floats:
+    """Return by how much one more of each question lessens uᵀS⁺u; or whether it tells of u at all.
+
+    One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
+    """
+    item = panel.item[questions]
+    spare = form.sizes[item] / (form.sizes[item] + 1.0)
+    basis = form.root if known else form.lost
+    y = panel.Z[questions] @ basis - (form.centres @ basis)[item]
+    along = (y @ (direction @ basis)) ** 2
+    if not known:
+        return np.asarray(np.where(along > _BESIDE, along, 0.0))
+    return np.asarray(spare * along / (1.0 + spare * np.einsum("ij,ij->i", y, y)))
