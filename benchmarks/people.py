@@ -67,9 +67,12 @@ def run(
     policy.checked = checked
     while (allocation := policy.ask()).total:
         policy.tell(judges.evaluate(allocation))
+    ended = policy.stopped_because or ""
+    sure = ended.startswith(("no option is better", "it would be certain"))
+    if not (sure or checked):
+        return Outcome(-1, False, False, policy.spent / len(questions))
     decision = policy.recommend()
     alarm = any(finding.alarm for finding in decision.warnings)
-    sure = (policy.stopped_because or "").startswith(("no option is better", "it would be certain"))
     return Outcome(decision.option, sure, alarm, policy.spent / len(questions))
 
 
@@ -164,8 +167,8 @@ def nobody_best(panels: Sequence[SkatingPanel], n: int) -> Iterator[str]:
         "skating, two tied": lambda i: _tied(panels, i, 2),
         "Gaussian, all tied": _gaussian,
     }
-    for _, looks, noise_scale in MODES:
-        for kind, make in kinds.items():
+    for kind, make in kinds.items():
+        for _, looks, noise_scale in MODES:
             wrong = 0
             for i in range(n):
                 questions, judges, loud = make(i)

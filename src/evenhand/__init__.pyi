@@ -17,6 +17,7 @@ from evenhand import testing as testing
 from evenhand.actions import ActionSet as ActionSet
 from evenhand.answers import Answer as Answer
 from evenhand.answers import Failure as Failure
+from evenhand.answers import NamedBias as NamedBias
 from evenhand.answers import Progress as Progress
 from evenhand.answers import Question as Question
 from evenhand.answers import choose as choose

@@ -7,7 +7,11 @@ import pytest
 from scipy import sparse
 
 import evenhand as eh
+from evenhand.checks.fit import residuals
+from evenhand.checks.spans import PanelSpan, RowSpan
+from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
+from evenhand.policies import model_choice
 from evenhand.policies.arrow import ArrowModel
 from evenhand.policies.messages import Feedback
 from random_panels import random_panel
@@ -155,3 +159,80 @@ def test_rows_without_attributes():
     variances = form.lead_variances(0, np.arange(3))
     np.testing.assert_allclose(variances, [0.0, 1.25, np.inf])
     assert form.rank == 2
+
+
+# ---------------------------------------------------------------------- checks
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_check_of_the_fit_is_the_same_by_both_routes(seed):
+    rng = np.random.default_rng(seed)
+    questions = random_panel(rng, calibrations=seed % 2, noise=seed % 3 == 0)
+    seen = np.flatnonzero(rng.random(len(questions)) < 0.8)
+    if len(seen) == 0:
+        seen = np.array([0])
+    counts = rng.integers(1, 5, len(seen))
+    noise = np.ones(len(seen)) if questions.noise is None else questions.noise[seen]
+    Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
+    panel = PanelSpan(questions.about[seen, 0], Z, counts / noise**2, len(questions.items))
+    rows = RowSpan(questions.weighted_points[seen], counts)
+    assert panel.rank == rows.rank
+    y, sizes = rng.normal(size=len(seen)), np.exp(rng.normal(size=len(seen)))
+    np.testing.assert_allclose(panel.without(y), rows.without(y), atol=1e-10)
+    np.testing.assert_allclose(panel.leverages(), rows.leverages(), atol=1e-10)
+    assert panel.mixed(sizes) == pytest.approx(rows.mixed(sizes), rel=1e-10)
+    scatters = (counts - 1) * rng.random(len(seen))
+    one, other = (residuals(span, counts, y, scatters, 1.0).lack for span in (panel, rows))
+    np.testing.assert_allclose(one, other, rtol=1e-8, equal_nan=True)
+
+
+def test_a_look_at_a_large_panel_never_makes_its_rows_dense():
+    questions = eh.Questions.panel(
+        {f"o{i}": f"g{i % 7}" for i in range(400)},
+        {f"e{i}": f"g{i % 7}" for i in range(20)},
+        capacity=None,
+    )
+    rng = np.random.default_rng(0)
+    counts = np.zeros(len(questions), dtype=np.int64)
+    counts[rng.choice(len(questions), 900, replace=False)] = 2
+    policy = eh.CertainChoice(questions)
+    policy.checks.take(counts, rng.normal(size=len(counts)) * counts, 9.0 * counts)
+    items = len(np.unique(questions.about[counts > 0, 0]))
+    assert policy.checks.lack_of_fit().df == 900 - items - 20  # a bias, and leniencies but one
+    assert "points" not in vars(questions)
+    assert "labels" not in vars(questions)
+
+
+# ---------------------------------------------------------------------- a search
+
+
+def searched(questions, truth, *, interrupted):
+    """Return what a search asks, one by one, and the policy; perhaps restored after each tell."""
+    policy = eh.CertainChoice(questions, noise_scale=1.0, at_most=20_000)
+    assert isinstance(policy.model, ArrowModel)
+    evaluations, asked = SimulatedEvaluations(truth, seed=4), []
+    while not policy.finished:
+        allocation = policy.ask(7)
+        asked.append(allocation.counts)
+        policy.tell(evaluations.evaluate(allocation))
+        if interrupted and len(asked) % 5 == 0:
+            policy = eh.restore(json.loads(json.dumps(policy.state())))
+    return np.array(asked), policy
+
+
+def test_a_search_is_right_and_goes_on_from_its_state_exactly(monkeypatch):
+    monkeypatch.setattr(model_choice, "_LARGE", 0)
+    questions = eh.Questions.panel(
+        {f"o{i}": f"g{i % 3}" for i in range(8)},
+        {f"e{i}": f"g{i}" for i in range(4)},
+        capacity=None,
+    )
+    truth = eh.BiasedLinearBandit(
+        questions, np.linspace(0.0, 3.5, 8), np.array([2.0, 0.5, -0.5, 1.0]), noise_scale=1.0
+    )
+    asked, policy = searched(questions, truth, interrupted=False)
+    decision = policy.recommend()
+    assert (decision.option, decision.loss, decision.certainty) == (7, 0.0, "own scores")
+    assert policy.bias().covers(2.0)
+    again, _ = searched(questions, truth, interrupted=True)
+    assert np.array_equal(asked, again)

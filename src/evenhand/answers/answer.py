@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.biases import Biases, named_biases
-from evenhand.answers.least_squares import LeastSquares
+from evenhand.answers.biases import Biases, first_bias, named_biases
+from evenhand.answers.least_squares import LeastSquares, least_squares
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scores import compares
@@ -252,9 +252,11 @@ def answer_of(
         What there is to say about assumptions of which the policy says nothing.
     """
     decision = policy.recommend()
-    fit = LeastSquares(policy.questions, policy.checks)
-    bias, biases, values = policy.bias(), named_biases(policy, fit), _values(policy, decision, fit)
-    found = decision.warnings or policy.findings()
+    fit = least_squares(policy.questions, policy.checks)
+    bias, biases = first_bias(policy), named_biases(policy, fit)
+    values = _values(policy, decision, fit)
+    decision = _with_known_leads(decision, values)
+    found = [one for one in decision.warnings or policy.findings() if _counts(one, policy)]
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
     if len(policy.options) == 1:
@@ -294,6 +296,23 @@ def answer_of(
     )
 
 
+def _with_known_leads(decision: Decision, values: Floats) -> Decision:
+    """Let leads of which nothing is known be what values say, and not a guess of 0."""
+    if decision.leads is None:
+        return decision
+    leads = decision.leads.copy()
+    unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
+    unknown[decision.option] = False
+    leads[unknown, 0] = (values[decision.option, 0] - values[:, 0])[unknown]
+    return replace(decision, leads=leads)
+
+
+def _counts(finding: Finding, policy: Policy) -> bool:
+    """Tell whether a finding is about this policy: one that goes by bounds alone minds no steps."""
+    by_bounds = policy.bounds is not None and policy.noise_known
+    return finding.alarm or finding.assumption != "rounding" or not by_bounds
+
+
 def _without_certainty(decision: Decision) -> Decision:
     """Withdraw all that rests on assumptions that were contradicted: estimates are what is left."""
     leads = decision.leads
@@ -321,7 +340,9 @@ def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
     options are behind the chosen one.
     """
     if decision.leads is not None and compares(policy.questions):
-        return 0.0 - decision.leads[:, [0, 2, 1]]
+        behind = 0.0 - decision.leads[:, [0, 2, 1]]
+        behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
+        return behind
     said = policy.values()
     alone = policy.options.stand_alone
     if said is not None and not alone and decision.certainty != "features exact":

@@ -81,14 +81,16 @@ class Biases(tuple[NamedBias, ...]):
     Examples
     --------
     >>> import evenhand as eh
-    >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"}, capacity=None)
-    >>> scores = panel.points @ [5.0, 4.0, 0.5, 0.25]
-    >>> def evaluate(question):                              # a little noise
-    ...     at = 2 * question.option + panel.evaluators.index(question.evaluator)
-    ...     return scores[at] + 0.01 * (question.number % 3 - 1)
-    >>> biases = eh.choose(panel, evaluate, at_most=40).biases
+    >>> judges = {"P": "a", "Q": "b", "R": None}
+    >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, judges, capacity=None)
+    >>> scores = dict(zip(panel.labels, panel.points @ [5.0, 4.0, 0.5, 0.2, 0.7]))
+    >>> rng = np.random.default_rng(0)
+    >>> def evaluate(question):
+    ...     return scores[f"{question.label} by {question.evaluator}"] + 0.01 * rng.normal()
+    >>> biases = eh.choose(panel, evaluate).biases
     >>> [(bias.name, bias.kind, round(bias.estimate, 1)) for bias in biases]
-    [('own group', 'bias', 0.5), ('P', 'leniency', -0.1), ('Q', 'leniency', 0.1)]
+    [('own group', 'bias', 0.5), ('P', 'leniency', -0.3), ('Q', 'leniency', -0.1),
+     ('R', 'leniency', 0.4)]
     >>> biases.named("own group") == biases[0]
     True
     """
@@ -121,7 +123,11 @@ def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
     if not columns:
         return Biases()
     plain, variances = fit.attributes(rows)
-    said = {_key(column): estimate for column, estimate in _said(policy)}
+    said = {
+        _key(column): estimate
+        for column, estimate in _said(policy)
+        if math.isfinite(estimate.value)
+    }
     found = [
         said.get(_key(column), Estimate(float(value), -math.inf, math.inf, 0.0))
         for column, value in zip(columns, plain, strict=True)
@@ -149,10 +155,18 @@ def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
 def _said(policy: Policy) -> Iterable[tuple[Column, Estimate]]:
     """Return what the policy says of biases, by their columns."""
     said = policy.biases()
-    bias = policy.bias()
-    if not said and policy.questions.columns and math.isfinite(bias.value):
+    bias = first_bias(policy)
+    if not said and math.isfinite(bias.value):
         return [(policy.questions.columns[0], bias)]
     return said
+
+
+def first_bias(policy: Policy) -> Estimate:
+    """Return the first bias, as a policy says it; unknown where there are leniencies only."""
+    columns = policy.questions.columns
+    if not columns or columns[0].kind == "leniency":
+        return Estimate(math.nan, -math.inf, math.inf, 0.0)
+    return policy.bias()
 
 
 def _directions(questions: Questions) -> tuple[list[Column], Floats]:

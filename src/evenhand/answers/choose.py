@@ -14,11 +14,10 @@ from evenhand.answers.run import Run, run
 from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
-from evenhand.errors import InputError
-from evenhand.policies import CarefulChoice, CertainChoice
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.policies import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
-from evenhand.policies.registry import policy_class
 from evenhand.policies.terms import afford_more, most_evaluations
 from evenhand.questions import Askable, Questions, checked_askable
 
@@ -81,7 +80,8 @@ def choose(
         Standard deviation of one score, if it is known; else it is estimated.
     deviation
         Standard deviation of what the features do not explain of the options' values, if it is
-        known; else it is estimated. 0 says that the features are exact.
+        known; else it is estimated. 0 says that the features are exact. In a panel, where options
+        are compared by their own scores, only that matters.
     scores
         "votes": every score is 0 or 1. "verdicts", where options are compared: 'first', 'second' or
         'tie' (True and False are the first and the second), or a number from −1 to 1.
@@ -240,11 +240,11 @@ def _default_policy(
             "can be asked again, and every score is looked at."
         )
     if isinstance(options, Questions):
+        _refuse_incomparable(options)
         settings["budget"] = budget
         if once:
             del settings["bounds"]  # `read` refuses what lies beyond
-            settings["looks"] = looks or "always"
-            return policy_class("planned-choice")(options, **settings)
+            return PlannedChoice(options, looks=looks or "always", **settings)
     elif budget is not None:
         settings["at_most"] = _affordable(options, settings["at_most"], budget)
     if isinstance(options, Questions) or deviation == 0:
@@ -252,6 +252,18 @@ def _default_policy(
             settings["bounds"] = None
         return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
+
+
+def _refuse_incomparable(questions: Questions) -> None:
+    """Raise `NotIdentifiableError` if those questions that may be asked at all leave options apart.
+
+    Where all may be asked, policies see to it themselves.
+    """
+    if not questions.limited:
+        return
+    check = questions.check()
+    if not check.comparable:
+        raise NotIdentifiableError(str(check))
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:

@@ -138,7 +138,9 @@ def _measured_from_the_chosen(picture: AnswerPicture, answer: Answer) -> AnswerP
 def _biases(answer: Answer) -> tuple[NamedBias, ...]:
     """Return the biases to draw: favours as they come, then the most and the least lenient."""
     others = [one for one in answer.biases if one.kind != "leniency"][:_MOST_BIASES]
-    lenient = sorted(answer.biases.of_kind("leniency"), key=lambda one: -one.estimate)
+    lenient = sorted(
+        answer.biases.of_kind("leniency"), key=lambda one: (not one.known, -one.estimate)
+    )
     room = max(_MOST_BIASES - len(others), 0)
     if len(lenient) > room:
         lenient = [*lenient[: room // 2], *lenient[len(lenient) - (room - room // 2) :]]
@@ -161,7 +163,11 @@ def draw_answer_picture(picture: AnswerPicture) -> Figure:
     else:
         _draw_biases(bias, picture.biases, picture.n_biases, n)
     legend = figure.legend(
-        handles=_handles(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
+        handles=_handles(picture),
+        loc="outside lower left",
+        ncols=6 if panel else 4,
+        frameon=False,
+        fontsize=8.5,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a user's dollar signs are not mathematics
@@ -283,6 +289,11 @@ def _draw_biases(axes: Axes, biases: tuple[NamedBias, ...], n_biases: int, n_row
         if math.isfinite(one.low) and math.isfinite(one.high):
             axes.plot([one.low, one.high], [y, y], color=colour, lw=2.2, alpha=0.45)
         axes.plot(one.estimate, y, marker=marker, color=colour, mfc=fill, ms=5.5, ls="")
+        if not one.known:
+            axes.annotate(
+                "not known", (0.0, y), (4, 0), textcoords="offset points", va="center",
+                fontsize=7.5, color=_FAINT,
+            )  # fmt: skip
     if 0 < first < len(biases):
         axes.annotate(
             "lenient (+), severe (−)", (0.0, first - 0.1),

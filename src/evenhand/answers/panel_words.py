@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.answers.biases import Biases, NamedBias
-from evenhand.answers.phrases import number, short, size_and_span
+from evenhand.answers.phrases import decimals, fixed, short, size_and_span
 from evenhand.policies.messages import Estimate
 
 _MOST_BIASES = 3
@@ -64,7 +64,7 @@ def evaluators_in_words(biases: Biases) -> str:
     'against the average, P gives 0.25 more, Q 0.25 less.'
     >>> evaluators_in_words(Biases([lenient(name, by) for name, by in
     ...                             (("P", 0.5), ("Q", -0.75), ("R", 0.25), ("S", 0.0))]))
-    'from Q, who gives 0.75 less than the average, to P, who gives 0.5 more.'
+    'from Q, who gives 0.75 less than the average, to P, who gives 0.50 more.'
     """
     known = sorted(
         (bias for bias in biases if bias.kind == "leniency" and bias.known),
@@ -72,16 +72,18 @@ def evaluators_in_words(biases: Biases) -> str:
     )
     if not known:
         return ""
+    digits = decimals(max(abs(bias.estimate) for bias in known))
+
+    def more(bias: NamedBias) -> str:
+        less = "less" if bias.estimate < 0.0 else "more"
+        return f"{fixed(abs(bias.estimate), digits)} {less}"
+
+    first, last = known[0], known[-1]
     if len(known) > _MOST_EVALUATORS:
-        high, low = known[0], known[-1]
         return (
-            f"from {short(low.name)}, who gives {_more(low)} than the average, to "
-            f"{short(high.name)}, who gives {_more(high)}."
+            f"from {short(last.name)}, who gives {more(last)} than the average, to "
+            f"{short(first.name)}, who gives {more(first)}."
         )
-    first, *others = (f"{short(bias.name)} {{}}{_more(bias)}" for bias in known)
-    said = [first.format("gives "), *(other.format("") for other in others)]
+    said = [f"{short(first.name)} gives {more(first)}"]
+    said += [f"{short(bias.name)} {more(bias)}" for bias in known[1:]]
     return f"against the average, {', '.join(said)}."
-
-
-def _more(bias: NamedBias) -> str:
-    return f"{number(abs(bias.estimate))} {'less' if bias.estimate < 0.0 else 'more'}"

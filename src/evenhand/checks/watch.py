@@ -254,7 +254,8 @@ class Checks:
         Beta(1/2, (df − 1)/2).
         """
         n, df = self.counts[seen], left.lack.df
-        if self.questions.options.stand_alone:  # a constant is what all of them may share
+        alone = self.questions.options.stand_alone
+        if alone and (self.questions.about[:, 1] < 0).any():  # it is what all of them may share
             return 0.0
         relative = self.questions.noise
         one = np.ones(len(seen)) if relative is None else 1.0 / relative[seen]

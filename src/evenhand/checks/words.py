@@ -40,6 +40,10 @@ _QUESTIONS = Terms(
     "hardly any question was asked twice, so what one evaluator adds to one option alone counts as "
     "noise. Ask some again, if that can be.",
 )
+_ONCE = _QUESTIONS._replace(
+    again="nothing can be asked twice, so what one evaluator adds to one option alone counts as "
+    "noise."
+)
 
 
 def terms_of(questions: Questions) -> Terms:
@@ -50,7 +54,9 @@ def terms_of(questions: Questions) -> Terms:
     >>> terms_of(Questions.panel(["Ann", "Bo"], ["P", "Q"])).many
     'questions'
     """
-    return _QUESTIONS if len(questions.evaluators) else _OPTIONS
+    if not len(questions.evaluators):
+        return _OPTIONS
+    return _ONCE if int(questions.capacity.max(initial=0)) <= 1 else _QUESTIONS
 
 
 def fit(lack: LackOfFit, worst: list[tuple[str, float]], terms: Terms = _OPTIONS) -> str:
@@ -64,7 +70,7 @@ def fit(lack: LackOfFit, worst: list[tuple[str, float]], terms: Terms = _OPTIONS
 def intercept(lack: LackOfFit, share: float, terms: Terms = _OPTIONS) -> str:
     """``share``: how much of the lack of fit a constant would explain."""
     seen = _unexplained(lack, terms)
-    if terms is _QUESTIONS:
+    if terms is not _OPTIONS:
         return (
             f"{seen}. A favour for what is named first would explain {share:.0%} of it: allow for "
             "it, Questions.comparisons(..., position=True)."

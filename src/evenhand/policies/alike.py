@@ -67,7 +67,7 @@ def own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> 
         model = DenseModel(apart)
     except NotIdentifiableError:
         return None
-    return model.fit(told, noise_scale, about=model.fit(told, noise_scale))
+    return model.fit(told, noise_scale)
 
 
 def difference_found(chance: float, confirmed: bool, identified: bool) -> Finding | None:

@@ -262,8 +262,7 @@ class PlannedChoice(Policy):
     def _fit(self) -> DenseFit:
         """Least squares on all that is in."""
         if self._fitted is None:
-            first = self.model.fit(self._told, self.stated_noise)
-            self._fitted = self.model.fit(self._told, self.stated_noise, about=first)
+            self._fitted = self.model.fit(self._told, self.stated_noise)
         return self._fitted
 
     @cached_property
@@ -475,10 +474,8 @@ class PlannedChoice(Policy):
                 f"no option is better than {names[self._answer]!r}{more}, with {level} confidence"
                 + ("." if self.options.stand_alone else " and if the features tell values exactly.")
             )
-        leader = self._leader(self._fit)
-        assert leader is not None
-        rivals = self._rivals(leader)
-        open_ = rivals[self._ends(leader)[rivals, 0] <= -self._slack]
+        leader, winner, failure = self._seen[-1]
+        open_ = self._rivals(leader)[winner.chances(-self._slack) >= failure]
         shown = ", ".join(repr(names[x]) for x in open_[:5]) + (", …" if len(open_) > 5 else "")
         if self._gave_up:
             return (
@@ -488,7 +485,7 @@ class PlannedChoice(Policy):
             )
         return (
             f"all {int(self._told.counts.sum())} answers are in, and that {names[leader]!r} leads "
-            f"{shown or 'the others'} may be chance, at {level} confidence. Further evaluators "
+            f"{shown} may be chance, at {level} confidence. Further evaluators "
             "would help, or a tolerance: how much may be lost."
         )
 

@@ -656,6 +656,12 @@ class Questions:
         return np.where(lenient, 1.0 / max(len(self.evaluators), 1), 0.0)
 
     @cached_property
+    def may_ask(self) -> NDArray[np.bool_]:
+        """(q,) whether a question may be asked at all."""
+        busy = np.append(self.workload == 0, False)  # the last: nobody in particular
+        return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
+
+    @cached_property
     def has_arrow_form(self) -> bool:
         """Whether every question is about one item that stands for itself; see `numerics.arrow`."""
         d, about = self.n_features, self.about
@@ -667,12 +673,6 @@ class Questions:
             and (features.data == 1.0).all()
             and (features.indices == about[:, 0]).all()
         )
-
-    @cached_property
-    def may_ask(self) -> NDArray[np.bool_]:
-        """(q,) whether a question may be asked at all."""
-        busy = np.append(self.workload == 0, False)  # the last: nobody in particular
-        return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
 
     @cached_property
     def limited(self) -> bool:
