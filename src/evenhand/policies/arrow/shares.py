@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.arrow import Arrow
@@ -41,6 +41,7 @@ _WORK, _LEAST_STEPS = 1_000_000, 4  # numbers that it goes through, about; and s
 _NEAR, _FAIR = 1.05, 1.25  # prices so much above the bound are good enough, and may have to be
 _ASIDE = 0.05  # share of the money for items that are neither leader nor rival, where they help
 _NEGLIGIBLE = 1e-9  # of the largest share
+_NEWTON = 100  # steps at most
 
 
 def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
@@ -52,14 +53,13 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
     >>> round(n, 9), each.round(9).tolist()
     (3.0, [1.5, 1.5, 1.5, 1.5])
     """
-    highest = float(a.max())
-
-    def rise(n: float) -> float:
-        return float(cost - (costs * (a / (n - a)) ** 2).sum())
-
-    low = float((a * (1.0 + np.sqrt(costs / cost))).max()) * (1.0 - 1e-12)  # for one rival alone
-    high = highest + float(np.sqrt((costs * a**2).sum() / cost)) * (1.0 + 1e-12)
-    n = low if rise(low) >= 0.0 else float(optimize.brentq(rise, low, high, xtol=1e-12 * high))
+    n = float((a * (1.0 + np.sqrt(costs / cost))).max())  # what one rival alone would need
+    for _ in range(_NEWTON):  # cost − Σ costs (a/(n − a))² rises and is concave: from below only
+        short = float((costs * (a / (n - a)) ** 2).sum()) - cost
+        step = short / (2.0 * float((costs * a**2 / (n - a) ** 3).sum()))
+        if step <= 1e-13 * n:
+            break
+        n += step
     return n, a * n / (n - a)
 
 
