@@ -112,10 +112,6 @@ class DenseModel:
             left,
             self.peers,
         )
-        if not self._identifies(order, leads):  # one question at a time may see no gain in a pair
-            needed_ones = self.questions.check().start
-            if needed_ones is not None:
-                order = np.concatenate([needed_ones[left[needed_ones] > 0], order])
         while length < len(order) and not self._identifies(order[:length], leads):
             length += 1
         return order[:length]
