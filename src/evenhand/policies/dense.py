@@ -209,6 +209,12 @@ class DenseFit:
         H = self.model.frame.values
         return self._spread(H[leader] - H[rivals])
 
+    def lead_covariance(self, leader: int, rivals: Indices) -> Floats:
+        """Return (n, n) the covariance of leads over the noise variance, where all are known."""
+        H = self.model.frame.values
+        along = (H[leader] - H[rivals]) @ self._root
+        return np.asarray(along @ along.T)
+
     def values(self) -> Spread:
         """Return (k,) the value of every option."""
         questions = self.model.questions

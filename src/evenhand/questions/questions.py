@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet, checked_actions
@@ -43,6 +43,10 @@ from evenhand.tables import (
     option_positions,
     texts_or_none,
 )
+
+if TYPE_CHECKING:
+    from evenhand.questions.advice import Advice, Ask
+    from evenhand.questions.check import Check
 
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
 
@@ -558,6 +562,36 @@ class Questions:
             )
         return self.evaluators.index(evaluator)
 
+    def check(self) -> Check:
+        """Return what the questions can tell: which options can be compared, which biases told.
+
+        Where something cannot be told it says why, and what to add.
+
+        Examples
+        --------
+        >>> print(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
+        Not all options can be compared with one another, however often the questions are asked...
+        """
+        from evenhand.questions.check import check  # noqa: PLC0415 - it imports this module
+
+        return check(self)
+
+    def adding(self, advice: Advice | Ask | Sequence[Advice | Ask]) -> Questions:
+        """Return the questions with what advice says to add; see `check`.
+
+        Examples
+        --------
+        >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
+        >>> better = panel.adding(panel.check().advice)
+        >>> better.evaluators, better.check().fine
+        (Names('P', 'a neutral evaluator'), True)
+        """
+        from evenhand.questions.advice import Advice, Ask, add_questions  # noqa: PLC0415 - as above
+
+        several = [advice] if isinstance(advice, Advice | Ask) else list(advice)
+        asks = [ask for one in several for ask in ([one] if isinstance(one, Ask) else one.add)]
+        return add_questions(self, asks)
+
     # ------------------------------------------------------------------ what solvers work on
 
     @cached_property
@@ -620,6 +654,12 @@ class Questions:
         """
         lenient = np.array([column.kind == "leniency" for column in self.columns], dtype=bool)
         return np.where(lenient, 1.0 / max(len(self.evaluators), 1), 0.0)
+
+    @cached_property
+    def may_ask(self) -> NDArray[np.bool_]:
+        """(q,) whether a question may be asked at all."""
+        busy = np.append(self.workload == 0, False)  # the last: nobody in particular
+        return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
 
     @cached_property
     def has_arrow_form(self) -> bool:
