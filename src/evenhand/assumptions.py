@@ -91,7 +91,7 @@ def _askable(actions: Askable) -> Floats:
     """Return the points of what can be asked."""
     if isinstance(actions, ActionSet):
         return actions.points
-    return actions.points[actions.capacity > 0]
+    return actions.points[actions.may_ask]
 
 
 def hardly_checked(actions: Askable) -> str | None:
@@ -105,7 +105,7 @@ def hardly_checked(actions: Askable) -> str | None:
     what = "options"
     k, m = len(actions), actions.n_features + actions.n_attributes
     if isinstance(actions, Questions):
-        what, k = "questions", int((actions.capacity > 0).sum())
+        what, k = "questions", int(actions.may_ask.sum())
     if k > m + _FEW:
         return None  # whatever the rank
     try:
