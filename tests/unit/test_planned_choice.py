@@ -198,6 +198,16 @@ def test_who_leaves_is_not_waited_for() -> None:
     assert policy.finished, "there is one look, and it was taken"
 
 
+def test_too_few_answers_compare_nobody_and_that_is_said() -> None:
+    policy = PlannedChoice(PROBLEM.questions, at_most=4, noise_scale=1.0)
+    asked = answered(policy, scores_of(PROBLEM, 0))
+    assert len(asked) == 4
+    assert policy.recommend().loss == np.inf
+    assert policy.stopped_because is not None
+    assert "do not compare" in policy.stopped_because
+    assert policy.forecast() == 0.0
+
+
 def test_only_who_is_available_is_asked() -> None:
     policy = PlannedChoice(PROBLEM.questions)
     counts = policy.ask(available=["E2"]).counts

@@ -465,7 +465,7 @@ class PlannedChoice(Policy):
         """Why the policy is done, in plain words; None while it is not."""
         names, level = self.options.labels, f"{100 * self.confidence:g}%"
         if not self._over:
-            return None
+            return None if self._to_come.any() else self._cannot_compare()
         if self._answer is not None and any(finding.alarm for finding in self.findings()):
             return "it would be certain if the model were right, but an alarm says that it is not."
         more = f" by more than {self.tolerance:g}" if self.tolerance else ""
@@ -485,8 +485,19 @@ class PlannedChoice(Policy):
             )
         return (
             f"all {int(self._told.counts.sum())} answers are in, and that {names[leader]!r} leads "
-            f"{shown} may be chance, at {level} confidence. Further evaluators "
-            "would help, or a tolerance: how much may be lost."
+            f"{shown} may be chance, at {level} confidence. A tolerance would help (how much may "
+            "be lost), or more evaluators from the start."
+        )
+
+    def _cannot_compare(self) -> str:
+        """Return which options remain apart when nothing more can come."""
+        leads = self._fit.leads(0, np.arange(len(self.options)))
+        apart = np.flatnonzero(np.isinf(leads.variances))
+        names = self.options.labels
+        shown = ", ".join(repr(names[x]) for x in apart[:5]) + (", …" if len(apart) > 5 else "")
+        return (
+            f"the {self.spent} answers that are in do not compare {names[0]!r} with {shown}, and "
+            "no others can come. Plan more of them, or ask other evaluators."
         )
 
     # ------------------------------------------------------------------ what is remembered
