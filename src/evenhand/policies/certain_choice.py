@@ -27,7 +27,8 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Policy, first_of, is_number
+from evenhand.policies.base import Policy, is_number
+from evenhand.policies.biases import named_biases
 from evenhand.policies.confidence import Frame
 from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
 from evenhand.policies.messages import (
@@ -45,17 +46,18 @@ from evenhand.policies.proportions import spread_out_by
 from evenhand.policies.registry import registered
 from evenhand.policies.stages import LONGEST, Stage, reading, with_looks
 from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
-from evenhand.questions import Askable
+from evenhand.questions import Askable, Column
 
 Target = Literal["best", "bias"]
 
-_FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
+_ALL, _PANEL = (2.0, 3.0), (1.0, 1.0)  # evaluations per dimension, of a start and a stage at least
 _SPARE = 6  # evaluations of the first stage beyond that, at least, to hear an unknown noise
 _GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
+_MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
 _FALLBACK = 0.1  # share of δ for what the first stage says of the bias
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
 
@@ -83,7 +85,8 @@ class CertainChoice(Policy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes.
+        The options: two groups, or any attributes. Or the questions that can be asked about them:
+        of a panel, of comparisons.
     horizon, at_most
         Two names for the number of evaluations at which to give up; 1,000 per option if neither is
         given.
@@ -108,6 +111,8 @@ class CertainChoice(Policy):
         evaluations are spent.
     seed
         Where the randomness of ``looks`` starts.
+    budget
+        How much money may be spent, at the questions' prices; as much as it takes if not given.
     bound
         ``value_bound``, as for every policy: not used.
 
@@ -129,6 +134,7 @@ class CertainChoice(Policy):
 
     name = "certain-choice"
     plays_questions = True
+    heeds_limits = True
     spends_all = False
     heeds_checks = True
 
@@ -145,6 +151,7 @@ class CertainChoice(Policy):
         looks: float = 0.0,
         target: Target = "best",
         seed: int = 0,
+        budget: float | None = None,
         **bound: Unpack[Bound],
     ) -> None:
         limit = most_evaluations(actions, horizon, at_most)
@@ -171,6 +178,7 @@ class CertainChoice(Policy):
             limit,
             noise_scale=1.0 if noise_scale is None else noise_scale,
             seed=seed,
+            budget=budget,
             **bound,
         )
         self.noise_known = noise_scale is not None
@@ -196,6 +204,7 @@ class CertainChoice(Policy):
         self._shares: Floats | None = None  # of the last plan
         self._answer: int | None = None
         self._hopeless: tuple[int, ...] = ()  # options that cannot be told apart with what is left
+        self._stuck: tuple[int, ...] = ()  # options that nobody who is there can compare
         self._expected = math.nan  # evaluations to come, when the stage was planned
         self._said: dict[object, Any] = {}  # worked out once for every stage
         self._ready: tuple[Stage, Spread, tuple[Floats, Floats]] | None = None
@@ -205,15 +214,19 @@ class CertainChoice(Policy):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Hand out the stage, beside what is on its way; with the answer, what looks lack."""
-        if self._hopeless:
+        if self._hopeless or self._stuck:
             return self._nothing
         room = self.room(pending)
         if self._answer is not None:
             lacking = np.maximum(self._lacking - pending, 0)
-            return first_of(lacking, room if n is None else min(n, room))
-        most = min(room, max(1, self.spent // 128) if n is None else n)
-        have = self._of_stage.counts + pending
-        return self._stage.next_ones(have, most, beyond=bool(pending.any()))
+            order = np.repeat(np.arange(len(lacking)), lacking)
+            most = room if n is None else min(n, room)
+        else:
+            have = self._of_stage.counts + pending
+            order = self._stage.next_ones(have, beyond=bool(pending.any()))
+            most = min(room, max(1, self.spent // 128) if n is None else n)
+        order = self.allowed(order, pending)[:most]
+        return np.bincount(order, minlength=len(self.questions)).astype(np.int64)
 
     def learn(self, feedback: Feedback) -> None:
         """Look at what came back; plan the next stage when this one is whole."""
@@ -222,33 +235,63 @@ class CertainChoice(Policy):
         if self._answer is not None:
             return  # for the checks only
         self._of_stage = self._of_stage + feedback
-        whole = bool((self._of_stage.counts >= self._stage.wanted(len(self.questions))).all())
+        lacking = self._of_stage.counts < self._stage.wanted(len(self.questions))
+        if lacking.any():  # what cannot be asked any more is not waited for
+            lacking &= self.left(self._nothing) > 0
+        whole = not lacking.any()
         if self._stage.leader >= 0 and (whole or self.bounds is None):
             self._look(whole)
         if whole and self._answer is None:
-            done, self._of_stage = self._of_stage, nothing(len(self.questions))
-            if self.target == "best" or self.bounds is not None:
-                self._history.append((self._stage, done))
-            if self.target == "best":
-                self._plan()
+            self._close()
         if self.target == "bias" and (whole or self.bounds is None):
             self._look_at_bias()
 
+    def attendance_changed(self) -> None:
+        """Close the stage with what came of it, and plan anew with who is there."""
+        if self.target == "best" and self._answer is None:
+            self._hopeless = ()
+            if self._stage.leader >= 0 and self._of_stage.counts.any():
+                self._look(whole=True)
+            if self._answer is None:
+                self._close()
+
+    def _close(self) -> None:
+        """Put the stage away; what comes late counts for the next."""
+        done, self._of_stage = self._of_stage, nothing(len(self.questions))
+        if done.counts.any() and (self.target == "best" or self.bounds is not None):
+            self._history.append((self._stage, done))
+        if self.target == "best":
+            self._plan()
+
     @property
     def _lacking(self) -> Counts:
-        """(k,) evaluations that are lacking for the model to have been checked.
+        """(q,) evaluations that are lacking for the model to have been checked.
 
-        A few of every option, or of some where there are many. What they say comes after the
-        answer, and so changes neither it nor its proof.
+        What they say comes after the answer, and so changes neither it nor its proof. Of options
+        that are their own questions, a few of each, or of some where there are many. Of others,
+        enough different ones for what the model leaves over, and enough repeats for the noise.
         """
         k = len(self.questions)
         if not self.looks or self.target == "bias" or not self._told.counts.any():
             return self._nothing
+        if self.actions is self.questions:
+            return self._lacking_kinds()
         wanted = np.full(k, _LEAST_LOOKS)
         if k > _MOST_LOOKED_AT:
             others = np.random.default_rng(self.seed).permutation(k)[_MOST_LOOKED_AT:]
             wanted[others] = 0
         return np.maximum(wanted - self._told.counts, 0)
+
+    def _lacking_kinds(self) -> Counts:
+        told, wanted = self._told.counts, self._nothing.copy()
+        places = np.random.default_rng(self.seed).permutation(len(told))
+        places = places[self.left(self._nothing)[places] > 0]
+        new, again = places[told[places] == 0], places[told[places] > 0]
+        again = again[np.argsort(told[again], kind="stable")]
+        n, kinds = int(told.sum()), int(np.count_nonzero(told))
+        wanted[new[: max(0, self.model.rank + _MORE_KINDS - kinds)]] = 1
+        wanted[again[: max(0, _MORE_REPEATS - (n - kinds))]] = 1
+        return wanted
 
     def _look(self, whole: bool) -> None:
         """Reject rivals against whom there is enough evidence; a whole stage counts for good."""
@@ -260,7 +303,7 @@ class CertainChoice(Policy):
         evidence = said.evidence(prior, -self._slack)
         cleared = self._cleared_by(leader)
         cleared[rivals[self._wealth_of(leader)[rivals] + evidence >= self._enough]] = True
-        if cleared[rivals].all():
+        if len(self._open(leader)) == 0:
             self._answer = leader
         if whole:
             plain = said.evidence(prior) if self._slack else evidence
@@ -297,20 +340,34 @@ class CertainChoice(Policy):
 
     def _first(self) -> Stage:
         """Return the first stage: the start of a search, or all there is to ask about the bias."""
-        model = self.model
-        length = math.ceil(_FIRST * model.rank)
-        if not self.noise_known:
-            length = max(length, model.rank + _SPARE)
         if self.target == "best":
             if len(self._open(0)) == 0:
                 self._answer = 0  # one option, or all of them alike
-            return Stage.opening(model.start(length, self.left(self._nothing)))
+            return Stage.opening(self._opening())
         length = min(self.horizon, _CYCLE if self.bounds is None else _SHORT_CYCLE)
         weights = bias_optimal_design(self.actions).weights
         frame = Frame.of(self.actions)
         assert frame.bias is not None
         order = spread_out_by(frame.points, frame.bias[None, :], weights, length)
         return Stage.opening(order)
+
+    def _opening(self) -> Indices:
+        """Return the questions that a search starts with: as far as possible, all leads."""
+        rank = self.model.rank
+        length = math.ceil(self._pace[0] * rank)
+        if not self.noise_known:
+            length = max(length, rank + _SPARE)
+        left = self.left(self._nothing)
+        return self.allowed(self.model.start(length, left), self._nothing)
+
+    @property
+    def _pace(self) -> tuple[float, float]:
+        """Evaluations per dimension of a start, and of any later stage.
+
+        Where options are their own questions all dimensions matter to all leads. Of a panel, most
+        are those of options that are soon out of the question.
+        """
+        return _ALL if self.actions is not self.questions else _PANEL
 
     def _leading(self, fit: Fit) -> int:
         """Return the option that is best by an estimate, of those that may be."""
@@ -331,42 +388,66 @@ class CertainChoice(Policy):
 
     def _plan(self) -> None:
         """Freeze the next stage by all that is known, or see that there is no use in one."""
-        model, spent = self.model, self.spent
+        model, self._said, self._stuck = self.model, {}, ()
         fit = model.fit(self._told, self._noise, self._stage.before)
         leader = self._leading(fit)
         rivals = self._open(leader)
         if len(rivals) == 0:
             self._answer = leader
             return
+        known = np.isfinite(fit.leads(leader, rivals).variances)
+        if not known.all():
+            start = self._opening()
+            if (self._reached(start, leader, rivals) & ~known).any():
+                self._stage = Stage.opening(start, fit)
+                return
+        self._stage = self._next_stage(fit, leader, rivals[known])
+
+    def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
+        """Tell which leads are identified once these questions are answered, too."""
+        more = np.bincount(order, minlength=len(self.questions))
+        none = np.zeros(len(more))
+        answered = Feedback(self._told.counts + more, none, none)
+        return np.isfinite(self.model.fit(answered, 1.0).leads(leader, rivals).variances)
+
+    def _next_stage(self, fit: Fit, leader: int, rivals: Indices) -> Stage:
+        """Return a stage that tests a leader against rivals whose leads are known somehow."""
         expected = fit.leads(leader, rivals)
         spread, leads = np.sqrt(expected.variances), (expected.estimates + self._slack) / fit.unit
         need = np.sqrt(self._enough - self._wealth_of(leader)[rivals] + _EXTRA)
         weights = need / np.maximum(leads, _CAUTION * spread)
-        most = max(_SHORTEST * model.rank, _LAST * spent)
-        plan = model.plan(
+        prices, shortest = self.questions.prices, self._pace[1] * self.model.rank
+        plan = self.model.plan(
             leader,
             rivals,
             weights,
-            math.ceil(min(most, LONGEST)),
+            math.ceil(min(max(shortest, _LAST * self._paid / prices.min()), LONGEST)),
             self._told.counts,
             self.left(self._nothing),
             self._shares,
         )
-        self._shares = plan.shares
-        self._expected = 2.0 * float((weights**2 * plan.variances).max())
-        length = math.ceil(
-            max(_SHORTEST * model.rank, _GROWTH * spent, min(_LAST * spent, self._expected))
-        )
-        times = math.ceil(length / LONGEST)
-        order = plan.order[: math.ceil(length / times)]
+        able = np.isfinite(plan.variances)
+        if not able.any():
+            self._stuck = (leader, *self._open(leader).tolist())
+            return Stage.opening(plan.order[:0], fit)
+        self._shares, price = plan.shares, float(prices[plan.order].mean())
+        money = 2.0 * float((weights**2 * plan.variances)[able].max())
+        self._expected = money / price
+        share = max(_GROWTH * self._paid, min(_LAST * self._paid, money))
+        length = math.ceil(max(shortest, share / price))
+        times = 1 if self.questions.limited else math.ceil(length / LONGEST)
+        order = self.allowed(plan.order[: math.ceil(length / times)], self._nothing)
         if self.looks:
-            order = with_looks(order, self.looks, self._told.counts, self.rng())
-        self._stage = Stage(leader, rivals, order, fit, times)
+            left = self.left(self._nothing)
+            order = with_looks(order, self.looks, self._told.counts, left, self.rng())
+            order = self.allowed(order, self._nothing)
         hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
         least = 2.0 * hope**2 * plan.variances
-        if least.max() > _BEYOND * self.remaining:
-            beyond = rivals[least > _BEYOND * self.remaining]
+        most = _BEYOND * min(self.money - self._paid, price * self.remaining)
+        beyond = rivals[able & (least > most)]
+        if len(beyond):
             self._hopeless = (leader, *beyond.tolist())
+        return Stage(leader, rivals[able], order, fit, times)
 
     # ------------------------------------------------------------------ what is said
 
@@ -379,7 +460,7 @@ class CertainChoice(Policy):
         decision: Decision = self._once("decision", self._decide)
         warnings = self.findings()
         if any(finding.alarm for finding in warnings):
-            decision = replace(decision, loss=np.inf, level=0.0, certainty=None)
+            decision = replace(decision, loss=np.inf, level=0.0, withstands=0.0, certainty=None)
         return replace(decision, warnings=warnings) if warnings else decision
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
@@ -394,7 +475,17 @@ class CertainChoice(Policy):
 
     @property
     def _over(self) -> bool:
-        return self._answer is not None or self.remaining == 0
+        done = self._answer is not None or bool(self._stuck)
+        return done or self.remaining == 0 or self._broke
+
+    @property
+    def _broke(self) -> bool:
+        """Whether the budget pays for nothing of what is still to be asked."""
+        if math.isinf(self.money):
+            return False
+        wanted = self._stage.wanted(len(self.questions)) > self._of_stage.counts
+        cheapest = self.questions.prices.min(where=wanted, initial=math.inf)
+        return bool((self.money - self._paid) * (1.0 + 1e-12) < cheapest < math.inf)
 
     def _fit(self) -> Fit:
         """Return least squares on the whole stages, or in the end on everything."""
@@ -412,12 +503,14 @@ class CertainChoice(Policy):
         if option is None:
             option = self._leading(fit)
         loss = np.inf if self.target == "bias" else self._loss(option)
+        leads = self._leads(fit, option)
         return Decision(
             option,
             self.options.labels[option],
             loss=loss,
             level=self.confidence,
-            leads=self._leads(fit, option),
+            withstands=self._withstands(option, leads) if loss <= self.tolerance else 0.0,
+            leads=leads,
             certainty=self._grounds if np.isfinite(loss) else None,
         )
 
@@ -429,6 +522,17 @@ class CertainChoice(Policy):
         leads = np.column_stack([middle, low, high]) * (self._noise or 1.0)
         leads[self._same(option)] = 0.0
         return leads
+
+    def _withstands(self, option: int, leads: Floats) -> float:
+        """Return how large a favour of everybody for a whole group may be, for the choice to stand.
+
+        No score can tell such a favour from value. It moves leads over options of other groups.
+        """
+        groups = self.options.groups
+        if self.actions is not self.questions or groups is None:
+            return 0.0
+        others = np.array([group != groups[option] for group in groups])
+        return max(0.0, float(leads[others, 1].min())) if others.any() else 0.0
 
     @property
     def _grounds(self) -> Certainty:
@@ -480,7 +584,7 @@ class CertainChoice(Policy):
         return [
             (stage, stage.before, self.model.fit(told, self._noise, stage.before))
             for stage, told in stages
-            if stage.before is not None
+            if stage.leader >= 0 and stage.before is not None
         ]
 
     def _interval(
@@ -514,6 +618,40 @@ class CertainChoice(Policy):
             return Estimate(np.nan, -np.inf, np.inf, self.confidence)
         scale = self._noise or 1.0
         return Estimate(value * scale, low * scale, high * scale, self.confidence)
+
+    def biases(self) -> list[tuple[Column, Estimate]]:
+        """Return what attributes add to evaluations, with intervals that hold at all times.
+
+        Each by itself. Leniencies are how far an evaluator is from the mean of all of them.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"},
+        ...     capacity=None)
+        >>> problem = eh.BiasedLinearBandit(panel, gamma=[1.0, 0.0], omega=[0.5, 2.0])
+        >>> policy = eh.CertainChoice(panel, at_most=2_000)
+        >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
+        >>> while not policy.finished:
+        ...     policy.tell(evaluations.evaluate(policy.ask()))
+        >>> for (column, estimate), truth in zip(policy.biases(), [0.5, -1.0, 1.0]):
+        ...     print(column.kind, column.name, estimate.covers(truth))
+        bias own group True
+        leniency P True
+        leniency Q True
+        """
+        if self.target == "bias":
+            return [(self.questions.columns[0], self.bias())]
+        columns, rows = named_biases(self.questions)
+        if not columns:
+            return []
+        low, high = self._once("biases", lambda: self._ends(rows))
+        middle = _clipped(self._fit().attributes(rows).estimates, low, high)
+        said = np.column_stack([middle, low, high]) * (self._noise or 1.0)
+        return [
+            (column, Estimate(value, low, high, self.confidence))
+            for column, (value, low, high) in zip(columns, said.tolist(), strict=True)
+        ]
 
     def _ends(self, rows: Floats) -> tuple[Floats, Floats]:
         """Return the ends of intervals of attributes, (n, p), in the units of the evidence.
@@ -570,7 +708,7 @@ class CertainChoice(Policy):
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected, by the plan of the present stage."""
-        if self._hopeless or self.remaining == 0:
+        if self._hopeless or self._stuck or self.remaining == 0 or self._broke:
             return 0.0
         if self._answer is not None:
             return float(min(self._lacking.sum(), self.remaining))
@@ -600,13 +738,31 @@ class CertainChoice(Policy):
         if self._hopeless:
             leader, *others = (repr(names[x]) for x in self._hopeless)
             shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+            rest = f"{self.remaining} evaluations"
+            if math.isfinite(self.money):
+                rest += f" and the {self.money - self._paid:g} of the budget"
             return (
-                f"{leader} and {shown} cannot be told apart with the {self.remaining} evaluations "
-                "that are left. Call allow() with more, or state a tolerance: how much may be lost."
+                f"{leader} and {shown} cannot be told apart with the {rest} that are left. Call "
+                "allow() with more, or state a tolerance: how much may be lost."
             )
+        if self._stuck:
+            return self._why_stuck()
+        if self._broke:
+            return f"the budget of {self.money:g} is spent: {self._paid:g} of it."
         if self.remaining == 0:
             return f"all {self.horizon} evaluations are spent; allow() goes on with more."
         return None
+
+    def _why_stuck(self) -> str:
+        leader, *others = (repr(self.options.labels[x]) for x in self._stuck)
+        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+        if self._absent:
+            gone = ", ".join(repr(self.questions.evaluators[e]) for e in sorted(self._absent))
+            return f"{leader} and {shown} cannot be compared while {gone} cannot be asked."
+        return (
+            f"{leader} and {shown} cannot be compared any more: the questions that would do it "
+            "were asked as often as they may be. Allow more of them, or ask further evaluators."
+        )
 
     def _within(self) -> bool:
         _, low, high = self._planned_bias()
@@ -643,6 +799,7 @@ class CertainChoice(Policy):
             "shares": self._shares,
             "answer": self._answer,
             "hopeless": list(self._hopeless),
+            "stuck": list(self._stuck),
             "expected": self._expected,
         }
 
@@ -665,7 +822,7 @@ class CertainChoice(Policy):
         shares = memory["shares"]
         self._shares = None if shares is None else np.array(shares, dtype=np.float64)
         self._answer = memory["answer"]
-        self._hopeless = tuple(memory["hopeless"])
+        self._hopeless, self._stuck = tuple(memory["hopeless"]), tuple(memory["stuck"])
         self._expected = memory["expected"]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from evenhand.questions import Askable, Questions
 
 _RANGE = 1e-11  # eigenvalues of V above this share of the largest count
 _UNKNOWN = 1e6  # variance of what nothing is known of, when a start is planned
+_LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, to have an order
 
 
 class DenseModel:
@@ -54,6 +56,7 @@ class DenseModel:
         self.questions = Questions.of(actions)
         self.own_questions = isinstance(actions, ActionSet)
         self.rank = self.frame.rank
+        self.peers = np.unique(self.questions.about, axis=0, return_inverse=True)[1].reshape(-1)
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> DenseFit:
         """Return least squares on these evaluations, worked out about an earlier fit."""
@@ -97,17 +100,39 @@ class DenseModel:
             return np.concatenate([frame.basis, rest])[:length]
         q = len(frame.points)
         leads = frame.values - frame.values.mean(axis=0)
-        scales = np.sqrt((self.questions.weighted_points**2).mean(axis=0))
-        vague = frame.transform * np.where(scales > 0.0, scales, 1.0) / math.sqrt(_UNKNOWN)
-        even = np.full(q, 1.0 / q)
-        none = np.zeros(q, dtype=np.int64)
-        most = length + self.rank
+        even, none = np.full(q, 1.0 / q), np.zeros(q, dtype=np.int64)
         order = dealt(
-            frame.points, leads, even, vague @ vague.T, most, self.questions.prices, none, left
+            frame.points,
+            leads,
+            even,
+            self._vague,
+            length + self.rank,
+            self.questions.prices,
+            none,
+            left,
+            self.peers,
         )
         while length < len(order) and not self._identifies(order[:length], leads):
             length += 1
         return order[:length]
+
+    @cached_property
+    def _vague(self) -> Floats:
+        """V when nothing is known of the parameters, in units of their columns, but leniencies."""
+        scales = np.sqrt((self.questions.weighted_points**2).mean(axis=0))
+        root = self.frame.transform * np.where(scales > 0.0, scales, 1.0)
+        return np.asarray(root @ root.T / _UNKNOWN + self._leniencies)
+
+    @cached_property
+    def _leniencies(self) -> Floats:
+        """V of leniencies that are known a little.
+
+        An evaluator who was not asked yet would else tell nothing by one answer, and the same few
+        would be asked again and again.
+        """
+        which = [column.kind == "leniency" for column in self.questions.columns]
+        W = self.frame.transform[:, self.questions.n_features :][:, which]
+        return np.asarray(_LENIENT * W @ W.T)
 
     def _identifies(self, order: Indices, directions: Floats) -> bool:
         rows = self.frame.points[np.unique(order)]
@@ -154,8 +179,8 @@ class DenseModel:
             used = open_
         evaluations = np.zeros(len(points))
         evaluations[used] = np.maximum(all_shares[used], 1e-9 / len(points)) / prices[used]
-        head = head_start(points, evaluations)
-        order = dealt(points, U, evaluations, head, length, prices, asked, left)
+        head = head_start(points, evaluations) + self._leniencies
+        order = dealt(points, U, evaluations, head, length, prices, asked, left, self.peers)
         return Plan(order, variances, all_shares)
 
 

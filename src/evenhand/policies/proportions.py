@@ -5,13 +5,18 @@ Notation
 P       (q, r)  points of the questions, U (n, r) directions: leads, each scaled by its need
 c, n    (q,)    prices, and how often a question is asked;  V = Σ n p pᵀ
 u       (q,)    shares of the money: n ∝ u/c, so that for one unit of it V = Σ u (p/√c)(p/√c)ᵀ
-f               variances uᵀV⁻¹u of the directions
+f       (n,)    variances uᵀV⁻¹u of the directions
+h       (q,)    how often a question was asked beyond its share of what its peers were: the same
+                question to other evaluators
 
 Money is shared so that the largest f is least (`proportions`). An order takes one question after
 the other: the next is the one that lessens Σ f³ most for its price, from a small head start in the
 proportions on. The power leans on the largest f, and yet goes on where two of them are tied, which
-no single question lessens. Of questions whose gain is nearly the same, one that was asked least is
-next: so nobody is asked the same thing again while others would do as well.
+no single question lessens.
+
+Of peers that are as good, those that were asked least are next. For that the gain of a question is
+weighed by 1/(1 + ρh)(1 + ρ(h + 1)): what one more answer is worth after h of them if each pair of
+evaluator and option had an effect of its own, with ρ times the variance of the noise, that stays.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.ties import first_largest
 from evenhand.policies._stages import minimax_weights, spread_out
 
 IN_SPAN = 1e-8
@@ -28,7 +34,7 @@ _STEPS, _TOL = 200, 0.01  # of the search for proportions
 _HEAD = 0.1  # of an evaluation, in the proportions, that an order starts from
 _NEGLIGIBLE = 1e-3  # of an equal share: weights below it are left out where they are not needed
 _LEAN = 2  # an order lessens Σ f^(1 + lean)
-_NEAR = 0.05  # gains that differ by less are the same
+_STAYS = 0.35  # ρ, about that of skating judges
 _GREEDY = 256  # questions after which an order only follows its shares
 _RIDGE = 1e-9
 
@@ -69,6 +75,7 @@ def dealt(
     prices: Floats,
     asked: Counts,
     left: Counts,
+    peers: Indices,
 ) -> Indices:
     """Return (length,) questions, or fewer if there are no more, in an order that is good early on.
 
@@ -84,6 +91,8 @@ def dealt(
         How many questions.
     prices, asked, left
         (q,) their prices, how often they were asked before, and how often they may be now.
+    peers
+        (q,) the same number for questions that are peers.
     """
     U = directions[_longest(directions)]
     (used,) = np.nonzero((shares > 0.0) & (left > 0))
@@ -93,14 +102,16 @@ def dealt(
     Z, own = P @ inverse, np.zeros(len(used))
     S, f = Z @ U.T, np.einsum("ij,ij->i", U @ inverse, U)
     lever = 1.0 + np.einsum("ij,ij->i", Z, P)
+    group = peers[used]
+    among = share / np.bincount(group, share)[group]
     order: list[int] = []
     while len(order) < length and room.any():
         if len(order) < _GREEDY:
             gain = (S**2 @ (f / f.max()) ** _LEAN) / (lever * price)
+            again = np.maximum(have - among * np.bincount(group, have)[group], 0.0)
+            gain /= (1.0 + _STAYS * again) * (1.0 + _STAYS * (again + 1))
             gain[room == 0] = -1.0
-            near = gain >= (1.0 - _NEAR) * gain.max()
-            near &= have == have[near].min()
-            a = int(np.argmax(np.where(near, gain, -1.0)))
+            a = first_largest(gain)
             beside, z, s = Z @ P[a], Z[a].copy(), S[a].copy()
             Z -= np.outer(beside, z / lever[a])
             S -= np.outer(beside, s / lever[a])

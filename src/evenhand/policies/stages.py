@@ -54,9 +54,9 @@ class Stage:
     times: int = 1
 
     @classmethod
-    def opening(cls, order: Indices) -> Self:
+    def opening(cls, order: Indices, before: Fit | None = None) -> Self:
         """Return a stage that tests nothing."""
-        return cls(-1, np.zeros(0, dtype=np.intp), order)
+        return cls(-1, np.zeros(0, dtype=np.intp), order, before)
 
     @cached_property
     def _places(self) -> tuple[Counts, Counts]:
@@ -72,8 +72,8 @@ class Stage:
         """Return (k,) evaluations that make the stage whole."""
         return self.times * np.bincount(self.order, minlength=k).astype(np.int64)
 
-    def next_ones(self, have: Counts, most: int, *, beyond: bool) -> Counts:
-        """Return (k,) counts of what is next beside what is there or on its way, at most so many.
+    def next_ones(self, have: Counts, *, beyond: bool) -> Indices:
+        """Return what is next, in order, beside what is there or on its way.
 
         Once all of the stage is on its way, and where ``beyond`` is asked for, the order is gone
         through once more: evaluators need not wait for the last to come back.
@@ -86,7 +86,7 @@ class Stage:
         if gone == self.times - 1:
             of_stage = left[left < len(self.order)]
             left = of_stage if len(of_stage) or not beyond else left
-        return np.bincount(twice[left[:most]], minlength=len(have)).astype(np.int64)
+        return np.asarray(twice[left])
 
     def memory(self) -> dict[str, Any]:
         """Return all of it by name."""
@@ -127,27 +127,31 @@ def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
     )
 
 
-def with_looks(order: Counts, share: float, told: Counts, rng: np.random.Generator) -> Counts:
-    """Return an order of the same length with a share of looks at those evaluated least so far.
+def with_looks(
+    order: Indices, share: float, told: Counts, left: Counts, rng: np.random.Generator
+) -> Indices:
+    """Return an order of the same length with a share of looks at what was asked least so far.
 
-    They come in random order at random places. Of options that are evaluated equally seldom, chance
-    decides; so early ones are looked at again, and where there are many a sample of them. Where
-    there are few, up to twice the share goes to those with less than four evaluations.
+    They come in random order at random places, as far as there is something ``left`` to ask. Of
+    questions that were asked equally seldom, chance decides; so early ones are looked at again, and
+    where there are many a sample of them. Where there are few, up to twice the share goes to those
+    with less than four evaluations.
     """
-    n = max(1, round(share * len(order)))
-    if _FEW * len(told) <= told.sum() + len(order):
-        lacking = np.maximum(_FEW - told - np.bincount(order, minlength=len(told)), 0).sum()
+    n, q = max(1, round(share * len(order))), len(told)
+    if _FEW * q <= told.sum() + len(order):
+        lacking = np.maximum(_FEW - told - np.bincount(order, minlength=q), 0).sum()
         n = min(max(n, int(lacking)), 2 * n, len(order))
     kept = order[: len(order) - n]
-    have = told + np.bincount(kept, minlength=len(told))
-    looks = np.empty(n, dtype=np.int64)
-    for j in range(n):
-        (least,) = np.nonzero(have == have.min())
-        looks[j] = rng.choice(least)
-        have[looks[j]] += 1
-    places = np.sort(rng.choice(len(order), n, replace=False))
-    mixed = np.empty(len(order), dtype=np.int64)
-    at = np.zeros(len(order), dtype=np.bool_)
-    at[places] = True
+    made = np.bincount(kept, minlength=q)
+    have, room = told + made, left - made
+    looks: list[int] = []
+    while len(looks) < n and (room > 0).any():
+        (least,) = np.nonzero((room > 0) & (have == have[room > 0].min()))
+        looks.append(int(rng.choice(least)))
+        have[looks[-1]] += 1
+        room[looks[-1]] -= 1
+    mixed = np.empty(len(kept) + len(looks), dtype=np.intp)
+    at = np.zeros(len(mixed), dtype=np.bool_)
+    at[rng.choice(len(mixed), len(looks), replace=False)] = True
     mixed[at], mixed[~at] = looks, kept
     return mixed
