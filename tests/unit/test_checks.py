@@ -455,13 +455,13 @@ def test_pooled_scatter_is_the_variance_within_options() -> None:
 
 @given(st.lists(st.floats(-3.0, 7.0), min_size=1, max_size=8))
 def test_what_lies_within_bounds_is_taken(scores: list[float]) -> None:
-    refuse_beyond(*told(2, (1, scores)), (-3.0, 7.0), ("Ann", "Bo"))
+    refuse_beyond(*told(2, (1, scores)), (-3.0, 7.0), ("Ann", "Bo").__getitem__)
 
 
 @pytest.mark.parametrize("scores", [[7.5], [-3.5], [100.0, -90.0]])
 def test_what_lies_beyond_is_refused(scores: list[float]) -> None:
     with pytest.raises(eh.InputError, match="'Bo' lies outside the bounds, from -3 to 7"):
-        refuse_beyond(*told(2, (1, scores)), (-3.0, 7.0), ("Ann", "Bo"))
+        refuse_beyond(*told(2, (1, scores)), (-3.0, 7.0), ("Ann", "Bo").__getitem__)
 
 
 # ---------------------------------------------------------------------- policies

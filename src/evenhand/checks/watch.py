@@ -32,6 +32,7 @@ from evenhand.checks import words
 from evenhand.checks._record import Record
 from evenhand.checks.finding import Finding
 from evenhand.checks.fit import LackOfFit, Residuals, residuals
+from evenhand.checks.spans import span_of
 from evenhand.checks.stream import (
     Entries,
     Strays,
@@ -224,7 +225,8 @@ class Checks:
         if len(seen) == 0:
             return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
         columns = self.counts[seen], self.means[seen], self.scatters[seen]
-        return seen, residuals(self.questions.weighted_points[seen], *columns, self.noise_scale)
+        span = span_of(self.questions, seen, columns[0])
+        return seen, residuals(span, *columns, self.noise_scale)
 
     def _judge_fit(self) -> list[Finding]:
         seen, left = self._residuals()
@@ -235,7 +237,7 @@ class Checks:
             return [Finding("looks", words.not_checked(len(seen), lack.df), False)]
         worst = np.argsort(-np.abs(left.standardised), kind="stable")[:_NAMED]
         worst = worst[np.abs(left.standardised[worst]) > 2.0]
-        named = [(self.questions.labels[seen[i]], float(left.raw[i])) for i in worst]
+        named = [(self.questions.label(int(seen[i])), float(left.raw[i])) for i in worst]
         options = tuple(int(x) for x in seen[worst])
         if self._sound("fit", lack.p_value, lambda: words.fit(lack, named), options):
             constant = self._constant(seen, left)
@@ -251,6 +253,8 @@ class Checks:
         Beta(1/2, (df − 1)/2).
         """
         n, df = self.counts[seen], left.lack.df
+        if self.questions.options.stand_alone:  # a constant is what all of them may share
+            return 0.0
         rows = np.column_stack([self.questions.weighted_points[seen], np.ones(len(seen))])
         more = residuals(rows, n, self.means[seen], self.scatters[seen], self.noise_scale)
         if more.lack.df in (0, df):  # it explains all, or lies in the span of the features
@@ -294,7 +298,7 @@ class Checks:
         without = f"mean {self.means[x]:.4g}"
         if n > b:
             without += f", {(n * self.means[x] - b * y) / (n - b):.4g} without it"
-        return f"{self.questions.labels[x]}: {what} ({without})"
+        return f"{self.questions.label(x)}: {what} ({without})"
 
 
 def _finding(said: Mapping[str, Any]) -> Finding:

@@ -684,7 +684,7 @@ class Policy(ABC):
     def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
         if self.bounds is not None:
             parts = feedback.counts, feedback.sums, feedback.sums_of_squares
-            refuse_beyond(*parts, self.bounds, self.questions.labels)
+            refuse_beyond(*parts, self.bounds, self.questions.label)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""
