@@ -290,7 +290,11 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
             sentences.append(f"Allow question {ask.question} ({label!r}, counting from 0).")
     for who, theirs in by_evaluator.items():
         plain = in_words([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
-        special = [f"{a.about[0]!r} that shows {a.shows} alone" for a in theirs if a.shows]
+        special = [
+            f"{a.about[0]!r} that shows {a.shows} alone (or leave {a.shows} out)"
+            for a in theirs
+            if a.shows
+        ]
         parts = [plain] if plain else []
         if who is None:
             parts = [f"impartial questions (no attributes) about {plain}"] if plain else []

@@ -146,7 +146,8 @@ class Check:
             return []
         left = "answer is" if self.spare == 1 else "answers are"
         return [
-            f"A start takes {len(self.start):,} questions at the price of {self.start_price:.6g}.",
+            f"A start{'' if self.comparable else ' for what can be compared'} takes "
+            f"{len(self.start):,} questions at the price of {self.start_price:.6g}.",
             f"{self.spare:,} {left} left over to check the model with."
             if self.spare
             else "No answer is left over to check the model with: more questions would allow it.",
