@@ -41,7 +41,7 @@ def test_one_judge_alone_is_refused_and_told_whom_to_add() -> None:
         eh.NotIdentifiableError, match="no number of answers tells 'own group'"
     ) as e:
         eh.bias_geometry(questions)
-    assert "a difference in value between 'Bo' and 'Ann'" in str(e.value)
+    assert "a difference in value between 'Ann' and 'Bo'" in str(e.value)
     assert "Add a neutral evaluator" in str(e.value)
     better = questions.adding(questions.check().advice)
     # β = (y_AP − y_AN) − (y_BP − y_BN): (Σ|w|)² = 16
