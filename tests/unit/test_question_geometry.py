@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import evenhand as eh
+from evenhand import families
 from panels import panels
 from reference import elfving_value
 
@@ -119,3 +120,13 @@ def test_given_gaps_replace_prices() -> None:
     assert eh.kappa(questions, gaps=[1.0] * 4) == pytest.approx(4.0)
     with pytest.raises(eh.InputError, match=r"gaps must have shape \(4,\)"):
         eh.kappa(questions, gaps=[1.0, 1.0])
+
+
+def test_a_problem_has_the_price_of_its_bias() -> None:
+    problem = families.misleading_panel(4, 3, seed=2)
+    assert problem.kappa_star == eh.bias_geometry(problem.questions, "own group").kappa_star
+    with pytest.raises(eh.InputError, match="here questions are asked"):
+        _ = problem.kappa
+    several = families.misleading_panel(6, 4, seed=2, bias="evaluator")
+    with pytest.raises(eh.InputError, match="the bias of each has a price of its own"):
+        _ = several.kappa_star
