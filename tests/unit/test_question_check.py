@@ -194,7 +194,7 @@ def test_one_evaluator_is_told_to_bring_a_neutral_one() -> None:
     assert found.classes == (("Ann", "Cy"), ("Bo", "Di"))
     (favour,) = found.not_identified
     assert favour.why == (
-        "it looks the same as a difference in value between 'Bo', 'Di' and 'Ann', 'Cy'"
+        "it looks the same as a difference in value between 'Ann', 'Cy' and 'Bo', 'Di'"
     )
     (advice,) = found.advice
     assert advice.add == (Ask(("Ann",), "a neutral evaluator"), Ask(("Bo",), "a neutral evaluator"))
@@ -236,7 +236,7 @@ def test_an_evaluator_who_sees_the_own_group_only_tells_no_favour() -> None:
     (favour,) = found.not_identified
     assert (favour.name, favour.why) == (
         "own group of P",
-        "it looks the same as the leniency of N",
+        "it looks the same as a difference in leniency between 'P' and 'N'",
     )
     assert favour.advice is not None
     assert favour.advice.add == (Ask(("Bo",), "P"),)

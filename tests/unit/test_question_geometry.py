@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import evenhand as eh
+from evenhand import families
 from panels import panels
 from reference import elfving_value
 
@@ -41,7 +42,7 @@ def test_one_judge_alone_is_refused_and_told_whom_to_add() -> None:
         eh.NotIdentifiableError, match="no number of answers tells 'own group'"
     ) as e:
         eh.bias_geometry(questions)
-    assert "a difference in value between 'Bo' and 'Ann'" in str(e.value)
+    assert "a difference in value between 'Ann' and 'Bo'" in str(e.value)
     assert "Add a neutral evaluator" in str(e.value)
     better = questions.adding(questions.check().advice)
     # β = (y_AP − y_AN) − (y_BP − y_BN): (Σ|w|)² = 16
@@ -119,3 +120,13 @@ def test_given_gaps_replace_prices() -> None:
     assert eh.kappa(questions, gaps=[1.0] * 4) == pytest.approx(4.0)
     with pytest.raises(eh.InputError, match=r"gaps must have shape \(4,\)"):
         eh.kappa(questions, gaps=[1.0, 1.0])
+
+
+def test_a_problem_has_the_price_of_its_bias() -> None:
+    problem = families.misleading_panel(4, 3, seed=2)
+    assert problem.kappa_star == eh.bias_geometry(problem.questions, "own group").kappa_star
+    with pytest.raises(eh.InputError, match="here questions are asked"):
+        _ = problem.kappa
+    several = families.misleading_panel(6, 4, seed=2, bias="evaluator")
+    with pytest.raises(eh.InputError, match="the bias of each has a price of its own"):
+        _ = several.kappa_star

@@ -66,7 +66,13 @@ def test_names_come_in_many_ways_and_mean_the_same() -> None:
     alone = eh.Questions.panel(side, {"P": "home", "Q": "away"})
     np.testing.assert_array_equal(by_actions.points, alone.points)
     np.testing.assert_array_equal(by_actions.options.known_features, actions.features)
-    listed = eh.Questions.panel(np.array(["Ann", "Bo"]), ("P", 2), partial=None)
+    measured = frame.assign(age=[1.0, 2.0, 4.0], height=["1.5", "1.6", "1.8"])
+    with_features = eh.Questions.panel(measured, JUDGES, features=["height", "age"])
+    assert with_features.options.known_names == ("height", "age")
+    assert with_features.options.known_features is not None
+    assert with_features.options.known_features.tolist() == [[1.5, 1.0], [1.6, 2.0], [1.8, 4.0]]
+    listed = eh.Questions.panel(np.array(["Ann", "Bo"]), ("P", 2), partial=None, prices={2: 7.0})
+    assert listed.prices.tolist() == [1.0, 7.0] * 2
     assert (listed.items, listed.evaluators) == (("Ann", "Bo"), ("P", "2"))
     assert listed.n_attributes == 1  # leniency alone
 

@@ -162,13 +162,18 @@ class BiasedLinearBandit:
     @cached_property
     def kappa(self) -> float:
         """The least regret of estimating the bias with the variance of one evaluation, κ(Δ)."""
+        if isinstance(self.actions, Questions):
+            raise InputError(
+                "κ(Δ) is the regret of evaluating options, and here questions are asked about "
+                "them; kappa_star is the price of the bias."
+            )
         self._refuse_several_biases(
             "delta_optimal_design(problem.actions, problem.gaps, attribute=…).value"
         )
         return kappa(self.actions, self.gaps)
 
     def _refuse_several_biases(self, instead: str) -> None:
-        names = self.actions.attribute_names
+        names = [column.name for column in self.questions.columns if column.kind != "leniency"]
         if len(names) > 1:
             raise InputError(
                 f"the options have {len(names)} attributes ({', '.join(names[:5])}…), and the bias "

@@ -9,14 +9,14 @@ cures by construction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.questions.entries import UNLIMITED
 from evenhand.questions.options import Column, Options
@@ -163,62 +163,66 @@ def add_questions(questions: Questions, asks: Iterable[Ask]) -> Questions:
 
 def _with_fresh(questions: Questions, asks: list[Ask]) -> Questions:
     """Return the questions and new ones."""
-    items = [*questions.items]
-    people = [*questions.evaluators]
-    for ask in asks:
-        items += [name for name in ask.about if name not in items]
-        people += [ask.evaluator] if ask.evaluator not in (None, *people) else []
-    more_items = len(items) - len(questions.items)
-    if more_items and not questions.options.stand_alone:
+    items = dict.fromkeys([*questions.items, *(name for ask in asks for name in ask.about)])
+    people = dict.fromkeys([*questions.evaluators, *(ask.evaluator for ask in asks)])
+    people.pop(None, None)
+    item_at = {name: place for place, name in enumerate(items)}
+    person_at = {name: place for place, name in enumerate(people)}
+    newcomers = [name for name in people if name not in set(questions.evaluators)]
+    options, more_items = questions.options, len(items) - len(questions.items)
+    if more_items and not options.stand_alone:
         raise InputError(
-            f"{listed(items[-more_items:])} is neither an option nor another item, and nothing is "
-            "known of it."
+            f"{listed([*items][-more_items:])} is neither an option nor another item, and nothing "
+            "is known of it."
         )
-    newcomers = people[len(questions.evaluators) :]
+    about = np.full((len(asks), 2), -1, dtype=np.intp)
+    for row, ask in zip(about, asks, strict=True):
+        row[: len(ask.about)] = [item_at[name] for name in ask.about]
     columns = (*questions.columns, *_columns_of(questions, newcomers))
-    d, p = questions.n_features + more_items, len(columns)
-    rows = np.zeros((len(asks), d + p))
-    for row, ask in zip(rows, asks, strict=True):
-        for sign, name in zip((1.0, -1.0), ask.about, strict=False):
-            row[:d] += sign * _features(questions, items.index(name), d)
-        for j, column in enumerate(columns):
-            own = column.kind in ("leniency", "position") and column.evaluator == ask.evaluator
-            row[d + j] = float(own or column.name == ask.shows)
-    A, more = questions.matrix, p - questions.n_attributes
-    q, before = len(questions), questions.n_features
-    old = [A[:, :before], sparse.csr_array((q, more_items)), A[:, before:]]
-    old.append(sparse.csr_array((q, more)))
-    both = [sparse.hstack(old, format="csr"), sparse.csr_array(rows)]
-    n, place = len(asks), {name: i for i, name in enumerate(people)}
-    about = np.full((n, 2), -1, dtype=np.intp)
-    for at, ask in enumerate(asks):
-        about[at, : len(ask.about)] = [items.index(name) for name in ask.about]
-    sides = questions.evaluator_groups
-    options = questions.options
+    fresh = [_features(options, about, len(items)), _attributes(columns, asks)]
+    q, d, A = len(questions), questions.n_features, questions.matrix
+    old = [A[:, :d], sparse.csr_array((q, more_items)), A[:, d:]]
+    old.append(sparse.csr_array((q, len(columns) - questions.n_attributes)))
+    n, sides = len(asks), questions.evaluator_groups
+    who = [-1 if ask.evaluator is None else person_at[ask.evaluator] for ask in asks]
+    free = np.full(len(newcomers), UNLIMITED, dtype=np.int64)
     return questions._changed(
-        options=Options(
-            options.labels,
-            options.groups,
-            options.own_features,
-            len(items),
-            options.known_features,
-            options.known_names,
-        ),
-        rows=sparse.csr_array(sparse.vstack(both, format="csr")),
-        n_features=d,
+        options=replace(options, n_items=len(items)),
+        rows=sparse.csr_array(sparse.vstack([sparse.hstack(old), sparse.hstack(fresh)], "csr")),
+        n_features=d + more_items,
         about=np.vstack([questions.about, about]),
         columns=columns,
         items=Names(tuple(items)),
-        evaluators=Names(tuple(people)),
-        evaluator=np.append(
-            questions.evaluator, [-1 if a.evaluator is None else place[a.evaluator] for a in asks]
-        ).astype(np.intp),
+        evaluators=Names(tuple(str(name) for name in people)),
+        evaluator=np.concatenate([questions.evaluator, np.array(who, dtype=np.intp)]),
         evaluator_groups=None if sides is None else (*sides, *[None] * len(newcomers)),
         prices=np.append(questions.prices, np.full(n, questions.prices.max())),
         capacity=np.append(questions.capacity, np.full(n, max(1, int(questions.capacity.max())))),
-        workload=np.append(questions.workload, np.full(len(newcomers), UNLIMITED, dtype=np.int64)),
+        workload=np.append(questions.workload, free),
         noise=None if questions.noise is None else np.append(questions.noise, np.ones(n)),
     )
+
+
+def _features(options: Options, about: Indices, n_items: int) -> sparse.csr_array:
+    """Return (n, d) the features of questions about these items: of the first less the second."""
+    own = options.own_features
+    of_items = sparse.eye_array(n_items, format="csr") if own is None else sparse.csr_array(own)
+    rows = sparse.csr_array(of_items[about[:, 0]])
+    pairs = about[:, 1] >= 0
+    second = sparse.csr_array(of_items[np.where(pairs, about[:, 1], 0)])
+    return sparse.csr_array(rows - sparse.diags_array(pairs.astype(np.float64)) @ second)
+
+
+def _attributes(columns: Sequence[Column], asks: Sequence[Ask]) -> sparse.csr_array:
+    """Return (n, p) the attributes of questions: whose they are, and what they show."""
+    of_evaluator = {c.evaluator: j for j, c in enumerate(columns) if not _is_favour(c)}
+    of_name = {c.name: j for j, c in enumerate(columns)}
+    cells = [
+        (n, of_evaluator[a.evaluator]) for n, a in enumerate(asks) if a.evaluator in of_evaluator
+    ]
+    cells += [(n, of_name[a.shows]) for n, a in enumerate(asks) if a.shows is not None]
+    at = tuple(np.array(cells, dtype=np.intp).reshape(-1, 2).T)
+    return sparse.csr_array((np.ones(len(cells)), at), shape=(len(asks), len(columns)))
 
 
 def _columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
@@ -230,16 +234,6 @@ def _columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
     if "leniency" in kinds or (len(questions.evaluators) == 1 and "attribute" not in kinds):
         return [Column(name, "leniency", name) for name in newcomers]
     return []
-
-
-def _features(questions: Questions, item: int, d: int) -> Floats:
-    """Return (d,) the features of an item."""
-    own = questions.options.own_features
-    row = np.zeros(d) if own is None else own[item].copy()
-    if own is not None:
-        return row
-    row[item] = 1.0
-    return row
 
 
 def _unused(name: str, taken: Names) -> str:
@@ -290,7 +284,11 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
             sentences.append(f"Allow question {ask.question} ({label!r}, counting from 0).")
     for who, theirs in by_evaluator.items():
         plain = in_words([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
-        special = [f"{a.about[0]!r} that shows {a.shows} alone" for a in theirs if a.shows]
+        special = [
+            f"{a.about[0]!r} that shows {a.shows} alone (or leave {a.shows} out)"
+            for a in theirs
+            if a.shows
+        ]
         parts = [plain] if plain else []
         if who is None:
             parts = [f"impartial questions (no attributes) about {plain}"] if plain else []

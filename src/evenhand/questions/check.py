@@ -18,7 +18,7 @@ from evenhand.questions.advice import Advice, advise, in_words
 from evenhand.questions.questions import Questions
 from evenhand.questions.start import cheap_start, in_order
 from evenhand.questions.told import EQUAL, Told, told_by
-from evenhand.tables import listed
+from evenhand.tables import Names, listed
 
 _SHOWN = 3  # names of a class in a sentence
 
@@ -146,7 +146,8 @@ class Check:
             return []
         left = "answer is" if self.spare == 1 else "answers are"
         return [
-            f"A start takes {len(self.start):,} questions at the price of {self.start_price:.6g}.",
+            f"A start{'' if self.comparable else ' for what can be compared'} takes "
+            f"{len(self.start):,} questions at the price of {self.start_price:.6g}.",
             f"{self.spare:,} {left} left over to check the model with."
             if self.spare
             else "No answer is left over to check the model with: more questions would allow it.",
@@ -232,31 +233,40 @@ def why(told: Told, order: Indices, j: int) -> str:
     d = questions.n_features
     if not abs(questions.matrix[order][:, [d + j]]).sum():
         return "no question that may be asked shows it"
-    n = told.unknown.shape[0]
-    before = n - questions.n_attributes
-    # the null direction that moves the bias most: what else moves with it cannot be told from it
+    before = told.unknown.shape[0] - questions.n_attributes
+    # the null direction that moves the bias most; what makes up for its move looks the same as it
     move: Floats = told.unknown @ told.unknown[before + j]
-    shift = -(told.options() @ move) if len(told.firsts) else told.options() @ move
-    moved = np.abs(move[before:]) * told.scales[d + j] > EQUAL
-    same = [c for i, c in enumerate(questions.columns) if moved[i] and i != j]
-    lenient = [c.evaluator or c.name for c in same if c.kind == "leniency"]
-    others = [c.name for c in same if c.kind != "leniency"]
-    parts = []
-    asked = np.ones(len(shift), dtype=bool)
+    move = move / -move[before + j]
+    shift = told.options() @ move
     if len(told.firsts):
-        asked = told.firsts[: len(shift)] >= 0
-    if asked.any() and np.ptp(shift[asked]) > EQUAL:
-        labels = questions.options.labels
-        high, low = (
-            listed([labels[x] for x in np.flatnonzero(asked & which).tolist()], _SHOWN)
-            for which in (shift >= shift[asked].max() - EQUAL, shift <= shift[asked].min() + EQUAL)
-        )
-        parts.append(f"a difference in value between {high} and {low}")
-    if lenient and not parts:
-        parts.append(f"the leniency of {in_words(lenient)}")
+        shift = np.where(told.firsts[: len(shift)] >= 0, -shift, np.nan)
+    lenient = np.zeros(len(questions.evaluators))
+    others = []
+    for column, size in zip(questions.columns, move[before:], strict=True):
+        if column.kind == "leniency":
+            lenient[questions.evaluators.index(column.evaluator)] = size
+        elif abs(size) > EQUAL and column is not questions.columns[j]:
+            others.append(column.name)
+    parts = _difference("value", shift, questions.options.labels)
+    parts = parts or _difference("leniency", lenient, questions.evaluators)
     if others:
         parts.append(f"a change of {in_words(others)}")
-    return f"it looks the same as {in_words(parts, 9)}" if parts else "too few questions show it"
+    return f"it looks the same as {in_words(parts)}" if parts else "too few questions show it"
+
+
+def _difference(what: str, sizes: Floats, names: Names) -> list[str]:
+    """Say between whom a difference is largest; nothing where there is none."""
+    known = np.flatnonzero(~np.isnan(sizes))
+    if not len(known) or np.ptp(sizes[known]) <= EQUAL:
+        return []
+    high, low = (
+        listed([names[x] for x in known[near].tolist()], _SHOWN)
+        for near in (
+            sizes[known] >= sizes[known].max() - EQUAL,
+            sizes[known] <= sizes[known].min() + EQUAL,
+        )
+    )
+    return [f"a difference in {what} between {high} and {low}"]
 
 
 def _lower(text: str) -> str:

@@ -218,7 +218,8 @@ def _by_name(
         if not isinstance(value, numbers.Real):
             raise InputError(f"{what} of {key!r} must be a number; got {value!r}.")
         item, who = key if isinstance(key, tuple) and len(key) == 2 else (None, key)
-        if who not in columns or (item is not None and item not in rows):
+        (who,) = texts_or_none([who])
+        if who is None or who not in columns or (item is not None and item not in rows):
             raise InputError(
                 f"{what}: {key!r} is no evaluator, and no pair of an item and an evaluator; "
                 f"evaluators are {listed(list(evaluators))}."

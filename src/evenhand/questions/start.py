@@ -46,7 +46,10 @@ def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
     nothing = np.empty(0, dtype=np.intp)
     free = questions.workload if (questions.workload < UNLIMITED).any() else None
     best: tuple[float, int, Indices] | None = None
+    least = _least(questions, leads)
     for preferred in _preferences(questions):
+        if best is not None and best[0] <= least:
+            break
         order = in_order(questions, 1 - np.isin(questions.evaluator, preferred).astype(np.int64))
         told = told_by(questions, order[questions.may_ask[order]], free)
         if free is not None and not np.array_equal(told.classes(), classes):
@@ -56,6 +59,16 @@ def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
         if best is None or found[:2] < best[:2]:
             best = found
     return None if best is None else best[2]
+
+
+def _least(questions: Questions, leads: Indices) -> float:
+    """Return a price that no start goes below: an answer about every option that has a lead."""
+    if not questions.has_arrow_form:
+        return 0.0
+    may_ask = questions.may_ask
+    cheapest = np.full(len(questions.items), np.inf)
+    np.minimum.at(cheapest, questions.about[may_ask, 0], questions.prices[may_ask])
+    return float(cheapest[np.unique(leads)].sum())
 
 
 def _preferences(questions: Questions) -> list[tuple[int, ...]]:

@@ -148,21 +148,19 @@ def told_by(questions: Questions, order: Indices, free: Counts | None = None) ->
     if not questions.has_arrow_form:
         D, firsts = rows, np.empty(0, dtype=np.intp)
 
-        def dense(asked: Indices) -> Floats:
-            return np.asarray(D[asked].toarray())
+        def part(asked: Indices) -> sparse.csr_array:
+            return sparse.csr_array(D[asked])
     else:
         D = sparse.csr_array(rows[:, questions.n_features :])
         firsts = _firsts(questions, order, free)
         items = questions.about[:, 0]
         order = order[firsts[items[order]] >= 0]  # the others' evaluators are too busy
 
-        def dense(asked: Indices) -> Floats:
-            return np.asarray((D[asked] - D[firsts[items[asked]]]).toarray())
+        def part(asked: Indices) -> sparse.csr_array:
+            return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
 
-    chosen, spanned = _independent(dense, order, D.shape[1], questions.evaluator, free)
-    Q, _ = np.linalg.qr(spanned.T, mode="complete")
-    unknown = Q[:, len(chosen) :]
-    return Told(questions, firsts, chosen, dense(chosen), unknown, scales, rows)
+    chosen, unknown = _independent(part, order, D.shape[1], questions.evaluator, free)
+    return Told(questions, firsts, chosen, part(chosen).toarray(), unknown, scales, rows)
 
 
 def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indices:
@@ -183,40 +181,49 @@ def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indice
 
 
 def _independent(
-    dense: Callable[[Indices], Floats], order: Indices, n: int, who: Indices, free: Counts | None
+    part: Callable[[Indices], sparse.csr_array],
+    order: Indices,
+    n: int,
+    who: Indices,
+    free: Counts | None,
 ) -> tuple[Indices, Floats]:
-    """Return the first independent rows in order, and an orthonormal basis of their span."""
-    Q = np.zeros((n, n))
+    """Return the first independent rows in order, and an orthonormal basis N of what they leave.
+
+    A row is independent of those before exactly if a N is not 0. Then N is turned, by a reflection
+    that maps a N to its first column, and loses that column.
+    """
+    N = np.eye(n)
     chosen: list[int] = []
     for start in range(0, len(order), _CHUNK):
-        if len(chosen) == n:
+        if not N.shape[1]:
             break
         asked = order[start : start + _CHUNK]
-        W = dense(asked)
-        lengths = np.linalg.norm(W, axis=1)
-        _take_out(W, Q[: len(chosen)])
-        while len(asked):
-            fresh = np.linalg.norm(W, axis=1) > INDEPENDENT * np.maximum(lengths, INDEPENDENT)
+        D = part(asked)
+        least = INDEPENDENT * np.maximum(
+            np.sqrt(np.asarray(D.multiply(D).sum(axis=1))), INDEPENDENT
+        )
+        left = D @ N
+        while N.shape[1] and len(asked):
+            fresh = np.linalg.norm(left, axis=1) > least
             if free is not None:
                 fresh &= (who[asked] < 0) | (free[who[asked]] > 0)
-            if len(chosen) == n or not fresh.any():
+            if not fresh.any():
                 break
             at = int(np.argmax(fresh))
-            v = W[at : at + 1].copy()
-            _take_out(v, Q[: len(chosen)])
-            Q[len(chosen)] = v[0] / np.linalg.norm(v)
             chosen.append(int(asked[at]))
             if free is not None and who[asked[at]] >= 0:
                 free[who[asked[at]]] -= 1
-            W, asked, lengths = W[at + 1 :], asked[at + 1 :], lengths[at + 1 :]
-            _take_out(W, Q[len(chosen) - 1 : len(chosen)])
-    return np.array(chosen, dtype=np.intp), Q[: len(chosen)]
+            v = left[at] / np.linalg.norm(left[at])
+            v[0] += 1.0 if v[0] >= 0.0 else -1.0
+            v /= np.linalg.norm(v)
+            N = _reflected(N, v)
+            left, asked, least = _reflected(left[at + 1 :], v), asked[at + 1 :], least[at + 1 :]
+    return np.array(chosen, dtype=np.intp), N
 
 
-def _take_out(W: Floats, Q: Floats) -> None:
-    """Take out of rows their part in the span of Q, twice: once leaves rounding behind."""
-    for _ in range(2):
-        W -= (W @ Q.T) @ Q
+def _reflected(rows: Floats, v: Floats) -> Floats:
+    """Return rows reflected along v, without their first column."""
+    return np.asarray(rows[:, 1:] - np.outer(2.0 * (rows @ v), v[1:]))
 
 
 def _split(labels: Indices, values: Floats) -> Indices:
