@@ -7,12 +7,16 @@ at the rate at which answers come.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from evenhand.arrays import Counts, Indices
-from evenhand.policies.models import Model
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.policies.confidence import Frame
 from evenhand.questions import UNLIMITED, Questions
 
+_UNKNOWN = 1e-6  # precision of what nothing is known of yet
 _AGAIN = 4  # how often a question is asked that may be asked as often as one likes
 
 
@@ -29,7 +33,7 @@ def all_there_is(questions: Questions) -> int:
     return max(1, int(_within_workloads(questions, often).sum()))
 
 
-def planned_counts(questions: Questions, model: Model, most: int, money: float) -> Counts:
+def planned_counts(questions: Questions, frame: Frame, most: int, money: float) -> Counts:
     """Return (q,) how often to ask each question: all alike, as far as that goes.
 
     What does not suffice for one more evaluation of all questions goes to those that tell most of
@@ -37,8 +41,8 @@ def planned_counts(questions: Questions, model: Model, most: int, money: float) 
 
     Parameters
     ----------
-    questions, model
-        What can be asked, and how answers depend on it.
+    questions, frame
+        What can be asked, and its coordinates.
     most, money
         How many evaluations there are at most, and what they may cost.
     """
@@ -58,11 +62,48 @@ def planned_counts(questions: Questions, model: Model, most: int, money: float) 
     rest = min(most - int(counts.sum()), int(left.sum()))
     if rest <= 0:
         return counts
-    for question in model.start(rest, left).tolist():
-        more = counts.copy()
-        more[question] += 1
-        if more[question] <= often[question] and fits(more):
-            counts = more
+
+    def may(counts: Counts) -> NDArray[np.bool_]:
+        """Tell (q,) which questions can be added."""
+        open_: NDArray[np.bool_] = counts < low + left
+        if (questions.workload < UNLIMITED).any():
+            who = questions.evaluator
+            done = np.bincount(who[who >= 0], counts[who >= 0], len(questions.evaluators))
+            open_ &= (who < 0) | (done < questions.workload)[who]
+        spent = float(counts @ questions.prices)
+        return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
+
+    return _filled(frame, counts, rest, may, questions.prices)
+
+
+def _filled(
+    frame: Frame,
+    counts: Counts,
+    n: int,
+    may: Callable[[Counts], NDArray[np.bool_]],
+    prices: Floats,
+) -> Counts:
+    """Return the counts with n more evaluations, each that which lowers the leads' variances most.
+
+    With V = Σ n p pᵀ and U all leads against their mean, one more of p lowers tr U V⁻¹ Uᵀ by
+    ‖U V⁻¹ p‖²/(1 + pᵀV⁻¹p); what is not known yet has a variance that is as large as can be.
+    """
+    P, U = frame.points, frame.values - frame.values.mean(axis=0)
+    inverse = np.linalg.inv((P.T * counts) @ P + _UNKNOWN * np.eye(P.shape[1]))
+    Z = P @ inverse  # V⁻¹p, kept up to date by rank-one corrections, as is what follows
+    S, lever = Z @ U.T, 1.0 + np.einsum("ij,ij->i", Z, P)
+    counts = counts.copy()
+    for _ in range(n):
+        open_ = may(counts)
+        if not open_.any():
+            break
+        gain = np.einsum("ij,ij->i", S, S) / (lever * prices)
+        a = int(np.argmax(np.where(open_, gain, -1.0)))
+        counts[a] += 1
+        beside, size = Z @ P[a], lever[a]
+        Z -= np.outer(beside, Z[a] / size)
+        S -= np.outer(beside, S[a] / size)
+        lever -= beside**2 / size
     return counts
 
 

@@ -32,6 +32,7 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies.alike import chance_of_difference, difference_found, own_fit
 from evenhand.policies.assignment import all_there_is, even_order, next_ones, planned_counts
 from evenhand.policies.base import Policy, is_number
+from evenhand.policies.biases import named_biases
 from evenhand.policies.dense import DenseFit, DenseModel
 from evenhand.policies.e_process import planned_interval
 from evenhand.policies.messages import (
@@ -152,7 +153,7 @@ class PlannedChoice(Policy):
         self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
         self.tolerance, self.looks, self.give_up = float(tolerance), looks, float(give_up)
         self.model = DenseModel(self.actions)
-        self._planned = planned_counts(self.questions, self.model, self.horizon, self.money)
+        self._planned = planned_counts(self.questions, self.model.frame, self.horizon, self.money)
         self._order: Indices = even_order(self.questions, np.random.default_rng(seed))
         self._told = nothing(len(self.questions))
         self._used = 0.0  # share of δ
@@ -354,7 +355,7 @@ class PlannedChoice(Policy):
         other groups by, at least.
         """
         groups = self.options.groups
-        if groups is None:
+        if groups is None or self.actions is not self.questions:
             return 0.0
         others = np.array([group != groups[option] for group in groups])
         return max(0.0, float(least[others].min())) * self._unit if others.any() else 0.0
@@ -377,10 +378,8 @@ class PlannedChoice(Policy):
         return self._estimates(np.eye(1, self.questions.n_attributes))[0]
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return all biases with their intervals; evaluators' leniencies against the average."""
-        columns, unit = self.questions.columns, np.eye(self.questions.n_attributes)
-        lenient = np.array([column.kind == "leniency" for column in columns], dtype=np.bool_)
-        rows = unit - np.outer(lenient, self.questions.neutral)
+        """Return all biases with their intervals; leniencies against the mean of the panel."""
+        columns, rows = named_biases(self.questions)
         return list(zip(columns, self._estimates(rows), strict=True))
 
     def _estimates(self, rows: Floats) -> list[Estimate]:
@@ -465,7 +464,7 @@ class PlannedChoice(Policy):
         """Why the policy is done, in plain words; None while it is not."""
         names, level = self.options.labels, f"{100 * self.confidence:g}%"
         if not self._over:
-            return None
+            return None if self._to_come.any() else self._cannot_compare()
         if self._answer is not None and any(finding.alarm for finding in self.findings()):
             return "it would be certain if the model were right, but an alarm says that it is not."
         more = f" by more than {self.tolerance:g}" if self.tolerance else ""
@@ -485,8 +484,19 @@ class PlannedChoice(Policy):
             )
         return (
             f"all {int(self._told.counts.sum())} answers are in, and that {names[leader]!r} leads "
-            f"{shown} may be chance, at {level} confidence. Further evaluators "
-            "would help, or a tolerance: how much may be lost."
+            f"{shown} may be chance, at {level} confidence. A tolerance would help (how much may "
+            "be lost), or more evaluators from the start."
+        )
+
+    def _cannot_compare(self) -> str:
+        """Return which options remain apart when nothing more can come."""
+        leads = self._fit.leads(0, np.arange(len(self.options)))
+        apart = np.flatnonzero(np.isinf(leads.variances))
+        names = self.options.labels
+        shown = ", ".join(repr(names[x]) for x in apart[:5]) + (", …" if len(apart) > 5 else "")
+        return (
+            f"the {self.spent} answers that are in do not compare {names[0]!r} with {shown}, and "
+            "no others can come. Plan more of them, or ask other evaluators."
         )
 
     # ------------------------------------------------------------------ what is remembered
