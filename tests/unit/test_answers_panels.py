@@ -125,6 +125,17 @@ def test_people_are_asked_once_by_a_plan(looks: Literal["always", "once"] | None
     assert answer.spent == 48 if looks == "once" else answer.spent < 48
 
 
+@pytest.mark.parametrize(
+    ("capacity", "kind"),
+    [(1, eh.PlannedChoice), (4, eh.PlannedChoice), (5, eh.CertainChoice), (None, eh.CertainChoice)],
+)
+def test_who_asks_depends_on_how_often_one_may(capacity: int | None, kind: type) -> None:
+    answer = eh.choose(panel(capacity=capacity), Log(), at_most=10, confidence=0.9, seed=3)
+    assert type(answer.policy) is kind
+    assert answer.policy.seed == 3
+    assert answer.policy.confidence == 0.9  # type: ignore[attr-defined]
+
+
 def test_people_who_leave_end_what_they_were_planned_for() -> None:
     log = Log()
 
@@ -217,7 +228,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
         ({"at_once": 0}, "at_once must be a whole number from 1"),
         ({"available": ["P"]}, "available must be a function that returns names"),
         ({"looks": "often"}, "looks must be 'always', 'once' or None"),
-        ({"looks": "once"}, "is for questions that can be asked once each"),
+        ({"looks": "once"}, "is for questions that can be asked once, or 4 times"),
         ({"deviation": 0}, "but these options have none"),
         ({"scores": "verdicts"}, "verdicts say which of two options is better"),
         ({"budget": -1.0}, "budget must be a number larger than 0"),

@@ -24,6 +24,7 @@ from evenhand.questions import Askable, Questions, checked_askable
 Looks = Literal["always", "once"]
 
 _MOST_PARALLEL = 10_000
+_FEW = 4  # up to so often for each question, a fixed plan is sure more often than a search
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
 _NOT_CHECKED = (
     "No evaluation was spent on checking the model (checks=False): where it fails, that may not "
@@ -114,9 +115,9 @@ def choose(
         A function that returns the names of those evaluators who can be asked now; it is called
         before every question. Everybody who has not left, if not given.
     looks
-        Where every question can be asked once: "always" looks at the scores after each, and stops
-        when the choice is sure; "once" has all of them answered, looks once, and is sure more
-        often. To be decided before the first score; "always" if not given.
+        Where every question can be asked once, or four times at most: "always" looks at the scores
+        after each, and stops when the choice is sure; "once" has all of them answered, looks once,
+        and is sure more often. To be decided before the first score; "always" if not given.
 
     Returns
     -------
@@ -233,16 +234,16 @@ def _default_policy(
     """Return what asks if nobody says otherwise: careful, or exact if the features are."""
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
-    once = isinstance(options, Questions) and int(options.capacity.max(initial=0)) == 1
-    if looks is not None and not once:
+    few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
+    if looks is not None and not few:
         raise InputError(
-            f"looks={looks!r} is for questions that can be asked once each (capacity=1); here they "
-            "can be asked again, and every score is looked at."
+            f"looks={looks!r} is for questions that can be asked once, or {_FEW} times at most "
+            "(capacity=1); here they can be asked again, and every score is looked at."
         )
     if isinstance(options, Questions):
         _refuse_incomparable(options)
         settings["budget"] = budget
-        if once:
+        if few:
             del settings["bounds"]  # `read` refuses what lies beyond
             return PlannedChoice(options, looks=looks or "always", **settings)
     elif budget is not None:
