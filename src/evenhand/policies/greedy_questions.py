@@ -189,7 +189,7 @@ class GreedyQuestions(Policy):
         gains = np.where(open_, (G**2 @ weights) / (1.0 + leverage) / prices, -np.inf)
         best = _largest(gains, asked, rng)
         new = open_ & (leverage > _OUT_OF_REACH)
-        pairs = self._pairs(leader, closest, new)
+        pairs = self._pairs(leader, closest, new) if new.any() else np.zeros((0, 2), dtype=np.intp)
         if len(pairs) == 0:
             return [best]
         a, b = pairs.T
