@@ -30,6 +30,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded
 
+import functools
 import json
 import math
 from collections.abc import Sequence
@@ -44,7 +45,6 @@ from scipy.stats import binom
 import evenhand as eh
 from evenhand.policies.base import Policy
 
-Floats = np.ndarray
 Rng = np.random.Generator
 
 WRONG = 0.05
@@ -86,7 +86,7 @@ class Setting:
         return f"{self.k} options, gap {self.gap:g}, position {self.position:g}{own}"
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> np.ndarray:
         return np.concatenate([[self.gap], -np.linspace(0.0, SPREAD, self.k - 1)])
 
     def families(self) -> list[str | None]:
@@ -107,6 +107,14 @@ SETTINGS = (
 FAMILY = Setting(10, 0.15, 0.2, favour=0.15, judges=("x", "y"), most=14_400)
 
 
+@functools.cache
+def asked_of(
+    options: tuple[tuple[str, str | None], ...], judges: tuple[tuple[str, str], ...]
+) -> eh.Questions:
+    """Return the questions, made once for all runs in which the families stand alike."""
+    return eh.Questions.comparisons(dict(options), dict(judges), bias="common")
+
+
 class Judges:
     """One run: options in random order, and judges who give verdicts on them."""
 
@@ -118,10 +126,9 @@ class Judges:
         families = setting.families()
         self.families = [families[x] for x in order]
         names = [f"option {x}" for x in range(setting.k)]
-        self.questions = eh.Questions.comparisons(
-            dict(zip(names, self.families, strict=True)),
-            {f"judge {j}": family for j, family in enumerate(setting.judges)},
-            bias="common",
+        self.questions = asked_of(
+            tuple(zip(names, self.families, strict=True)),
+            tuple((f"judge {j}", family) for j, family in enumerate(setting.judges)),
         )
         first, second = self.questions.about.T
         judge = [setting.judges[j] for j in self.questions.evaluator]
@@ -138,10 +145,7 @@ class Judges:
         )
 
     def verdict(self, question: int) -> float:
-        mean = float(self.means[question])
-        tie = min(TIES, 2.0 * mean, 2.0 * (1.0 - mean))
-        drawn = self.rng.random()
-        return 1.0 if drawn < mean - tie / 2 else 0.5 if drawn < mean + tie / 2 else 0.0
+        return float(verdicts(self.means[question], self.rng.random()))
 
 
 def by_policy(name: str, judges: Judges, calls: int, seed: int) -> list[int]:
@@ -158,22 +162,33 @@ def by_policy(name: str, judges: Judges, calls: int, seed: int) -> list[int]:
     return chosen
 
 
-def by_order(judges: Judges, order: Sequence[int], calls: int) -> list[int]:
-    """Return what least squares on verdicts, without any favour, chooses after every ten calls."""
-    k = judges.setting.k
-    first, second = judges.questions.about.T
-    V, b = 1e-6 * np.eye(k), np.zeros(k)
+def by_orders(runs: Sequence[Judges], orders: np.ndarray, rng: Rng) -> np.ndarray:
+    """Return (runs, steps) what least squares on verdicts, without any favour, chooses.
+
+    Of all runs at once: ``orders`` are (runs, calls) questions.
+    """
+    k, each = runs[0].setting.k, np.arange(len(runs))
+    about = runs[0].questions.about  # the same in all of them
+    means = np.array([judges.means for judges in runs])
+    V, b = np.tile(1e-6 * np.eye(k), (len(runs), 1, 1)), np.zeros((len(runs), k))
     chosen = []
-    for call in range(1, calls + 1):
-        question = order[call - 1]
-        i, j, y = first[question], second[question], judges.verdict(question) - 0.5
-        V[[i, j], [i, j]] += 1.0
-        V[[i, j], [j, i]] -= 1.0
-        b[i] += y
-        b[j] -= y
+    for call, asked in enumerate(orders.T, start=1):
+        i, j = about[asked].T
+        y = verdicts(means[each, asked], rng.random(len(runs))) - 0.5
+        for one, other in ((i, j), (j, i)):
+            V[each, one, one] += 1.0
+            V[each, one, other] -= 1.0
+        b[each, i] += y
+        b[each, j] -= y
         if call % STEP == 0:
-            chosen.append(int(np.argmax(np.linalg.solve(V, b))))
-    return chosen
+            chosen.append(np.linalg.solve(V, b[:, :, None])[:, :, 0].argmax(axis=1))
+    return np.array(chosen).T
+
+
+def verdicts(means: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Return 0, ½ or 1 with these means, for numbers drawn from [0, 1)."""
+    tie = np.minimum(TIES, 2.0 * np.minimum(means, 1.0 - means))
+    return np.where(drawn < means - tie / 2, 1.0, np.where(drawn < means + tie / 2, 0.5, 0.0))
 
 
 def both_orders(judges: Judges, calls: int, panel: int = 1) -> list[int]:
@@ -191,22 +206,7 @@ def both_orders(judges: Judges, calls: int, panel: int = 1) -> list[int]:
     return order[:calls]
 
 
-def choices(way: str, setting: Setting, calls: int, seed: int) -> list[bool]:
-    """Return whether one run is wrong after every ten calls."""
-    judges = Judges(setting, seed)
-    if way in ("greedy", "uniform"):
-        name = {"greedy": "greedy-questions", "uniform": "uniform"}[way]
-        chosen = by_policy(name, judges, calls, seed)
-    elif way == "random":
-        pool = np.flatnonzero(judges.questions.evaluator == 0)
-        chosen = by_order(judges, judges.rng.choice(pool, calls).tolist(), calls)
-    else:
-        panel = len(setting.judges) if way == "both orders, all judges" else 1
-        chosen = by_order(judges, both_orders(judges, calls, panel), calls)
-    return [x != judges.best for x in chosen]
-
-
-def calls_to(wrong: Floats) -> tuple[float, float, float]:
+def calls_to(wrong: np.ndarray) -> tuple[float, float, float]:
     """Return the calls after which 5% are wrong, and an interval; of (runs, steps) wrong choices.
 
     Infinite where that is never so.
@@ -219,9 +219,22 @@ def calls_to(wrong: Floats) -> tuple[float, float, float]:
     return first[0], first[1], first[2]
 
 
-def measured(way: str, setting: Setting, runs: int, calls: int, seed: int) -> Floats:
+def measured(way: str, setting: Setting, n: int, calls: int, seed: int) -> np.ndarray:
     """Return (runs, steps) whether choices are wrong."""
-    return np.array([choices(way, setting, calls, seed + run) for run in range(runs)])
+    runs = [Judges(setting, seed + run) for run in range(n)]
+    best = np.array([judges.best for judges in runs])
+    if way in ("greedy", "uniform"):
+        name = {"greedy": "greedy-questions", "uniform": "uniform"}[way]
+        chosen = np.array([by_policy(name, run, calls, seed + i) for i, run in enumerate(runs)])
+    else:
+        panel = len(setting.judges) if way == "both orders, all judges" else 1
+        if way == "random":
+            pool = np.flatnonzero(runs[0].questions.evaluator == 0)
+            orders = np.array([run.rng.choice(pool, calls) for run in runs])
+        else:
+            orders = np.array([both_orders(run, calls, panel) for run in runs])
+        chosen = by_orders(runs, orders, np.random.default_rng([seed, setting.k]))
+    return chosen != best[:, None]
 
 
 def said(found: tuple[float, float, float]) -> str:
@@ -274,7 +287,9 @@ def family_part(console: Console, setting: Setting, runs: int, seed: int) -> dic
     return kept
 
 
-def drawn_panel(rng: Rng, n_judges: int, differ: float) -> tuple[dict, dict, Floats, Floats]:
+def drawn_panel(
+    rng: Rng, n_judges: int, differ: float
+) -> tuple[dict, dict, np.ndarray, np.ndarray]:
     """Return options and judges by family, values, and the favour of every judge."""
     k = int(rng.integers(6, 13))
     homes = [f"family {j}" for j in range(n_judges)]
