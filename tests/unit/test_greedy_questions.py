@@ -196,3 +196,15 @@ def _evaluations(questions: eh.Questions) -> eh.SimulatedEvaluations:
     gamma = np.arange(questions.n_features) / 4
     omega = np.full(questions.n_attributes, 0.5)
     return eh.SimulatedEvaluations(eh.BiasedLinearBandit(questions, gamma, omega), seed=1)
+
+
+def test_a_pair_is_cut_short_where_only_one_may_be_asked() -> None:
+    """Q has time for one question; a pair by Q would be the best there is."""
+    questions = eh.Questions.panel(
+        ["Ann", "Bo"], ["P", "Q"], capacity=None, noise=[1.0, 0.1], partial=None, workload=[99, 1]
+    )
+    policy = GreedyQuestions(questions, 100, noise_scale=1.0)
+    counts = np.array([5, 0, 5, 0])
+    policy.observe(eh.Feedback(counts, counts * 1.0, counts * 2.0))
+    for n in (2, None):
+        assert policy.ask(n).counts[[1, 3]].sum() <= 1
