@@ -252,7 +252,7 @@ def orders_part(console: Console, settings: Sequence[Setting], runs: int, seed: 
         found = {}
         for way in ("both orders", "random", "greedy"):
             # what takes longer than this is missed by far
-            most = setting.most if way != "greedy" else min(setting.most, round(65 / setting.gap))
+            most = setting.most if way != "greedy" else min(setting.most, round(90 / setting.gap))
             found[way] = calls_to(measured(way, setting, runs, most, seed))
         ratios.append(found["greedy"][0] / found["both orders"][0])
         kept[setting.words] = {way: list(some) for way, some in found.items()}
