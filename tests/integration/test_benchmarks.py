@@ -152,3 +152,14 @@ def test_careful_measures_every_part(
     for title, rows in benchmark_.parts(0).items():
         assert f"## {title}" in shown
         assert all(f"| {name} | " in shown for name, _ in rows)
+
+
+@pytest.mark.parametrize("benchmark_", ["plan"], indirect=True)
+def test_plan_holds_plans_to_what_happens(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for premise in benchmark_.PREMISES:
+        assert premise in shown
+    assert "false certificates" in shown
