@@ -9,6 +9,10 @@ e                the direction of the parameter that is the bias
 κ̃                the same against the worst parameter
 α                worst-case alignment of Kirschner, Lattimore and Krause, equivalent to κ_*
 
+Where questions are told from options, a_x are the rows of the questions over their relative noise,
+an evaluation costs its price, and κ_* is the least price of the bias with the variance of one
+evaluation; α compares the values of two options. Questions that may not be asked are rows of 0.
+
 For two groups κ_* is large exactly when a hyperplane through the origin almost separates them
 (the paper's Lemma 1): margin / radius = (√κ_* − 1) / (√κ_* + 1).
 """
@@ -19,12 +23,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand import html
-from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Floats, as_vector
 from evenhand.confounding import not_identifiable, refuse_erased
 from evenhand.designs import Design, c_optimal_design
@@ -34,18 +38,19 @@ from evenhand.designs.page import page_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.passes import products
 from evenhand.numerics.row_space import DoubtfulRankError
+from evenhand.questions import Askable, Questions, checked_askable
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
 
 
-def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Design:
+def bias_optimal_design(actions: Askable, attribute: str | None = None) -> Design:
     """Return the evaluations that estimate the bias best: least variance for their number, κ_*.
 
     Parameters
     ----------
     actions
-        The options.
+        The options, or the questions that can be asked about them.
     attribute
         Which attribute's bias, where there is more than one.
 
@@ -56,13 +61,18 @@ def bias_optimal_design(actions: ActionSet, attribute: str | None = None) -> Des
     >>> design = eh.bias_optimal_design(actions)
     >>> design.weights.round(3), round(design.value, 3)    # home sorts last: it is +1
     (array([0.333, 0.667]), 9.0)
+
+    Two judges, each partial to one of two skaters, on both of them:
+
+    >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
+    >>> design = eh.bias_optimal_design(panel)
+    >>> design.weights.round(3), round(design.value, 3)
+    (array([0.25, 0.25, 0.25, 0.25]), 4.0)
     """
     return _bias_design(actions, None, attribute)
 
 
-def delta_optimal_design(
-    actions: ActionSet, gaps: ArrayLike, attribute: str | None = None
-) -> Design:
+def delta_optimal_design(actions: Askable, gaps: ArrayLike, attribute: str | None = None) -> Design:
     """Return the evaluations that estimate the bias at the least regret, where x costs its gap Δ_x.
 
     The value is κ(Δ). A gap of zero (the best option has one) is a free evaluation; where κ(Δ)
@@ -75,10 +85,10 @@ def delta_optimal_design(
     >>> round(eh.delta_optimal_design(actions, [0.0, 3.0]).value, 3)
     12.0
     """
-    return _bias_design(actions, as_vector(gaps, len(checked_actions(actions)), "gaps"), attribute)
+    return _bias_design(actions, as_vector(gaps, len(checked_askable(actions)), "gaps"), attribute)
 
 
-def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float = 1e-7) -> Design:
+def minimax_design(actions: Askable, attribute: str | None = None, tol: float = 1e-7) -> Design:
     """Return what to evaluate to estimate the bias at the least regret against the worst parameter.
 
     The value is κ̃, for parameters with values in [-1, 1].
@@ -91,11 +101,16 @@ def minimax_design(actions: ActionSet, attribute: str | None = None, tol: float 
     2.25
     """
     direction = _direction(actions, attribute)
+    if isinstance(actions, Questions):
+        raise InputError(
+            "regret against the worst parameter is that of evaluating options, and these are "
+            "questions about them; use bias_optimal_design."
+        )
     with _in_words(actions, direction):
         return minimax_design_of(actions.points, actions.n_features, direction, tol)
 
 
-def kappa(actions: ActionSet, gaps: ArrayLike, attribute: str | None = None) -> float:
+def kappa(actions: Askable, gaps: ArrayLike, attribute: str | None = None) -> float:
     """Return κ(Δ), the least regret of estimating the bias with unit variance.
 
     Examples
@@ -107,7 +122,7 @@ def kappa(actions: ActionSet, gaps: ArrayLike, attribute: str | None = None) -> 
     return delta_optimal_design(actions, gaps, attribute).value
 
 
-def bias_geometry(actions: ActionSet, attribute: str | None = None) -> BiasGeometry:
+def bias_geometry(actions: Askable, attribute: str | None = None) -> BiasGeometry:
     """Return how hard the bias is to estimate, and why.
 
     Raises `NotIdentifiableError` where it is impossible (κ_* = ∞); the error's ``confounding``
@@ -148,7 +163,7 @@ class BiasGeometry:
     Parameters
     ----------
     actions, attribute
-        What was asked about.
+        What was asked about: options, or questions.
     design
         The bias-optimal design; its certificate proves κ_*.
     kappa_star
@@ -168,7 +183,7 @@ class BiasGeometry:
     (9.0, array([1.]), 1.0, 2.0)
     """
 
-    actions: ActionSet
+    actions: Any  # ActionSet or Questions
     attribute: str | None
     design: Design
     kappa_star: float
@@ -210,15 +225,22 @@ class BiasGeometry:
 
     @cached_property
     def _alpha(self) -> float:
-        program = ElfvingProgram(self.actions.points)
+        costs = _prices(self.actions)
+        A = _rows(self.actions)
+        program = ElfvingProgram(A if costs is None else A / np.sqrt(costs)[:, None])
         _refuse_incomparable(self.actions, program)
         with _in_words(self.actions, _direction(self.actions, self.attribute)):
             return self._worst_alignment(program)
 
     def _worst_alignment(self, program: ElfvingProgram) -> float:
-        A = self.actions.points
-        H = A.copy()
-        H[:, self.actions.n_features :] = 0.0
+        d = self.actions.n_features
+        if isinstance(self.actions, Questions):
+            X = self.actions.options.features
+            z = np.arange(len(X))[:, None]  # no lead is a difference of two questions for sure
+        else:
+            X, z = self.actions.features, self.actions.attributes
+        H = np.zeros((len(X), self.actions.points.shape[1]))
+        H[:, :d] = X
         # √κ is a norm: no pair is farther apart than the sum of the distances from a centre
         radii, best = _distances_from_centre(program, H)
         (far,) = np.nonzero(radii + radii.max() > best)
@@ -230,9 +252,7 @@ class BiasGeometry:
         i, j = np.triu_indices(len(far), 1)
         bounds = radii[far][i] + radii[far][j]
         # a pair with the same attributes is a difference of two points: √κ ≤ 1 + 1
-        alike = (A[far[i], self.actions.n_features :] == A[far[j], self.actions.n_features :]).all(
-            1
-        )
+        alike = (z[far[i]] == z[far[j]]).all(axis=1)
         bounds[alike] = np.minimum(bounds[alike], 2.0)
         apart = bounds > best
         pairs = H[far[i[apart]]] - H[far[j[apart]]]
@@ -263,13 +283,18 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
     return radii, best
 
 
-def _refuse_incomparable(actions: ActionSet, program: ElfvingProgram) -> None:
+def _refuse_incomparable(actions: Askable, program: ElfvingProgram) -> None:
     """Raise unless the value of every two options can be compared: then α = ∞.
 
     The difference of two points is a combination of points, so what matters is the difference of
     their attributes; for two groups that is the bias, which is known to be estimable.
     """
     if actions.group_names is not None or program.space.full:
+        return
+    if isinstance(actions, Questions):
+        found = actions.check()
+        if not found.comparable:
+            raise NotIdentifiableError(f"α is infinite. {found}")
         return
     cells = np.unique(actions.attributes, axis=0)
     for cell in cells[1:]:
@@ -281,40 +306,91 @@ def _refuse_incomparable(actions: ActionSet, program: ElfvingProgram) -> None:
             )
 
 
-def _direction(actions: ActionSet, attribute: str | None) -> Floats:
+def _direction(actions: Askable, attribute: str | None) -> Floats:
     """Return the unit vector e of the bias of one attribute."""
-    names = checked_actions(actions).attribute_names
-    if attribute is None and len(names) > 1:
+    names = checked_askable(actions).attribute_names
+    place = 0
+    if attribute is not None and attribute not in names:
+        raise InputError(f"no attribute {attribute!r}; there are: {', '.join(names)}.")
+    if attribute is not None:
+        place = names.index(attribute)
+    elif isinstance(actions, Questions):
+        place = _only_bias(actions)
+    elif len(names) > 1:
         raise InputError(
             f"there are {len(names)} attributes ({', '.join(names[:5])}…); say which one's bias is "
             "asked for, with attribute=."
         )
-    if attribute is not None and attribute not in names:
-        raise InputError(f"no attribute {attribute!r}; there are: {', '.join(names)}.")
-    e = np.zeros(actions.points.shape[1])
-    e[actions.n_features + (names.index(attribute) if attribute is not None else 0)] = 1.0
+    e = np.zeros(len(names) + actions.n_features)
+    e[actions.n_features + place] = 1.0
     return e
 
 
-def _bias_design(actions: ActionSet, gaps: Floats | None, attribute: str | None) -> Design:
+def _only_bias(questions: Questions) -> int:
+    """Return the attribute that is a bias, where there is one such."""
+    found = [j for j, column in enumerate(questions.columns) if column.kind != "leniency"]
+    if len(found) != 1:
+        names = [questions.columns[j].name for j in found]
+        raise InputError(
+            f"there are {len(names)} biases ({', '.join(names[:5])}{', …' * (len(names) > 5)}); "
+            "say which one is asked for, with attribute=."
+            if names
+            else "nobody favours anybody in these questions: there is no bias to estimate."
+        )
+    return found[0]
+
+
+def _rows(actions: Askable) -> Floats:
+    """Return what evaluations show: points, or rows of questions over their relative noise."""
+    if not isinstance(actions, Questions):
+        return actions.points
+    A = actions.weighted_points
+    return A if actions.may_ask.all() else A * actions.may_ask[:, None]
+
+
+def _prices(actions: Askable) -> Floats | None:
+    """Return what evaluations cost; None for 1 each."""
+    return actions.prices if isinstance(actions, Questions) and actions.priced else None
+
+
+def _bias_design(actions: Askable, gaps: Floats | None, attribute: str | None) -> Design:
     direction = _direction(actions, attribute)
     with _in_words(actions, direction):
-        return c_optimal_design(actions.points, direction, gaps)
+        return c_optimal_design(
+            _rows(actions), direction, _prices(actions) if gaps is None else gaps
+        )
 
 
 @contextmanager
-def _in_words(actions: ActionSet, direction: Floats) -> Iterator[None]:
+def _in_words(actions: Askable, direction: Floats) -> Iterator[None]:
     """Let errors about points speak of the options: why κ = ∞, and the names of columns.
 
     Nothing is computed where standardising has erased what would decide.
     """
     try:
-        refuse_erased(actions)
+        if not isinstance(actions, Questions):
+            refuse_erased(actions)
         try:
             yield
         except NotIdentifiableError as error:
-            raise not_identifiable(actions, int(np.argmax(direction))) from error
+            column = int(np.argmax(direction))
+            raise (
+                _untold(actions, column - actions.n_features)
+                if isinstance(actions, Questions)
+                else not_identifiable(actions, column)
+            ) from error
     except DoubtfulRankError as error:
         names = (*actions.feature_names, *actions.attribute_names)
         named = ", ".join(names[column] for column in error.columns)
         raise AccuracyError(f"the columns {named} {error.problem}") from error
+
+
+def _untold(questions: Questions, j: int) -> NotIdentifiableError:
+    """Return the error that says why no answers tell a bias, and what to add."""
+    name = questions.columns[j].name
+    found = questions.check()
+    why = next((one.why for one in found.not_identified if one.name == name), "")
+    helps = " ".join(advice.text for advice in found.advice)
+    return NotIdentifiableError(
+        f"no number of answers tells {name!r} (κ* = ∞){f': {why}' if why else ''}. {helps}".strip()
+    )

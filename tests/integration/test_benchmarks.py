@@ -156,6 +156,10 @@ def test_careful_measures_every_part(
 
 @pytest.mark.parametrize("benchmark_", ["plan"], indirect=True)
 def test_plan_holds_plans_to_what_happens(
+
+
+@pytest.mark.parametrize("benchmark_", ["people"], indirect=True)
+def test_people_measures_every_mode(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     benchmark_.main(["--tiny"])
@@ -163,3 +167,22 @@ def test_plan_holds_plans_to_what_happens(
     for premise in benchmark_.PREMISES:
         assert premise in shown
     assert "false certificates" in shown
+
+
+    assert shown.count("## ") == 4
+    for name, *_ in benchmark_.MODES:
+        assert shown.count(f"| {name} | ") == 2, "real scores, and drawn ones"
+    once = next(line for line in shown.splitlines() if line.startswith("| once, σ unknown"))
+    sure, agree = (once.split(" | ")[i] for i in (2, 3))
+    assert agree == f"{sure} of {sure}", "at one look the whole panel is the look itself"
+
+
+@pytest.mark.parametrize("benchmark_", ["panels_large"], indirect=True)
+def test_large_panels_are_measured_against_the_dense_way(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for model in ("arrow", "dense", "ratio"):
+        assert shown.count(f" {model} ") >= len(benchmark_.TINY)
+    assert shown.count("2 right") == 2  # by both models, of two searches to certainty

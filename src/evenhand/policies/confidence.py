@@ -152,8 +152,7 @@ def _refuse_incomparable_options(questions: Questions, space: RowSpace) -> None:
         if not space.contains(v):
             one, other = questions.options.labels[0], questions.options.labels[x]
             raise NotIdentifiableError(
-                f"{one!r} and {other!r} cannot be compared by these questions, however often they "
-                "are asked; questions.check() says what is missing."
+                f"{one!r} and {other!r} cannot be compared by these questions. {questions.check()}"
             )
 
 

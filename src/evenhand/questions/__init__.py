@@ -6,13 +6,21 @@ mean f·γ + z·ω, for the question's features f and attributes z. In an `Actio
 its own question.
 """
 
-from evenhand.questions.questions import (
-    UNLIMITED,
-    Askable,
-    Column,
-    Options,
-    Questions,
-    checked_askable,
-)
+from evenhand.questions.advice import Advice, Ask
+from evenhand.questions.check import Check, Untold
+from evenhand.questions.entries import UNLIMITED
+from evenhand.questions.options import Column, Options
+from evenhand.questions.questions import Askable, Questions, checked_askable
 
-__all__ = ["UNLIMITED", "Askable", "Column", "Options", "Questions", "checked_askable"]
+__all__ = [
+    "UNLIMITED",
+    "Advice",
+    "Ask",
+    "Askable",
+    "Check",
+    "Column",
+    "Options",
+    "Questions",
+    "Untold",
+    "checked_askable",
+]

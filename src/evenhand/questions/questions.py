@@ -12,94 +12,43 @@ X       (k, d)  features of the options: their value is X γ. Where options stan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet, checked_actions
-from evenhand.arrays import Counts, Floats, Indices, as_vector, real_matrix, refuse_non_finite
+from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
-from evenhand.tables import Names, check_length, column_names, option_names
+from evenhand.questions.entries import (
+    UNLIMITED,
+    attribute_columns,
+    evaluators_of,
+    items_of,
+    limits,
+    positive,
+    workload_of,
+)
+from evenhand.questions.options import Column, Kind, Options
+from evenhand.questions.page import page
+from evenhand.questions.plain import from_dict, to_dict
+from evenhand.tables import (
+    Names,
+    check_length,
+    column_names,
+    listed,
+    option_names,
+    option_positions,
+    texts_or_none,
+)
 
-Kind = Literal["bias", "leniency", "position", "attribute"]
-
-UNLIMITED = 2**62
-"""How often a question may be asked that may be asked as often as one likes."""
+if TYPE_CHECKING:
+    from evenhand.questions.advice import Advice, Ask
+    from evenhand.questions.check import Check
 
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """What can be chosen.
-
-    Parameters
-    ----------
-    labels
-        Their names.
-    groups
-        The group of each, by name; None if they have none.
-    own_features
-        (k, d) what their values depend on; None if every option stands for itself.
-    n_items
-        How many items the questions are about, options among them; the options are the first.
-
-    Examples
-    --------
-    >>> options = Options(Names(("Ann", "Bo")), groups=("home", "away"))
-    >>> len(options), options.group_of(1), options.features
-    (2, 'away', array([[1., 0.],
-           [0., 1.]]))
-    """
-
-    labels: Names
-    groups: tuple[str, ...] | None = None
-    own_features: Floats | None = None
-    n_items: int = 0
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def stand_alone(self) -> bool:
-        """Whether every option stands for itself, so that no model of value is needed."""
-        return self.own_features is None
-
-    @cached_property
-    def features(self) -> Floats:
-        """(k, d) what values depend on; a unit matrix where options stand for themselves."""
-        if self.own_features is not None:
-            return self.own_features
-        return np.eye(len(self), max(self.n_items, len(self)))
-
-    def group_of(self, option: int) -> str | None:
-        """Return the name of an option's group; None if it has none."""
-        return None if self.groups is None else self.groups[option]
-
-
-@dataclass(frozen=True)
-class Column:
-    """What a column of attributes stands for.
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    kind
-        "bias": a favour; "leniency": what an evaluator adds to all scores; "position": what being
-        named first adds; "attribute": anything else.
-    evaluator, group
-        Whose it is, and towards whom; None if it is everybody's.
-    """
-
-    name: str
-    kind: Kind = "attribute"
-    evaluator: str | None = None
-    group: str | None = None
 
 
 class Questions:
@@ -114,9 +63,9 @@ class Questions:
         only be asked about, or the difference of two.
     attributes : (q, p) numbers
         What answers react to and value does not.
-    about : (q,) or (q, 2) indices, optional
-        The option (or two) that each question is about, −1 for none; found by equal features if
-        not given.
+    about : q items or pairs of items, optional
+        What each question is about, by name or by index (−1 for nothing); found by equal features
+        if not given.
     evaluator : q names, optional
         Who is asked.
     prices : number or (q,) numbers, optional
@@ -125,10 +74,14 @@ class Questions:
         How often each question may be asked; as often as one likes if not given.
     noise : number or (q,) numbers, optional
         How loud the noise of an answer is, relative to other questions.
+    workload : number, one per evaluator, or a mapping by name, optional
+        How much evaluators may be asked in all.
     labels, groups : optional
         Names of the options, and the group of each.
+    calibration : names, optional
+        Items that can be asked about and not chosen.
     feature_names, attribute_names : optional
-        What the columns are called.
+        What the columns are called; for attributes also a `Column` that says what it stands for.
 
     Attributes
     ----------
@@ -143,6 +96,8 @@ class Questions:
         The items of each question; −1 where there is none, or no second one.
     evaluators, evaluator : Names, (q,) indices
         Who can be asked, and who is, −1 if that is not said.
+    evaluator_groups : tuple or None
+        The group of each evaluator, by name; None if none has one.
     prices, capacity, noise : (q,)
         Price, how often it may be asked (`UNLIMITED`), relative noise (None if all are alike).
     workload : (e,) ints
@@ -175,50 +130,57 @@ class Questions:
         prices: ArrayLike | None = None,
         capacity: ArrayLike | None = None,
         noise: ArrayLike | None = None,
+        workload: Any = None,
         labels: Sequence[object] | None = None,
         groups: Sequence[object] | None = None,
+        calibration: Sequence[object] | None = None,
         feature_names: Sequence[str] | None = None,
-        attribute_names: Sequence[str] | None = None,
+        attribute_names: Sequence[str | Column] | None = None,
     ) -> None:
         X = real_matrix(options, "options")
         F, Z = real_matrix(features, "features"), real_matrix(attributes, "attributes")
-        check_length("attributes", len(Z), len(F))
+        if len(X) < 2:
+            raise InputError("options has one row; a choice needs two options or more.")
+        if len(Z) != len(F):
+            raise InputError(
+                f"features has {len(F)} rows and attributes {len(Z)}; both need one per question."
+            )
         if F.shape[1] != X.shape[1]:
             raise InputError(
                 f"options have {X.shape[1]} features and questions {F.shape[1]}; they must be the "
                 "same columns."
             )
         x_names = column_names(feature_names, X.shape[1], "feature_names", "x")
-        z_names = column_names(attribute_names, Z.shape[1], "attribute_names", "z")
+        columns = attribute_columns(attribute_names, Z.shape[1])
         for what, values, names in (
             ("options", X, x_names),
             ("features", F, x_names),
-            ("attributes", Z, z_names),
+            ("attributes", Z, tuple(column.name for column in columns)),
         ):
             refuse_non_finite(values, what, names)
-        asked, who = None, None
-        if evaluator is not None:
-            check_length("evaluator", len(evaluator), len(F))
-            everybody = [str(name) for name in evaluator]
-            asked = Names(tuple(dict.fromkeys(everybody)))
-            place = {name: i for i, name in enumerate(asked)}
-            who = np.array([place[name] for name in everybody], dtype=np.intp)
         option_labels = option_names(labels, len(X))
+        sides = None
         if groups is not None:
             check_length("groups", len(groups), len(X))
-            groups = tuple(str(group) for group in groups)
+            sides = tuple(texts_or_none(groups))
+        items = option_labels
+        if calibration is not None:
+            items = option_names([*option_labels, *calibration], len(X) + len(calibration), "items")
+        asked, who = evaluators_of(evaluator, len(F))
         self._set(
-            Options(option_labels, groups, np.array(X, dtype=np.float64)),
+            Options(option_labels, sides, np.array(X, dtype=np.float64)),
             np.hstack([F, Z]).astype(np.float64),
             X.shape[1],
-            _about(about, F, X),
+            items_of(about, F, X, items),
+            items=items,
             feature_names=x_names,
-            columns=tuple(Column(name) for name in z_names),
+            columns=columns,
             evaluators=asked,
             evaluator=who,
             prices=prices,
             capacity=capacity,
             noise=noise,
+            workload=workload_of(workload, asked),
         )
 
     def _set(
@@ -233,6 +195,7 @@ class Questions:
         items: Names | None = None,
         evaluators: Names | None = None,
         evaluator: Indices | None = None,
+        evaluator_groups: tuple[str | None, ...] | None = None,
         prices: ArrayLike | None = None,
         capacity: ArrayLike | None = None,
         noise: ArrayLike | None = None,
@@ -243,15 +206,17 @@ class Questions:
         self.about: Indices = about
         self.items = options.labels if items is None else items
         self.columns = columns
-        self._feature_names = feature_names
+        self._feature_names = None if feature_names is None else tuple(feature_names)
         self.evaluators = Names(()) if evaluators is None else evaluators
         self.evaluator: Indices = np.full(q, -1, dtype=np.intp) if evaluator is None else evaluator
-        self.prices: Floats = _positive(prices, q, "prices")
-        self.capacity: Counts = _limits(capacity, q, "capacity")
-        self.workload: Counts = _limits(workload, len(self.evaluators), "workload")
-        self.noise: Floats | None = None if noise is None else _positive(noise, q, "noise")
-        for name in ("about", "evaluator", "prices", "capacity", "workload"):
-            getattr(self, name).flags.writeable = False
+        self.evaluator_groups = evaluator_groups
+        self.prices: Floats = positive(prices, q, "prices")
+        self.capacity: Counts = limits(capacity, q, "capacity")
+        self.workload: Counts = limits(workload, len(self.evaluators), "workload")
+        self.noise: Floats | None = None if noise is None else positive(noise, q, "noise")
+        for name in ("about", "evaluator", "prices", "capacity", "workload", "noise"):
+            if getattr(self, name) is not None:
+                getattr(self, name).flags.writeable = False
 
     @classmethod
     def _made(cls, *parts: Any, **more: Any) -> Self:
@@ -259,6 +224,29 @@ class Questions:
         made = cls.__new__(cls)
         made._set(*parts, **more)
         return made
+
+    def _parts(self) -> dict[str, Any]:
+        """Return all that the questions are made of, as `_set` takes it."""
+        return {
+            "options": self.options,
+            "rows": self.rows,
+            "n_features": self.n_features,
+            "about": self.about,
+            "columns": self.columns,
+            "feature_names": self._feature_names,
+            "items": self.items,
+            "evaluators": self.evaluators,
+            "evaluator": self.evaluator,
+            "evaluator_groups": self.evaluator_groups,
+            "prices": self.prices,
+            "capacity": self.capacity,
+            "noise": self.noise,
+            "workload": self.workload,
+        }
+
+    def _changed(self, **parts: Any) -> Questions:
+        """Return questions of which some parts are others."""
+        return type(self)._made(**(self._parts() | parts))
 
     @classmethod
     def of(cls, actions: ActionSet | Questions) -> Questions:
@@ -291,82 +279,318 @@ class Questions:
         options: Any,
         evaluators: Any,
         *,
-        features: ArrayLike | None = None,
+        features: Any = None,
         partial: Any = "same group",
         leniency: bool = True,
         bias: Literal["common", "evaluator", "group"] = "common",
-        capacity: ArrayLike | None = 1,
-        prices: ArrayLike | None = None,
-        noise: ArrayLike | None = None,
-        workload: ArrayLike | None = None,
-    ) -> Self:
+        capacity: Any = 1,
+        prices: Any = None,
+        noise: Any = None,
+        workload: Any = None,
+        calibration: Any = None,
+    ) -> Questions:
         """Return the questions of a panel: every evaluator can be asked about every option.
 
         Parameters
         ----------
         options, evaluators
-            Names, or a mapping from names to groups.
+            Names, a mapping from names to groups, or a data frame: its first column has the names,
+            its column "group" the groups. Options may be an `ActionSet`, too.
         features
-            (k, d) what values depend on; without it, every option stands for itself.
+            (k, d) numbers, or columns of the frame of options. Options stand for themselves all
+            the same; features may help (`Options.known_features`).
         partial
-            "same group": an evaluator may favour options of the own group. Or a matrix, (options,
-            evaluators): how partial each is to each. None: nobody is.
+            "same group": an evaluator may favour options of the own group. Or how partial each is
+            to each: a matrix (items × evaluators), a frame with names, a mapping from pairs (item,
+            evaluator) to numbers. None: nobody is.
         leniency
             Whether evaluators may be lenient or severe.
         bias
             "common": all evaluators are partial by as much; "evaluator": each by its own; "group":
             those of each group by their own.
         capacity
-            How often an evaluator may be asked about the same option; None: as often as one likes.
-        prices, noise, workload
-            What an answer of each evaluator costs, how loud its noise is (relative), and how much
-            it may be asked in all: one number, or one per evaluator.
+            How often an evaluator may be asked about the same option: one number, or as for
+            ``prices``; 0 for pairs that cannot be asked, None for as often as one likes.
+        prices, noise
+            What an answer costs, and how loud its noise is, relative to others (1 if not given):
+            one number, one per evaluator (in order, or by name), one by pair (item, evaluator), a
+            matrix (items × evaluators), or a frame.
+        workload
+            How much evaluators may be asked in all: one number, or one per evaluator.
+        calibration
+            Items that can be asked about and not chosen: names, or a mapping from names to groups.
+            They tell who is lenient and who is partial.
 
         Examples
         --------
         >>> judges = {"P": "fr", "Q": "it", "R": "us"}
-        >>> questions = Questions.panel({"Ann": "fr", "Bo": "it"}, judges)
+        >>> questions = Questions.panel({"Ann": "fr", "Bo": "it"}, judges, prices={"R": 20.0})
         >>> questions
         Questions(6 questions about 2 options by 3 evaluators, 3 attributes: own group, Q, R)
-        >>> questions.label(1), questions.points[0].tolist()
-        ('Ann by Q', [1.0, 0.0, 1.0, 0.0, 0.0])
+        >>> questions.label(1), questions.points[0].tolist(), questions.prices[:3]
+        ('Ann by Q', [1.0, 0.0, 1.0, 0.0, 0.0], array([ 1.,  1., 20.]))
         """
-        from evenhand.questions.panel import panel_columns, panel_rows  # noqa: PLC0415
+        from evenhand.questions.panel import panel  # noqa: PLC0415 - it imports this module
 
-        names, groups = _named(options)
-        judges, sides = _named(evaluators)
-        k, e = len(names), len(judges)
-        if partial is None:
-            P = np.zeros((k, e))
-        elif isinstance(partial, str) and partial == "same group":
-            P = np.array([[float(g is not None and g == s) for s in sides] for g in groups])
-        else:
-            P = np.array(real_matrix(partial, "partial"), dtype=np.float64)
-        biases = panel_columns(P, judges, groups, bias)
-        columns = [column for column, _ in biases]
-        if leniency:
-            columns += [Column(name, "leniency", name) for name in judges[1:]]
-        rows = panel_rows(k, P, biases, leniency)
-        who = np.tile(np.arange(e), k)
-
-        def each(values: ArrayLike | None) -> ArrayLike | None:
-            given = None if values is None else np.asarray(values)
-            return given if given is None or given.ndim == 0 else given[who]
-
-        known = None if all(group is None for group in groups) else tuple(map(str, groups))
-        return cls._made(
-            Options(Names(tuple(names)), known, None, k),
-            rows,
-            k,
-            np.column_stack([np.repeat(np.arange(k), e), np.full(k * e, -1)]),
-            columns=tuple(columns),
-            evaluators=Names(tuple(judges)),
-            evaluator=who,
-            prices=each(prices),
-            capacity=capacity,
-            noise=each(noise),
-            workload=workload,
+        return panel(
+            cls,
+            options,
+            evaluators,
+            features,
+            partial,
+            leniency,
+            bias,
+            capacity,
+            prices,
+            noise,
+            workload,
+            calibration,
         )
+
+    @classmethod
+    def comparisons(
+        cls,
+        options: Any,
+        judges: Any,
+        *,
+        family: Mapping[str, Any] | None = None,
+        position: bool = True,
+        bias: Literal["judge", "common"] | None = None,
+        capacity: Any = None,
+        prices: Any = None,
+        workload: Any = None,
+    ) -> Questions:
+        """Return the questions 'a against b', in either order, to every judge.
+
+        Verdicts may be −1, 0, 1, or 0, ½, 1, or graded, as long as more is better for the first
+        named and the judge keeps to one way: with ``position`` a constant in all verdicts of a
+        judge counts as favour for the first named and touches no value. Without it verdicts must
+        turn their sign with the order.
+
+        Parameters
+        ----------
+        options, judges
+            Names, a mapping from names to families, or a data frame, as for `panel`.
+        family
+            Families by name, of options and judges, instead of or beside those.
+        position
+            Whether judges may favour what is named first: each by its own amount.
+        bias
+            The favour for the own family: "judge", each has its own; "common", all the same. None:
+            each its own where verdicts can tell it (`check` says when), else common.
+        capacity, prices, workload
+            How often a judge may be asked the same, what that costs, and how much in all: one
+            number, or one per judge. Without capacity: as often as one likes.
+
+        Examples
+        --------
+        >>> questions = Questions.comparisons({"Ann": "x", "Bo": "y", "Cy": None}, {"J": "x"})
+        >>> questions
+        Questions(6 questions about 3 options by 1 evaluator, 2 attributes: own family, first)
+        >>> questions.label(0), questions.points[0].tolist()
+        ('Ann against Bo by J', [1.0, -1.0, 0.0, 1.0, 1.0])
+        """
+        from evenhand.questions.comparisons import comparisons  # noqa: PLC0415 - as above
+
+        return comparisons(cls, options, judges, family, position, bias, capacity, prices, workload)
+
+    @classmethod
+    def from_scores(
+        cls,
+        table: Any,
+        option: str,
+        evaluator: str,
+        score: str | None = None,
+        *,
+        option_group: str | None = None,
+        evaluator_group: str | None = None,
+        only_seen: bool = False,
+        **settings: Any,
+    ) -> Questions:
+        """Return the panel that a table of past scores shows, one row per score.
+
+        Every pair of an option and an evaluator in it may be asked, whether it was scored or not;
+        with ``only_seen`` those that were, so that `check` tells what the scores can say.
+
+        Parameters
+        ----------
+        table
+            A frame of pandas, polars or pyarrow, or the path of a CSV file.
+        option, evaluator
+            The columns with their names.
+        score
+            The column with the scores; if given, they are checked to be numbers.
+        option_group, evaluator_group
+            The columns with their groups.
+        only_seen
+            Whether pairs that were not scored cannot be asked.
+        settings
+            Further arguments of `panel`, such as ``bias`` or ``prices``.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> scores = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
+        ...                    "nation": ["fr", "it", "fr"], "from": ["fr", "fr", "it"]})
+        >>> panel = Questions.from_scores(scores, "skater", "judge", option_group="nation",
+        ...                               evaluator_group="from", only_seen=True)
+        >>> panel.capacity.reshape(2, 2)
+        array([[1, 1],
+               [1, 0]])
+        """
+        from evenhand.questions.scores import panel_of_scores  # noqa: PLC0415 - as above
+
+        return panel_of_scores(
+            cls,
+            table,
+            option,
+            evaluator,
+            score,
+            option_group,
+            evaluator_group,
+            only_seen,
+            settings,
+        )
+
+    def with_exact_features(self) -> Questions:
+        """Return the questions on the model that values are linear in the known features, exactly.
+
+        Features are an intercept, unless the known ones have a constant column, the known features,
+        and a column for each item that can only be asked about.
+
+        Examples
+        --------
+        >>> panel = Questions.panel(["Ann", "Bo", "Cy"], ["P"], features=[[1.0], [2.0], [4.0]])
+        >>> panel.n_features, panel.with_exact_features().points
+        (3, array([[1., 1.],
+               [1., 2.],
+               [1., 4.]]))
+        """
+        options = self.options
+        X, names = options.known_features, options.known_names
+        if X is None or names is None:
+            if not options.stand_alone:
+                return self
+            raise InputError(
+                "nothing is known of these options but their names; give features= to have values "
+                "depend on them."
+            )
+        k, extra = len(options), len(self.items) - len(options)
+        if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
+            X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
+        own = np.hstack([X, np.zeros((k, extra))])
+        of_items = sparse.block_diag([X, sparse.eye_array(extra)], format="csr")
+        rows = self.matrix
+        features = rows[:, : self.n_features] @ of_items
+        exact = sparse.csr_array(sparse.hstack([features, rows[:, self.n_features :]], "csr"))
+        return self._changed(
+            options=Options(options.labels, options.groups, own),
+            rows=exact,
+            n_features=own.shape[1],
+            feature_names=(*names, *self.items[k:]),
+        )
+
+    def restrict(self, available: ArrayLike) -> Questions:
+        """Return the questions where only some may be asked: the others have capacity 0.
+
+        Parameters
+        ----------
+        available
+            (q,) truth values, indices of questions, or names of evaluators.
+
+        Examples
+        --------
+        >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> panel.restrict(["Q"]).capacity
+        array([0, 1, 0, 1])
+        """
+        given = np.asarray(available)
+        if given.dtype.kind in "UO":
+            kept = np.isin(self.evaluator, [self._place(name) for name in given.tolist()])
+        else:
+            kept = np.zeros(len(self), dtype=np.bool_)
+            kept[option_positions(given, len(self))] = True
+        return self._changed(capacity=np.where(kept, self.capacity, 0))
+
+    def find(self, about: Any, evaluator: Any = None) -> Indices:
+        """Return (n,) the questions about these items, to these evaluators.
+
+        Parameters
+        ----------
+        about
+            n names of items, or n pairs of names.
+        evaluator
+            n names, or one for all; None where questions have no evaluators.
+
+        Examples
+        --------
+        >>> Questions.panel(["Ann", "Bo"], ["P", "Q"]).find(["Bo", "Ann"], ["Q", "P"])
+        array([3, 0])
+        """
+        asked = [(x,) if isinstance(x, str) else tuple(x) for x in about]
+        who = (
+            [evaluator] * len(asked)
+            if evaluator is None or isinstance(evaluator, str)
+            else (list(evaluator))
+        )
+        if len(who) != len(asked):
+            raise InputError(f"about has {len(asked)} entries, evaluator {len(who)}; give as many.")
+        found = np.empty(len(asked), dtype=np.intp)
+        for n, (items, name) in enumerate(zip(asked, who, strict=True)):
+            place = self._places.get((items, name), -1)
+            if place < 0:
+                to = "" if name is None else f" to {name!r}"
+                raise InputError(f"there is no question about {' against '.join(items)!r}{to}.")
+            found[n] = place
+        return found
+
+    @cached_property
+    def _places(self) -> dict[tuple[tuple[str, ...], str | None], int]:
+        """Where the question about some items by an evaluator stands; the first of several."""
+        items, evaluators = list(self.items), [*self.evaluators, None]
+        places: dict[tuple[tuple[str, ...], str | None], int] = {}
+        pairs = zip(self.about.tolist(), self.evaluator.tolist(), strict=True)
+        for place, ((one, other), who) in enumerate(pairs):
+            named = (*([items[one]] if one >= 0 else []), *([items[other]] if other >= 0 else []))
+            places.setdefault((named, evaluators[who]), place)
+        return places
+
+    def _place(self, evaluator: str) -> int:
+        if evaluator not in self.evaluators:
+            raise InputError(
+                f"there is no evaluator {evaluator!r}; there are {listed(list(self.evaluators))}."
+            )
+        return self.evaluators.index(evaluator)
+
+    def check(self) -> Check:
+        """Return what the questions can tell: which options can be compared, which biases told.
+
+        Where something cannot be told it says why, and what to add.
+
+        Examples
+        --------
+        >>> print(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
+        Not all options can be compared with one another, however often the questions are asked...
+        """
+        from evenhand.questions.check import check  # noqa: PLC0415 - it imports this module
+
+        return check(self)
+
+    def adding(self, advice: Advice | Ask | Sequence[Advice | Ask]) -> Questions:
+        """Return the questions with what advice says to add; see `check`.
+
+        Examples
+        --------
+        >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
+        >>> better = panel.adding(panel.check().advice)
+        >>> better.evaluators, better.check().fine
+        (Names('P', 'a neutral evaluator'), True)
+        """
+        from evenhand.questions.advice import Advice, Ask, add_questions  # noqa: PLC0415 - as above
+
+        several = [advice] if isinstance(advice, Advice | Ask) else list(advice)
+        asks = [ask for one in several for ask in ([one] if isinstance(one, Ask) else one.add)]
+        return add_questions(self, asks)
 
     # ------------------------------------------------------------------ what solvers work on
 
@@ -432,6 +656,25 @@ class Questions:
         return np.where(lenient, 1.0 / max(len(self.evaluators), 1), 0.0)
 
     @cached_property
+    def may_ask(self) -> NDArray[np.bool_]:
+        """(q,) whether a question may be asked at all."""
+        busy = np.append(self.workload == 0, False)  # the last: nobody in particular
+        return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
+
+    @cached_property
+    def has_arrow_form(self) -> bool:
+        """Whether every question is about one item that stands for itself; see `numerics.arrow`."""
+        d, about = self.n_features, self.about
+        if not self.options.stand_alone or d != len(self.items) or (about[:, 1] >= 0).any():
+            return False
+        features = self.matrix[:, :d]
+        return bool(
+            (np.diff(features.indptr) == 1).all()
+            and (features.data == 1.0).all()
+            and (features.indices == about[:, 0]).all()
+        )
+
+    @cached_property
     def limited(self) -> bool:
         """Whether some question, or some evaluator, may be asked only so often."""
         return bool((self.capacity < UNLIMITED).any() or (self.workload < UNLIMITED).any())
@@ -485,90 +728,25 @@ class Questions:
         >>> Questions.from_dict(questions.to_dict()) == questions
         True
         """
-        options, rows = self.options, self.matrix
-        own = options.own_features
-        return {
-            "options": list(options.labels),
-            "groups": None if options.groups is None else list(options.groups),
-            "own_features": None if own is None else own.tolist(),
-            "items": list(self.items),
-            "n_features": self.n_features,
-            "feature_names": None if self._feature_names is None else list(self._feature_names),
-            "rows": {
-                "shape": list(rows.shape),
-                "starts": rows.indptr.tolist(),
-                "columns": rows.indices.tolist(),
-                "entries": rows.data.tolist(),
-            },
-            "about": self.about.tolist(),
-            "columns": [asdict(column) for column in self.columns],
-            "evaluators": list(self.evaluators),
-            "evaluator": self.evaluator.tolist(),
-            "prices": self.prices.tolist(),
-            "capacity": self.capacity.tolist(),
-            "workload": self.workload.tolist(),
-            "noise": None if self.noise is None else self.noise.tolist(),
-        }
+        return to_dict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Return the questions that `to_dict` returned, perhaps by way of a JSON file."""
-        own, groups, parts = content["own_features"], content["groups"], content["rows"]
-        labels, items = (Names(tuple(content[name])) for name in ("options", "items"))
-        return cls._made(
-            Options(
-                labels,
-                None if groups is None else tuple(groups),
-                None if own is None else np.array(own, dtype=np.float64),
-                len(items),
-            ),
-            sparse.csr_array(
-                (parts["entries"], parts["columns"], parts["starts"]),
-                shape=tuple(parts["shape"]),
-                dtype=np.float64,
-            ),
-            content["n_features"],
-            np.array(content["about"], dtype=np.intp).reshape(-1, 2),
-            feature_names=content["feature_names"],
-            items=items,
-            columns=tuple(Column(**column) for column in content["columns"]),
-            evaluators=Names(tuple(content["evaluators"])),
-            evaluator=np.array(content["evaluator"], dtype=np.intp),
-            prices=content["prices"],
-            capacity=content["capacity"],
-            workload=content["workload"],
-            noise=content["noise"],
-        )
-
-    def _parts(self) -> tuple[Any, ...]:
-        """What two equal sets of questions have in common, beside numbers."""
-        options = self.options
-        return (
-            self.rows.shape,
-            self.n_features,
-            tuple(options.labels),
-            options.groups,
-            self.columns,
-            tuple(self.items),
-            tuple(self.evaluators),
-        )
+        try:
+            return cls._made(**from_dict(content))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise InputError(
+                f"these are no questions as to_dict() writes them: {type(error).__name__}, {error}."
+            ) from error
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Questions):
             return NotImplemented
         if self is other:
             return True
-        if self._parts() != other._parts() or (self.noise is None) != (other.noise is None):
-            return False
-        names = ("about", "evaluator", "prices", "capacity", "workload")
-        numbers = [(getattr(self, name), getattr(other, name)) for name in names]
-        if self.noise is not None:
-            numbers.append((self.noise, other.noise))
-        if (self.options.own_features is None) != (other.options.own_features is None):
-            return False
-        if self.options.own_features is not None:
-            numbers.append((self.options.own_features, other.options.own_features))
-        return all(np.array_equal(a, b) for a, b in numbers) and bool(
+        mine, others = _comparable(self), _comparable(other)
+        return all(_same(mine[name], others[name]) for name in mine) and bool(
             abs(self.matrix - other.matrix).max() == 0.0
         )
 
@@ -576,7 +754,10 @@ class Questions:
         return hash((self.rows.shape, self.n_features, self.columns))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_dict, (self.to_dict(),)
+        return _again, (type(self), self._parts())
+
+    def _repr_html_(self) -> str:
+        return page(self)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -584,7 +765,8 @@ class Questions:
     def __repr__(self) -> str:
         p = self.n_attributes
         shown = ", ".join(self.attribute_names[:4]) + (", …" if p > 4 else "")
-        who = f" by {len(self.evaluators)} evaluators" if len(self.evaluators) else ""
+        n = len(self.evaluators)
+        who = f" by {n} evaluator{'' if n == 1 else 's'}" if n else ""
         return (
             f"Questions({len(self):,} questions about {len(self.options):,} options{who}, "
             f"{p} attribute{'' if p == 1 else 's'}: {shown})"
@@ -600,64 +782,21 @@ def checked_askable(given: object) -> Askable:
     return given if isinstance(given, Questions) else checked_actions(given)
 
 
-def _named(given: Any) -> tuple[list[str], list[str | None]]:
-    """Return names and groups of a mapping, or names without groups."""
-    if isinstance(given, Mapping):
-        return [str(name) for name in given], [
-            None if group is None else str(group) for group in given.values()
-        ]
-    return [str(name) for name in given], [None] * len(given)
+def _again(cls: type[Questions], parts: dict[str, Any]) -> Questions:
+    return cls._made(**parts)
 
 
-def _about(about: ArrayLike | None, F: Floats, X: Floats) -> Indices:
-    """Return (q, 2) the options of questions, as given or by their features."""
-    q, k = len(F), len(X)
-    if about is not None:
-        given = np.asarray(about)
-        given = given.reshape(q, -1) if given.size in (q, 2 * q) else given
-        if given.shape not in ((q, 1), (q, 2)) or given.dtype.kind not in "iu":
-            raise InputError(
-                f"about must be the index of an option, or of two, for each of {q} questions; got "
-                f"an array of shape {given.shape}."
-            )
-        if given.min() < -1 or given.max() >= k:
-            raise InputError(f"about must hold indices of options from 0 to {k - 1}, or −1.")
-        one = np.full((q, 2), -1, dtype=np.intp)
-        one[:, : given.shape[1]] = given
-        return one
-    found = np.full((q, 2), -1, dtype=np.intp)
-    place: dict[bytes, tuple[int, int]] = {}
-    for a in range(k):
-        place.setdefault((X[a] + 0.0).tobytes(), (a, -1))
-    if k <= 200:  # differences of two
-        for a in range(k):
-            for b in range(k):
-                if a != b:
-                    place.setdefault((X[a] - X[b] + 0.0).tobytes(), (a, b))
-    for row in range(q):
-        found[row] = place.get((F[row] + 0.0).tobytes(), (-1, -1))
-    return found
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return one is other or (type(one) is type(other) and bool(one == other))
 
 
-def _positive(values: ArrayLike | None, n: int, name: str) -> Floats:
-    """Return (n,) positive numbers, of one number or n."""
-    if values is None:
-        return np.ones(n)
-    given = np.asarray(values, dtype=np.float64)
-    vector = as_vector(np.full(n, given) if given.ndim == 0 else given, n, name)
-    if not (np.isfinite(vector) & (vector > 0.0)).all():
-        raise InputError(f"{name} must be numbers larger than 0; got {values!r}.")
-    return np.array(vector)
-
-
-def _limits(values: ArrayLike | None, n: int, name: str) -> Counts:
-    """Return (n,) whole numbers, `UNLIMITED` where there is no limit (None or infinite)."""
-    if values is None:
-        return np.full(n, UNLIMITED, dtype=np.int64)
-    given = np.asarray(values, dtype=np.float64)
-    vector = np.full(n, given) if given.ndim == 0 else given
-    if vector.shape != (n,) or not ((vector >= 0) & (vector == np.floor(vector))).all():
-        raise InputError(
-            f"{name} must be whole numbers ≥ 0 (infinite: no limit), one or {n}; got {values!r}."
-        )
-    return np.minimum(vector, float(UNLIMITED)).astype(np.int64)
+def _comparable(questions: Questions) -> dict[str, Any]:
+    """Return what two equal sets of questions have in common, beside their rows."""
+    parts, options = questions._parts(), questions.options
+    del parts["options"], parts["rows"]
+    names = ("labels", "groups", "own_features", "known_features", "known_names")
+    parts |= {f"options.{name}": getattr(options, name) for name in names}
+    parts["shape"] = questions.rows.shape
+    return parts

@@ -30,6 +30,7 @@ from evenhand.tables.arrays import (
     group_signs,
     option_names,
     option_positions,
+    texts_or_none,
 )
 from evenhand.tables.encoding import EncodedColumn, Encoding, linear_rule
 from evenhand.tables.names import Names, listed
@@ -47,4 +48,5 @@ __all__ = [
     "listed",
     "option_names",
     "option_positions",
+    "texts_or_none",
 ]

@@ -52,7 +52,7 @@ def group_signs(groups: Any, k: int, positive: object) -> tuple[NDArray[np.int8]
     return signs[codes][:, np.newaxis], names
 
 
-def option_names(labels: Any, k: int) -> Names:
+def option_names(labels: Any, k: int, what: str = "labels") -> Names:
     """The names of the options, as given or numbered; an error unless they all differ.
 
     Examples
@@ -63,24 +63,35 @@ def option_names(labels: Any, k: int) -> Names:
     if labels is None:
         return Names(numbers=range(1, k + 1))
     if isinstance(labels, Names):
-        check_length("labels", len(labels), k)
+        check_length(what, len(labels), k)
         return labels
     names = tuple(
-        _present(text, row) for row, text in enumerate(_texts(_entries(labels, "labels", k)))
+        _present(text, row, what) for row, text in enumerate(_texts(_entries(labels, what, k)))
     )
     if len(set(names)) < k:
         name = repeated(names)[0]
         rows = [str(row) for row, other in enumerate(names) if other == name]
         raise InputError(
-            f"labels: the name {name!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
+            f"{what}: the name {name!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
             f"{', …' if len(rows) > 5 else ''}); names must differ"
         )
     return Names(names)
 
 
-def _present(text: str | None, row: int) -> str:
+def texts_or_none(values: Iterable[Any]) -> list[str | None]:
+    """The trimmed text of each value; None where it is missing or empty.
+
+    Examples
+    --------
+    >>> texts_or_none(["fr ", None, float("nan"), 3])
+    ['fr', None, None, '3']
+    """
+    return list(_texts(values))
+
+
+def _present(text: str | None, row: int, what: str) -> str:
     if text is None:
-        raise _missing("labels", row)
+        raise _missing(what, row)
     return text
 
 

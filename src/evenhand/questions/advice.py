@@ -1,0 +1,317 @@
+"""What to add so that options can be compared and biases told: as data, and how to follow it.
+
+Whatever is missing, it is looked for among questions that exist and may not be asked, then among
+those to a new evaluator who favours nobody, then among those about a new item that nobody favours.
+Of each kind the cheapest are taken that what is missing is made of (`Told.used`), so that advice
+cures by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evenhand.arrays import Floats, Indices
+from evenhand.errors import InputError
+from evenhand.questions.entries import UNLIMITED
+from evenhand.questions.options import Column, Options
+from evenhand.questions.questions import Questions
+from evenhand.questions.start import in_order
+from evenhand.questions.told import told_by
+from evenhand.tables import Names, listed
+
+NEUTRAL = "a neutral evaluator"
+"""The name of the evaluator that advice adds."""
+ITEM = "an item nobody favours"
+"""The name of the item that advice adds."""
+
+
+class Ask(NamedTuple):
+    """A question to add, or to allow.
+
+    Parameters
+    ----------
+    about
+        Names of the item or the two items.
+    evaluator
+        Who is to be asked; None for a question that goes to nobody in particular.
+    shows
+        The attribute that is 1 in it, all others 0; None for an impartial question.
+    question
+        The index of a question that exists and is to be allowed, where names do not tell which.
+    """
+
+    about: tuple[str, ...]
+    evaluator: str | None
+    shows: str | None = None
+    question: int | None = None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to add, in words and as data that `Questions.adding` follows.
+
+    Parameters
+    ----------
+    text
+        What to do.
+    add
+        The questions to add or to allow.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
+    >>> advice = panel.check().advice[0]
+    >>> print(advice.text)
+    Add a neutral evaluator, who favours nobody, and ask about 'Ann' and 'Bo'.
+    >>> panel.adding(advice).check().comparable
+    True
+    """
+
+    text: str
+    add: tuple[Ask, ...]
+
+
+def advise(
+    questions: Questions, order: Indices, leads: Indices, attributes: Sequence[Indices]
+) -> list[Advice | None]:
+    """Return what to add to tell leads, and then each set of attributes, beside what is told.
+
+    Parameters
+    ----------
+    questions
+        The questions.
+    order
+        Those that may be asked, the cheapest first.
+    leads
+        (n, 2) pairs of options that are not told.
+    attributes
+        Sets of attributes that are not told.
+    """
+    grown = grow(questions)
+    q = len(questions)
+    tier = np.full(len(grown), 1)
+    tier[order] = 0
+    tier[q:] = np.where(_strange(questions, grown)[q:], 3, 2)  # what is hardest to do comes last
+    told = told_by(grown, in_order(grown, tier))
+    nothing = np.empty((0, 2), dtype=np.intp)
+    had = tier == 0
+    found: list[Advice | None] = []
+    for wanted_leads, wanted in [
+        (leads, np.empty(0, dtype=np.intp)),
+        *((nothing, one) for one in attributes),
+    ]:
+        used = told.used(wanted_leads, wanted)
+        new = used[~had[used]]
+        had[new] = True
+        found.append(_advice(questions, grown, new) if len(new) else None)
+    return found
+
+
+def grow(questions: Questions) -> Questions:
+    """Return the questions and all that may be added to cure them."""
+    labels = list(questions.options.labels)
+    if not len(questions.evaluators):
+        shown = [column.name for column in questions.columns]
+        asks = [Ask((name,), None) for name in labels]
+        asks += [Ask((labels[0],), None, name) for name in shown]
+        return add_questions(questions, asks)
+    neutral = _unused(NEUTRAL, questions.evaluators)
+    if (questions.about[:, 1] >= 0).any():
+        others = [(labels[0], name) for name in labels[1:]]
+        pairs = [*others, *((b, a) for a, b in others)]
+        return add_questions(questions, [Ask(pair, neutral) for pair in pairs])
+    if questions.options.stand_alone:
+        asks = [Ask((name,), neutral) for name in questions.items]
+        item = _unused(ITEM, questions.items)
+        asks += [Ask((item,), who) for who in (neutral, *questions.evaluators)]
+    else:
+        asks = [Ask((name,), neutral) for name in labels]
+        shown = [column.name for column in questions.columns if column.kind != "leniency"]
+        asks += [Ask((labels[0],), neutral, name) for name in shown]
+    return add_questions(questions, asks)
+
+
+def add_questions(questions: Questions, asks: Iterable[Ask]) -> Questions:
+    """Return the questions with some more, or with some that may be asked which might not.
+
+    New evaluators favour nobody, and may be lenient where others may; nobody favours new items.
+    New questions cost as much as the dearest.
+    """
+    capacity, workload = questions.capacity.copy(), questions.workload.copy()
+    fresh: list[Ask] = []
+    for ask in asks:
+        place = -1 if ask.question is None else ask.question
+        if place < 0 and ask.evaluator is not None and ask.shows is None:
+            place = questions._places.get((ask.about, ask.evaluator), -1)
+        if place < 0:
+            fresh.append(ask)
+            continue
+        capacity[place] = max(int(capacity[place]), 1)
+        who = int(questions.evaluator[place])
+        if who >= 0 and workload[who] < UNLIMITED:
+            workload[who] += 1
+    allowed = questions._changed(capacity=capacity, workload=workload)
+    return _with_fresh(allowed, list(dict.fromkeys(fresh))) if fresh else allowed
+
+
+def _with_fresh(questions: Questions, asks: list[Ask]) -> Questions:
+    """Return the questions and new ones."""
+    items = [*questions.items]
+    people = [*questions.evaluators]
+    for ask in asks:
+        items += [name for name in ask.about if name not in items]
+        people += [ask.evaluator] if ask.evaluator not in (None, *people) else []
+    more_items = len(items) - len(questions.items)
+    if more_items and not questions.options.stand_alone:
+        raise InputError(
+            f"{listed(items[-more_items:])} is neither an option nor another item, and nothing is "
+            "known of it."
+        )
+    newcomers = people[len(questions.evaluators) :]
+    columns = (*questions.columns, *_columns_of(questions, newcomers))
+    d, p = questions.n_features + more_items, len(columns)
+    rows = np.zeros((len(asks), d + p))
+    for row, ask in zip(rows, asks, strict=True):
+        for sign, name in zip((1.0, -1.0), ask.about, strict=False):
+            row[:d] += sign * _features(questions, items.index(name), d)
+        for j, column in enumerate(columns):
+            own = column.kind in ("leniency", "position") and column.evaluator == ask.evaluator
+            row[d + j] = float(own or column.name == ask.shows)
+    A, more = questions.matrix, p - questions.n_attributes
+    q, before = len(questions), questions.n_features
+    old = [A[:, :before], sparse.csr_array((q, more_items)), A[:, before:]]
+    old.append(sparse.csr_array((q, more)))
+    both = [sparse.hstack(old, format="csr"), sparse.csr_array(rows)]
+    n, place = len(asks), {name: i for i, name in enumerate(people)}
+    about = np.full((n, 2), -1, dtype=np.intp)
+    for at, ask in enumerate(asks):
+        about[at, : len(ask.about)] = [items.index(name) for name in ask.about]
+    sides = questions.evaluator_groups
+    options = questions.options
+    return questions._changed(
+        options=Options(
+            options.labels,
+            options.groups,
+            options.own_features,
+            len(items),
+            options.known_features,
+            options.known_names,
+        ),
+        rows=sparse.csr_array(sparse.vstack(both, format="csr")),
+        n_features=d,
+        about=np.vstack([questions.about, about]),
+        columns=columns,
+        items=Names(tuple(items)),
+        evaluators=Names(tuple(people)),
+        evaluator=np.append(
+            questions.evaluator, [-1 if a.evaluator is None else place[a.evaluator] for a in asks]
+        ).astype(np.intp),
+        evaluator_groups=None if sides is None else (*sides, *[None] * len(newcomers)),
+        prices=np.append(questions.prices, np.full(n, questions.prices.max())),
+        capacity=np.append(questions.capacity, np.full(n, max(1, int(questions.capacity.max())))),
+        workload=np.append(questions.workload, np.full(len(newcomers), UNLIMITED, dtype=np.int64)),
+        noise=None if questions.noise is None else np.append(questions.noise, np.ones(n)),
+    )
+
+
+def _columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
+    """Return the columns that new evaluators bring: they may be lenient where others may."""
+    kinds = {column.kind for column in questions.columns}
+    if "position" in kinds:
+        return [Column(f"first by {name}", "position", name) for name in newcomers]
+    # the leniency of one evaluator alone is the zero that those of others are measured from
+    if "leniency" in kinds or (len(questions.evaluators) == 1 and "attribute" not in kinds):
+        return [Column(name, "leniency", name) for name in newcomers]
+    return []
+
+
+def _features(questions: Questions, item: int, d: int) -> Floats:
+    """Return (d,) the features of an item."""
+    own = questions.options.own_features
+    row = np.zeros(d) if own is None else own[item].copy()
+    if own is not None:
+        return row
+    row[item] = 1.0
+    return row
+
+
+def _unused(name: str, taken: Names) -> str:
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name} ({number})"
+    return found
+
+
+def _strange(questions: Questions, grown: Questions) -> NDArray[np.bool_]:
+    """Return (q,) whether a question is new and is about a new item, or shows an attribute."""
+    favours = [grown.n_features + j for j, c in enumerate(grown.columns) if _is_favour(c)]
+    shows = np.asarray(abs(grown.matrix[:, favours]).sum(axis=1)).reshape(-1) > 0.0
+    about_new = grown.about.max(axis=1) >= len(questions.items)
+    return np.asarray((about_new | shows) & (np.arange(len(grown)) >= len(questions)))
+
+
+def _is_favour(column: Column) -> bool:
+    return column.kind not in ("leniency", "position")
+
+
+def _advice(questions: Questions, grown: Questions, new: Indices) -> Advice:
+    """Return the advice to ask these of the grown questions."""
+    asks = []
+    for question in new.tolist():
+        about = tuple(grown.items[x] for x in grown.options_of(question))
+        who, shows, place = grown.evaluator_of(question), None, None
+        if question >= len(questions):
+            Z = grown.matrix[[question], grown.n_features :].toarray()[0]
+            pairs = zip(grown.columns, Z, strict=True)
+            shows = next((c.name for c, z in pairs if z and _is_favour(c)), None)
+        elif who is None or questions._places[about, who] != question:
+            place = question
+        asks.append(Ask(about, who, shows, place))
+    return Advice(_text(questions, asks), tuple(asks))
+
+
+def _text(questions: Questions, asks: list[Ask]) -> str:
+    """Return advice in words: whom to ask about what."""
+    sentences = []
+    by_evaluator: dict[str | None, list[Ask]] = {}
+    for ask in asks:
+        if ask.question is None:
+            by_evaluator.setdefault(ask.evaluator, []).append(ask)
+        else:
+            label = questions.label(ask.question)
+            sentences.append(f"Allow question {ask.question} ({label!r}, counting from 0).")
+    for who, theirs in by_evaluator.items():
+        plain = in_words([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
+        special = [f"{a.about[0]!r} that shows {a.shows} alone" for a in theirs if a.shows]
+        parts = [plain] if plain else []
+        if who is None:
+            parts = [f"impartial questions (no attributes) about {plain}"] if plain else []
+            parts += [f"a question about {text}" for text in special]
+            sentences.append(f"Add {in_words(parts)}.")
+        elif who not in questions.evaluators:
+            asked = in_words([*parts, *special])
+            sentences.append(f"Add {who}, who favours nobody, and ask about {asked}.")
+        else:
+            sentences.append(f"Let {who} be asked about {plain}.")
+    return " ".join(sentences)
+
+
+def in_words(parts: Sequence[str], most: int = 6) -> str:
+    """Return a list in words: a, b and c.
+
+    Examples
+    --------
+    >>> in_words(["a", "b", "c"]), in_words(["a", "b", "c"], most=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    if len(parts) > most:
+        return f"{', '.join(parts[:most])} and {len(parts) - most} more"
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -1,0 +1,263 @@
+"""The check of questions: what can be compared, which biases can be told, what a start costs.
+
+It is about the questions alone, before anything is asked: what no number of answers would tell, why
+not, and what to add.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evenhand import html
+from evenhand.arrays import Floats, Indices
+from evenhand.questions.advice import Advice, advise, in_words
+from evenhand.questions.questions import Questions
+from evenhand.questions.start import cheap_start, in_order
+from evenhand.questions.told import EQUAL, Told, told_by
+from evenhand.tables import listed
+
+_SHOWN = 3  # names of a class in a sentence
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A bias that no number of answers tells.
+
+    Parameters
+    ----------
+    name
+        What the bias is called.
+    why
+        What it looks the same as.
+    advice
+        What to add, beside what was advised before; None if that is enough.
+    """
+
+    name: str
+    why: str
+    advice: Advice | None
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """What questions can tell: `Questions.check` returns it, `print` says it in words.
+
+    Parameters
+    ----------
+    questions
+        What was checked.
+    classes
+        Options that can be compared with one another, by name; one class if all can.
+    identified
+        Biases that answers tell, by name.
+    not_identified
+        Those that they do not, each with why and what to add.
+    advice
+        What to add, in all: after that all options can be compared, and all biases told.
+    start
+        Indices of questions that tell all leads that can be told: few, and cheap. None where
+        the evaluators' workloads leave no room for them, as far as was found.
+    rank, spare
+        How much the questions can tell, and how many are left over to check the model with.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> judges = {"P": "fr", "Q": "it"}
+    >>> check = eh.Questions.panel({"Ann": "fr", "Bo": "it", "Cy": "us"}, judges).check()
+    >>> print(check)
+    All 3 options can be compared with one another.
+    The answers tell the bias: own group.
+    A start takes 4 questions at the price of 4.
+    1 answer is left over to check the model with.
+    >>> check.comparable, check.spare
+    (True, 1)
+    """
+
+    questions: Questions
+    classes: tuple[tuple[str, ...], ...]
+    identified: tuple[str, ...]
+    not_identified: tuple[Untold, ...]
+    advice: tuple[Advice, ...]
+    start: Indices | None
+    rank: int
+    spare: int
+
+    @property
+    def comparable(self) -> bool:
+        """Whether all options can be compared with one another."""
+        return len(self.classes) == 1
+
+    @property
+    def fine(self) -> bool:
+        """Whether all options can be compared, and all biases told."""
+        return self.comparable and not self.not_identified
+
+    @cached_property
+    def start_price(self) -> float | None:
+        """What the start costs; None where there is none."""
+        return None if self.start is None else float(self.questions.prices[self.start].sum())
+
+    @property
+    def sentences(self) -> list[str]:
+        """The check in plain words."""
+        return [*self._on_options(), *self._on_biases(), *self._on_advice(), *self._on_start()]
+
+    def _on_options(self) -> list[str]:
+        k = len(self.questions.options)
+        if self.comparable:
+            return [f"All {k:,} options can be compared with one another."]
+        alone = [names[0] for names in self.classes if len(names) == 1]
+        several = [names for names in self.classes if len(names) > 1]
+        parts = [listed(names, _SHOWN) for names in several]
+        if alone:
+            parts.append(f"{listed(alone, _SHOWN)} with nothing else")
+        return [
+            "Not all options can be compared with one another, however often the questions are "
+            f"asked. They fall into {len(self.classes):,} parts: {'; '.join(parts[:6])}"
+            f"{'; …' if len(parts) > 6 else ''}."
+        ]
+
+    def _on_biases(self) -> list[str]:
+        said = []
+        if self.identified:
+            s = "" if len(self.identified) == 1 else "es"
+            said.append(f"The answers tell the bias{s}: {in_words(self.identified)}.")
+        said += [f"They do not tell {one.name!r}: {one.why}." for one in self.not_identified[:6]]
+        if len(self.not_identified) > 6:
+            said.append(f"Nor {len(self.not_identified) - 6} more.")
+        if not self.identified and not self.not_identified:
+            said.append("Nobody is taken to favour anybody.")
+        return said
+
+    def _on_advice(self) -> list[str]:
+        return [f"What helps: {_lower(advice.text)}" for advice in self.advice[:6]]
+
+    def _on_start(self) -> list[str]:
+        if self.start is None:
+            return [
+                "No start was found within the evaluators' workloads: allow more, or ask others."
+            ]
+        if not len(self.start):
+            return []
+        left = "answer is" if self.spare == 1 else "answers are"
+        return [
+            f"A start takes {len(self.start):,} questions at the price of {self.start_price:.6g}.",
+            f"{self.spare:,} {left} left over to check the model with."
+            if self.spare
+            else "No answer is left over to check the model with: more questions would allow it.",
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        return (
+            f"Check({len(self.classes)} class{'' if self.comparable else 'es'} of "
+            f"{len(self.questions.options):,} options, {len(self.identified)} biases told, "
+            f"{len(self.not_identified)} not)"
+        )
+
+    def _repr_html_(self) -> str:
+        title = "All can be told" if self.fine else "Not all can be told"
+        return html.block(title, *self.sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as a plain value, fit for JSON."""
+        return {
+            "comparable": self.comparable,
+            "classes": [list(names) for names in self.classes],
+            "identified": list(self.identified),
+            "not_identified": [{"name": one.name, "why": one.why} for one in self.not_identified],
+            "advice": [
+                {
+                    "text": advice.text,
+                    "add": [
+                        {"about": list(a.about), "evaluator": a.evaluator, "shows": a.shows}
+                        for a in advice.add
+                    ],
+                }
+                for advice in self.advice
+            ],
+            "start": None
+            if self.start is None
+            else [self.questions.label(x) for x in self.start.tolist()],
+            "start_price": self.start_price,
+            "rank": self.rank,
+            "spare": self.spare,
+        }
+
+
+def check(questions: Questions) -> Check:
+    """Return what questions can tell; see `Questions.check`."""
+    order = in_order(questions)
+    order = order[questions.may_ask[order]]
+    told = told_by(questions, order)
+    labels = told.classes()
+    names = [*questions.options.labels]
+    members: dict[int, list[str]] = {}
+    for option, label in enumerate(labels.tolist()):
+        members.setdefault(label, []).append(names[option])
+    biases = [j for j, c in enumerate(questions.columns) if c.kind != "leniency"]
+    fine = told.told_attributes()
+    untold = [j for j in biases if not fine[j]]
+    _, representatives = np.unique(labels, return_index=True)
+    leads = np.column_stack([representatives[1:], np.zeros(len(representatives) - 1, np.intp)])
+    advice: list[Advice | None] = [None] * (1 + len(untold))
+    if len(leads) or untold:
+        wanted = [np.array([j], dtype=np.intp) for j in untold]
+        advice = advise(questions, order, leads, wanted)
+    return Check(
+        questions,
+        tuple(tuple(group) for group in members.values()),
+        tuple(questions.columns[j].name for j in biases if fine[j]),
+        tuple(
+            Untold(questions.columns[j].name, why(told, order, j), one)
+            for j, one in zip(untold, advice[1:], strict=True)
+        ),
+        tuple(one for one in advice if one is not None),
+        cheap_start(questions, labels),
+        told.rank,
+        len(order) - told.rank,
+    )
+
+
+def why(told: Told, order: Indices, j: int) -> str:
+    """Return what a bias looks the same as, for all that the questions tell."""
+    questions = told.questions
+    d = questions.n_features
+    if not abs(questions.matrix[order][:, [d + j]]).sum():
+        return "no question that may be asked shows it"
+    n = told.unknown.shape[0]
+    before = n - questions.n_attributes
+    # the null direction that moves the bias most: what else moves with it cannot be told from it
+    move: Floats = told.unknown @ told.unknown[before + j]
+    shift = -(told.options() @ move) if len(told.firsts) else told.options() @ move
+    moved = np.abs(move[before:]) * told.scales[d + j] > EQUAL
+    same = [c for i, c in enumerate(questions.columns) if moved[i] and i != j]
+    lenient = [c.evaluator or c.name for c in same if c.kind == "leniency"]
+    others = [c.name for c in same if c.kind != "leniency"]
+    parts = []
+    asked = np.ones(len(shift), dtype=bool)
+    if len(told.firsts):
+        asked = told.firsts[: len(shift)] >= 0
+    if asked.any() and np.ptp(shift[asked]) > EQUAL:
+        labels = questions.options.labels
+        high, low = (
+            listed([labels[x] for x in np.flatnonzero(asked & which).tolist()], _SHOWN)
+            for which in (shift >= shift[asked].max() - EQUAL, shift <= shift[asked].min() + EQUAL)
+        )
+        parts.append(f"a difference in value between {high} and {low}")
+    if lenient and not parts:
+        parts.append(f"the leniency of {in_words(lenient)}")
+    if others:
+        parts.append(f"a change of {in_words(others)}")
+    return f"it looks the same as {in_words(parts, 9)}" if parts else "too few questions show it"
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,384 @@
+"""The check of questions, against ranks of dense matrices, union-find and brute force."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import qr
+
+import evenhand as eh
+from evenhand.policies.confidence import Frame
+from evenhand.questions import Ask
+from pages import read
+from panels import panels
+
+
+def askable(questions: eh.Questions) -> np.ndarray:
+    """The rows that may be asked, dense."""
+    who = questions.evaluator
+    busy = np.array([w >= 0 and questions.workload[w] == 0 for w in who])
+    return questions.points[(questions.capacity > 0) & ~busy]
+
+
+def rank(A: np.ndarray) -> int:
+    return 0 if 0 in A.shape else int(np.linalg.matrix_rank(A))
+
+
+def told(A: np.ndarray, vector: np.ndarray) -> bool:
+    """Whether a vector lies in the span of the rows, by rank."""
+    return rank(np.vstack([A, vector])) == rank(A)
+
+
+def lead(questions: eh.Questions, one: int, other: int) -> np.ndarray:
+    X = questions.options.features
+    return np.concatenate([X[one] - X[other], np.zeros(questions.n_attributes)])
+
+
+def refuse_what_is_not_true(questions: eh.Questions) -> None:
+    """Hold a check to ranks: classes, biases, start, what is spare."""
+    found = questions.check()
+    A = askable(questions)
+    labels = list(questions.options.labels)
+    place = {name: i for i, names in enumerate(found.classes) for name in names}
+    assert sorted(place) == sorted(labels)
+    for one, other in itertools.combinations(range(len(labels)), 2):
+        together = place[labels[one]] == place[labels[other]]
+        assert told(A, lead(questions, one, other)) == together
+    unit, d = np.eye(questions.points.shape[1]), questions.n_features
+    missing = [one.name for one in found.not_identified]
+    for j, column in enumerate(questions.columns):
+        if column.kind == "leniency":
+            assert column.name not in (*found.identified, *missing)
+        else:
+            assert column.name in (found.identified if told(A, unit[d + j]) else missing)
+    assert (found.rank, found.spare) == (rank(A), len(A) - rank(A))
+    if found.start is None:
+        return
+    start = questions.points[found.start]
+    same = [
+        (one, other)
+        for one, other in itertools.combinations(range(len(labels)), 2)
+        if place[labels[one]] == place[labels[other]]
+    ]
+    assert all(told(start, lead(questions, *pair)) for pair in same)
+    for left_out in range(len(start)):  # nothing in it is idle
+        fewer = np.delete(start, left_out, axis=0)
+        assert not all(told(fewer, lead(questions, *pair)) for pair in same)
+    who = questions.evaluator[found.start]
+    for j, most in enumerate(questions.workload.tolist()):
+        assert (who == j).sum() <= most
+
+
+@settings(max_examples=80)
+@given(panels())
+def test_a_check_says_what_ranks_say_of_panels(questions: eh.Questions) -> None:
+    refuse_what_is_not_true(questions)
+
+
+@settings(max_examples=80)
+@given(panels())
+def test_advice_cures_when_it_is_followed(questions: eh.Questions) -> None:
+    found = questions.check()
+    assert bool(found.advice) == (not found.fine)
+    better = questions.adding(found.advice)
+    A, unit = askable(better), np.eye(better.points.shape[1])
+    for one, other in itertools.combinations(range(len(better.options)), 2):
+        assert told(A, lead(better, one, other))
+    for one in found.not_identified:
+        assert told(A, unit[better.n_features + better.attribute_names.index(one.name)])
+    assert better.check().fine
+    for advice in found.advice:
+        for ask in advice.add:
+            assert all(repr(name) in advice.text or "more" in advice.text for name in ask.about)
+            assert ask.evaluator is None or ask.evaluator in advice.text
+
+
+@st.composite
+def anything(draw: st.DrawFn) -> eh.Questions:
+    """Questions of small whole numbers: rows that depend on each other are the rule."""
+    k, d, p = draw(st.integers(2, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    q = draw(st.integers(1, 7))
+    numbers = st.integers(-1, 2)
+
+    def matrix(rows: int, columns: int) -> np.ndarray:
+        entries = draw(st.lists(numbers, min_size=rows * columns, max_size=rows * columns))
+        return np.array(entries, dtype=float).reshape(rows, columns)
+
+    return eh.Questions(
+        matrix(k, d),
+        matrix(q, d),
+        matrix(q, p) * draw(st.sampled_from([1.0, 1e-4, 1e5])),
+        capacity=draw(st.lists(st.integers(0, 1), min_size=q, max_size=q)),
+        prices=draw(st.lists(st.sampled_from([1.0, 5.0]), min_size=q, max_size=q)),
+    )
+
+
+@settings(max_examples=80)
+@given(anything())
+def test_a_check_of_any_questions_says_what_ranks_say_and_its_advice_cures(
+    questions: eh.Questions,
+) -> None:
+    refuse_what_is_not_true(questions)
+    better = questions.adding(questions.check().advice)
+    assert better.check().fine
+    A, unit = askable(better), np.eye(better.points.shape[1])
+    scale = np.abs(better.points).max(axis=0)
+    A, unit = A / np.where(scale > 0, scale, 1.0), unit[better.n_features :]
+    assert all(told(A, one) for one in unit)
+
+
+@st.composite
+def verdicts(draw: st.DrawFn) -> eh.Questions:
+    """Comparisons of which some may not be asked."""
+    families = st.sampled_from(["x", "y", None])
+    made = eh.Questions.comparisons(
+        {f"o{i}": draw(families) for i in range(draw(st.integers(2, 4)))},
+        {f"j{i}": draw(families) for i in range(draw(st.integers(1, 2)))},
+        position=draw(st.booleans()),
+        bias=draw(st.sampled_from(["judge", "common"])),
+    )
+    kept = draw(st.lists(st.booleans(), min_size=len(made), max_size=len(made)))
+    return made.restrict(np.flatnonzero([*kept[1:], True]))
+
+
+@settings(max_examples=60)
+@given(verdicts())
+def test_a_check_of_comparisons_says_what_ranks_say_and_its_advice_cures(
+    questions: eh.Questions,
+) -> None:
+    refuse_what_is_not_true(questions)
+    found = questions.check()
+    better = questions.adding(found.advice)
+    assert better.check().comparable
+    unit = np.eye(better.points.shape[1])
+    for one in found.not_identified:
+        at = better.n_features + better.attribute_names.index(one.name)
+        assert told(askable(better), unit[at])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.booleans(), min_size=12, max_size=12))
+def test_without_favours_options_are_compared_by_chains_of_evaluators(asked: list[bool]) -> None:
+    """Leniency alone: an option and an evaluator are linked by a question, as union-find has it."""
+    questions = eh.Questions.panel(
+        ["a", "b", "c", "d"], ["P", "Q", "R"], capacity=np.array(asked).reshape(4, 3).astype(int)
+    )
+    parent = list(range(7))
+
+    def root(x: int) -> int:
+        while parent[x] != x:
+            x = parent[x]
+        return x
+
+    for cell in np.flatnonzero(asked).tolist():
+        parent[root(cell // 3)] = root(4 + cell % 3)
+    chains: dict[int, list[str]] = {}
+    for option, name in enumerate("abcd"):
+        chains.setdefault(root(option), []).append(name)
+    assert questions.check().classes == tuple(tuple(names) for names in chains.values())
+
+
+# ------------------------------------------------------------------ the cases people meet
+
+
+OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "fr", "Di": "it"}
+
+
+def test_one_evaluator_is_told_to_bring_a_neutral_one() -> None:
+    found = eh.Questions.panel(OPTIONS, {"P": "fr"}).check()
+    assert found.classes == (("Ann", "Cy"), ("Bo", "Di"))
+    (favour,) = found.not_identified
+    assert favour.why == (
+        "it looks the same as a difference in value between 'Bo', 'Di' and 'Ann', 'Cy'"
+    )
+    (advice,) = found.advice
+    assert advice.add == (Ask(("Ann",), "a neutral evaluator"), Ask(("Bo",), "a neutral evaluator"))
+    assert favour.advice is None  # what compares the options tells the favour, too
+
+
+def test_a_bias_for_each_of_two_groups_needs_a_neutral_evaluator() -> None:
+    judges = {"P": "fr", "Q": "it"}
+    assert eh.Questions.panel(OPTIONS, judges).check().fine  # a common one can be told
+    found = eh.Questions.panel(OPTIONS, judges, bias="group").check()
+    assert [one.name for one in found.not_identified] == ["own group fr", "own group it"]
+    (advice,) = found.advice
+    assert advice.text.startswith("Add a neutral evaluator, who favours nobody, and ask about")
+    three = eh.Questions.panel(OPTIONS, judges | {"N": "us"}, bias="group")
+    assert three.check().fine
+
+
+def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> None:
+    """The bias is told within each block; what is better across them is not."""
+    blocks = np.kron(np.eye(2, dtype=int), np.ones((2, 2), dtype=int))
+    judges = {"P": "fr", "Q": "it", "R": "fr", "S": "it"}
+    questions = eh.Questions.panel(OPTIONS, judges, capacity=blocks)
+    found = questions.check()
+    assert found.classes == (("Ann", "Bo"), ("Cy", "Di"))
+    assert found.identified == ("own group",)
+    assert "They fall into 2 parts: 'Ann', 'Bo'; 'Cy', 'Di'." in str(found)
+    (advice,) = found.advice
+    (ask,) = advice.add
+    assert advice.text == f"Let {ask.evaluator} be asked about {ask.about[0]!r}."
+    assert ask.evaluator in judges
+    assert questions.adding(ask).check().fine
+
+
+def test_an_evaluator_who_sees_the_own_group_only_tells_no_favour() -> None:
+    seen = np.array([[1, 1], [0, 1], [1, 1], [0, 1]])
+    questions = eh.Questions.panel(OPTIONS, {"P": "fr", "N": "us"}, capacity=seen, bias="evaluator")
+    found = questions.check()
+    assert found.comparable
+    (favour,) = found.not_identified
+    assert (favour.name, favour.why) == (
+        "own group of P",
+        "it looks the same as the leniency of N",
+    )
+    assert favour.advice is not None
+    assert favour.advice.add == (Ask(("Bo",), "P"),)
+    assert "what helps: let P be asked about 'Bo'." in str(found).lower().replace(
+        "let p", "let P"
+    ).replace("'bo'", "'Bo'")
+
+
+def test_an_evaluator_with_nobody_else_to_judge_is_told_to_judge_something_else() -> None:
+    everybody = {"Ann": "fr", "Bo": "fr"}
+    questions = eh.Questions.panel(everybody, {"P": "fr", "N": "us"})
+    found = questions.check()
+    assert found.comparable
+    assert [one.name for one in found.not_identified] == ["own group"]
+    better = questions.adding(found.advice)
+    assert better.items[2:] == ("an item nobody favours",)
+    assert better.options.labels == ("Ann", "Bo")
+    assert better.check().fine
+
+
+def test_where_nothing_may_be_asked_that_is_said() -> None:
+    found = eh.Questions.panel(OPTIONS, {"P": "fr", "Q": "it"}, capacity=0).check()
+    assert len(found.classes) == 4
+    assert found.not_identified[0].why == "no question that may be asked shows it"
+    assert (found.rank, found.spare) == (0, 0)
+    assert len(found.start) == 0  # type: ignore[arg-type]
+    busy = eh.Questions.panel(OPTIONS, {"P": "fr", "Q": "it"}, workload=0)
+    assert busy.check().classes == found.classes
+    assert busy.adding(busy.check().advice).check().fine
+
+
+def test_workloads_that_leave_no_room_are_said() -> None:
+    found = eh.Questions.panel(OPTIONS, ["P", "Q"], partial=None, workload={"P": 2, "Q": 2}).check()
+    assert found.start is None
+    assert found.start_price is None
+    assert "No start was found within the evaluators' workloads" in str(found)
+    enough = eh.Questions.panel(OPTIONS, ["P", "Q"], partial=None, workload={"P": 3, "Q": 2})
+    assert len(enough.check().start) == 5  # type: ignore[arg-type]
+
+
+def test_calibration_tells_who_is_partial() -> None:
+    """Two judges of one nation: their favour shows on an item of another."""
+    judges = {"P": "fr", "N": "us"}
+    alone = eh.Questions.panel({"Ann": "fr", "Bo": "fr"}, judges)
+    assert not alone.check().fine
+    helped = eh.Questions.panel({"Ann": "fr", "Bo": "fr"}, judges, calibration={"gold": "it"})
+    assert helped.check().fine
+
+
+def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
+    questions = eh.Questions.panel(OPTIONS, {"P": "fr"})
+    with pytest.raises(eh.NotIdentifiableError) as refused:
+        Frame.of(questions)
+    for sentence in questions.check().sentences:
+        assert sentence in str(refused.value)
+    assert "Add" in questions.check().advice[0].text
+    Frame.of(questions.adding(questions.check().advice))  # and what it says can be followed
+
+
+# ------------------------------------------------------------------ what a start costs
+
+
+def cheapest(questions: eh.Questions) -> float:
+    """The least price of questions that tell all leads, by trying all sets."""
+    best, k = np.inf, len(questions.options)
+    wanted = [lead(questions, x, 0) for x in range(1, k)]
+    for size in range(1, len(questions) + 1):
+        for chosen in itertools.combinations(range(len(questions)), size):
+            price = float(questions.prices[list(chosen)].sum())
+            if price < best and all(told(questions.points[list(chosen)], v) for v in wanted):
+                best = price
+    return best
+
+
+def test_a_start_is_cheap() -> None:
+    """Beside the cheapest set there is, and beside the rows that pivoted QR picks."""
+    rng = np.random.default_rng(7)
+    ratios, against = [], []
+    for _ in range(8):
+        questions = eh.Questions.panel(
+            {"a": "x", "b": "y", "c": "z"},
+            {"P": "x", "Q": "y", "R": "z"},
+            prices=rng.choice([1.0, 2.0, 20.0], (3, 3)),
+        )
+        found = questions.check()
+        assert found.fine
+        ratios.append(found.start_price / cheapest(questions))  # type: ignore[operator]
+        _, _, order = qr(questions.points.T, mode="economic", pivoting=True)
+        against.append(questions.prices[order[: found.rank]].sum() / found.start_price)
+    assert min(ratios) >= 1.0 - 1e-12
+    assert max(ratios) <= 1.25
+    assert np.mean(ratios) <= 1.05
+    assert min(against) >= 1.0
+    assert np.exp(np.mean(np.log(against))) >= 2.0
+
+
+def test_a_start_leaves_out_a_dear_evaluator_who_is_not_needed() -> None:
+    questions = eh.Questions.panel(
+        {f"o{i}": "xy"[i % 2] for i in range(8)},
+        {"P": "x", "Q": "y", "N": None},
+        prices={"N": 20.0},
+    )
+    found = questions.check()
+    assert found.start is not None
+    assert "N" not in {questions.evaluator_of(x) for x in found.start.tolist()}
+    # 8 options, the leniency of Q and the bias: ten unknowns, less the level
+    assert len(found.start) == 10
+    assert found.start_price == 10.0
+
+
+# ------------------------------------------------------------------ as a value, and large
+
+
+def test_a_check_is_said_in_json_and_in_a_notebook() -> None:
+    questions = eh.Questions.panel({"<b>": "fr", "Bo": "it"}, {"P": "fr"})
+    found = questions.check()
+    written: Any = found.to_dict()
+    assert written["classes"] == [["<b>"], ["Bo"]]
+    assert written["advice"][0]["add"][0]["about"] == ["<b>"]
+    assert written["start"] == []
+    assert "'<b>'" in read(found._repr_html_()).text
+    assert repr(found) == "Check(2 classes of 2 options, 0 biases told, 1 not)"
+
+
+def test_a_large_panel_is_checked_without_a_table_of_its_questions() -> None:
+    rng = np.random.default_rng(1)
+    seen = rng.random((400, 30)) < 0.1
+    questions = eh.Questions.panel(
+        {f"o{i}": str(i % 20) for i in range(400)},
+        {f"e{j}": str(j % 25) for j in range(30)},
+        capacity=seen.astype(int),
+    )
+    found = questions.check()
+    A = questions.points[questions.capacity > 0]
+    assert found.rank == rank(A)
+    assert "points" not in vars(eh.Questions.panel(["a", "b"], ["P"]).check().questions)
+    unseen = sum(len(names) == 1 for names in found.classes)
+    assert unseen >= int((~seen.any(axis=1)).sum())
+    assert questions.adding(found.advice).check().fine
+
+
+def test_what_cannot_be_added_is_refused() -> None:
+    general = eh.Questions([[1.0], [2.0]], [[1.0], [2.0]], [[1.0], [0.0]], labels=["a", "b"])
+    with pytest.raises(eh.InputError, match="'c' is neither an option"):
+        general.adding(Ask(("c",), None))
