@@ -80,7 +80,7 @@ def test_exit_codes(tables: Path) -> None:
     (tables / "judges.csv").write_text("judge,country\nP,fr\n")
     never = run("--lead", "1")
     assert never.exit_code == 3
-    assert "One more evaluator" in " ".join(never.stdout.split())
+    assert "a neutral evaluator" in " ".join(never.stdout.split())
     assert json.loads(run("--lead", "1", "--json").stdout)["identifiable"] is False
 
 

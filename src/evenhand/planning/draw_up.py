@@ -114,7 +114,7 @@ def plan(
     told = _Told(given, noise_scale, tolerance, chance, budget, premise, way.terms, _kind(way))
     if premise is None and not way.terms.wanted():  # one option, and no bias to know
         return told.made(None, (), (), ())
-    _refuse_unidentifiable(given, way, way_with)
+    _refuse_unidentifiable(way, _first(way, n), given)
     if not n:
         return _with_all(told, way, way.outcome(), (), (), way_with)
     order = order_of_evaluators(way, n)
@@ -325,42 +325,23 @@ def _biases(
     return tuple(found)
 
 
-def _refuse_unidentifiable(given: Questions, way: Way, way_with: Callable[..., Way]) -> None:
-    """Raise where no number of evaluations will do, and say who would help."""
-    n = len(given.evaluators)
-    lost = _lost(given, way, _first(way, n))
-    if lost is None:
-        return
-    helps = "Add questions, or options, that tell them apart."
-    if n:
-        helps = "Nor would one more evaluator who is partial to nobody make it possible."
-        if _lost(given, way_with(1), None) is None:
-            helps = (
-                "One more evaluator, who is partial to nobody and is asked about all, would make "
-                "it possible."
-            )
-    raise NotIdentifiableError(f"{lost} {helps}")
-
-
-def _lost(given: Questions, way: Way, there: Evaluators) -> str | None:
-    """Return what these evaluators cannot tell, in a sentence; None if they can."""
+def _refuse_unidentifiable(way: Way, there: Evaluators, given: Questions) -> None:
+    """Raise where no number of evaluations will do, with what `Questions.check` says of it."""
     counts = everything_once(way.questions, asked_of(way.questions, there)).astype(float)
     found = accuracy(way.questions, counts)
-    if not isinstance(way, Precise) and not found.comparable:
-        classes = found.classes()
-        other = next(i for i, number in enumerate(classes) if number != classes[0])
-        one, two = given.options.labels[0], given.options.labels[other]
-        return (
-            f"{one!r} and {two!r} cannot be compared, however many evaluations are made: what is "
-            "partial or lenient in those who can be asked looks the same as a difference in value."
-        )
     bias = way.terms.lost(found)
-    if bias is None:
-        return None
-    return (
-        f"the bias {bias.name!r} cannot be estimated, however many evaluations are made: it looks "
-        "the same as a difference in value, or in leniency."
-    )
+    if isinstance(way, Precise):
+        if bias is None:
+            return
+    elif found.comparable and bias is None:
+        return
+    check = given.check()
+    said = [] if check.comparable else [check.sentences[0]]
+    said += [f"The bias {one.name!r} is not told: {one.why}." for one in check.not_identified]
+    said += [f"What helps: {one.text[0].lower()}{one.text[1:]}" for one in check.advice]
+    if not said:  # what may be asked is enough, but not as the workloads allow
+        said = ["The evaluators' workloads leave too little: allow more, or ask others."]
+    raise NotIdentifiableError(" ".join(said))
 
 
 def _whole(counts: Floats) -> Counts:

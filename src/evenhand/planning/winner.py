@@ -1,4 +1,4 @@
-"""One look: is the option that leads certainly the best, given that it was chosen for leading?
+"""The winner test of `policies.winner`, with σ known, on many draws at once.
 
 Notation
 --------
