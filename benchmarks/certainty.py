@@ -22,6 +22,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.environments.skating import skate_canada
+from evenhand.policies.models import Fit
 
 DELTA = 0.05
 
@@ -136,7 +137,7 @@ class Fickle(eh.CertainChoice):
 
     name = "fickle"
 
-    def _leading(self, theta: np.ndarray) -> int:
+    def _leading(self, fit: Fit) -> int:
         open_ = np.flatnonzero(~self._rejected)
         return int(np.random.default_rng([self.seed, len(self._history)]).choice(open_))
 
@@ -146,7 +147,7 @@ class Contrary(eh.CertainChoice):
 
     name = "contrary"
 
-    def _leading(self, theta: np.ndarray) -> int:
+    def _leading(self, fit: Fit) -> int:
         return int(np.argmin(np.where(self._rejected, np.inf, self._wealth)))
 
 
@@ -226,8 +227,8 @@ def bias(runs: int, seed: int) -> None:
                 covered += said.covers(float(np.atleast_1d(problem.omega)[0]))
                 widths.append(0.5 * (said.high - said.low))
                 counts = policy._told.counts
-                rows = policy.frame.points * np.sqrt(counts)[:, None]
-                direction = policy.frame.bias
+                rows = problem.actions.points * np.sqrt(counts)[:, None]
+                direction = np.eye(1, rows.shape[1], problem.actions.n_features)[0]
                 variance = direction @ np.linalg.pinv(rows.T @ rows, hermitian=True) @ direction
                 scaled.append(widths[-1] / (problem.noise_scale * math.sqrt(variance)))
                 spent.append(policy.spent)

@@ -9,7 +9,7 @@ from importlib import import_module
 
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
-    "evenhand.answers": ("Answer", "Failure", "Progress", "Question", "choose"),
+    "evenhand.answers": ("Answer", "Failure", "NamedBias", "Progress", "Question", "choose"),
     "evenhand.designs": (
         "Certificate",
         "Design",
@@ -19,6 +19,7 @@ _NAMES = {
     ),
     "evenhand.environments": ("BiasedLinearBandit", "Latency", "SimulatedEvaluations"),
     "evenhand.errors": (
+        "AbsentError",
         "AccuracyError",
         "Confounding",
         "EvenhandError",
@@ -33,6 +34,7 @@ _NAMES = {
         "kappa",
         "minimax_design",
     ),
+    "evenhand.planning": ("Plan", "plan"),
     "evenhand.policies": (
         "Allocation",
         "CarefulChoice",
@@ -43,6 +45,7 @@ _NAMES = {
         "FairPhasedElimination",
         "Feedback",
         "Finding",
+        "PlannedChoice",
         "Policy",
         "PricedExploration",
         "policy",
@@ -63,6 +66,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "environments",
     "errors",
     "geometry",
+    "planning",
     "policies",
     "questions",
     "report",

@@ -7,6 +7,7 @@ from evenhand import environments as environments
 from evenhand import errors as errors
 from evenhand import geometry as geometry
 from evenhand import limits as limits
+from evenhand import planning as planning
 from evenhand import policies as policies
 from evenhand import questions as questions
 from evenhand import report as report
@@ -16,6 +17,7 @@ from evenhand import testing as testing
 from evenhand.actions import ActionSet as ActionSet
 from evenhand.answers import Answer as Answer
 from evenhand.answers import Failure as Failure
+from evenhand.answers import NamedBias as NamedBias
 from evenhand.answers import Progress as Progress
 from evenhand.answers import Question as Question
 from evenhand.answers import choose as choose
@@ -28,6 +30,7 @@ from evenhand.environments import BiasedLinearBandit as BiasedLinearBandit
 from evenhand.environments import Latency as Latency
 from evenhand.environments import SimulatedEvaluations as SimulatedEvaluations
 from evenhand.environments import families as families
+from evenhand.errors import AbsentError as AbsentError
 from evenhand.errors import AccuracyError as AccuracyError
 from evenhand.errors import Confounding as Confounding
 from evenhand.errors import EvenhandError as EvenhandError
@@ -39,6 +42,8 @@ from evenhand.geometry import bias_optimal_design as bias_optimal_design
 from evenhand.geometry import delta_optimal_design as delta_optimal_design
 from evenhand.geometry import kappa as kappa
 from evenhand.geometry import minimax_design as minimax_design
+from evenhand.planning import Plan as Plan
+from evenhand.planning import plan as plan
 from evenhand.policies import Allocation as Allocation
 from evenhand.policies import CarefulChoice as CarefulChoice
 from evenhand.policies import CertainChoice as CertainChoice
@@ -48,6 +53,7 @@ from evenhand.policies import Estimate as Estimate
 from evenhand.policies import FairPhasedElimination as FairPhasedElimination
 from evenhand.policies import Feedback as Feedback
 from evenhand.policies import Finding as Finding
+from evenhand.policies import PlannedChoice as PlannedChoice
 from evenhand.policies import Policy as Policy
 from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy

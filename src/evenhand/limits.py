@@ -42,6 +42,7 @@ from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.ranges import check_gaps, check_size
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_geometry, kappa
+from evenhand.questions import Questions
 from evenhand.values import ArrayValue
 
 _LAST_PHASE = 21 / 8 - 1  # what the interruption of the last bias phase may add, by (2)
@@ -143,6 +144,7 @@ def gap_dependent_upper(
     [1.0, 1.98, 3.93]
     """
     T, log_t, delta = _rounds(horizon, delta)
+    _refuse_questions(problem)
     s2 = _scale(problem.noise_scale, value_bound) ** 2
     _refuse_ties(problem)
     largest = float(np.abs(problem.values).max())
@@ -248,6 +250,7 @@ def two_point(first: BiasedLinearBandit, second: BiasedLinearBandit, horizon: fl
     T = float(horizon)
     if not (math.isfinite(T) and T >= 1):
         raise InputError(f"horizon must be a finite number of rounds ≥ 1; got {horizon}.")
+    _refuse_questions(first)
     if first.actions != second.actions or first.noise_scale != second.noise_scale:
         raise InputError("the two problems must have the same options and the same noise_scale.")
     shift = np.abs(first.evaluations - second.evaluations)
@@ -356,6 +359,7 @@ def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
     >>> bool(limit.verify())
     True
     """
+    _refuse_questions(problem)
     _refuse_ties(problem)
     if not problem.gaps.any():
         raise InputError("there is one option only: nothing is to be learnt.")
@@ -374,8 +378,9 @@ class CharacteristicTime(ArrayValue):
     problem
         What was asked about.
     design
-        The joint design that tells every rival from the best option, with its certificate; None
-        where no evaluations do, since an option of other features is exactly as good.
+        The joint design over the questions that tells every rival from the best option, with its
+        certificate; None where no evaluations do, since an option of other features is exactly as
+        good.
 
     Examples
     --------
@@ -391,7 +396,10 @@ class CharacteristicTime(ArrayValue):
 
     @property
     def value(self) -> float:
-        """T*: evaluations per unit of kl(δ, 1 − δ); infinite where the best options are tied."""
+        """T*: the price per unit of kl(δ, 1 − δ); infinite where the best options are tied.
+
+        Evaluations, unless questions have prices.
+        """
         return math.inf if self.design is None else self.design.value
 
     @property
@@ -406,7 +414,7 @@ class CharacteristicTime(ArrayValue):
 
     @property
     def proportions(self) -> Floats:
-        """(k,) the shares of the evaluations that attain T*; NaN where nothing does."""
+        """(q,) the shares of the evaluations that attain T*; NaN where nothing does."""
         if self.design is None:
             return np.full(len(self.problem.actions), np.nan)
         return self.design.weights
@@ -415,16 +423,16 @@ class CharacteristicTime(ArrayValue):
     def ties(self) -> tuple[str, ...]:
         """The options that are exactly as good as the best, though their features differ."""
         _, rival = _scaled_leads(self.problem)
-        return tuple(
-            self.problem.actions.labels[x] for x in self.problem.best_all.tolist() if rival[x]
-        )
+        labels = self.problem.questions.options.labels
+        return tuple(labels[x] for x in self.problem.best_all.tolist() if rival[x])
 
     def evaluations(self, confidence: float = 0.95) -> float:
         """Return T*·kl(δ, 1 − δ), the least mean number of evaluations; δ = 1 − ``confidence``.
 
         It binds every policy that, on every problem with these options and this noise, names a best
         option with probability at least ``confidence`` once it stops: even one that is told the
-        noise. kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ), and 0 for δ ≥ ½, where a coin will do.
+        noise. kl(δ, 1 − δ) = (1 − 2δ) log((1 − δ)/δ), and 0 for δ ≥ ½, where a coin will do. Where
+        some questions cost more than others, it is how many the least price buys; see `price`.
 
         Examples
         --------
@@ -435,12 +443,24 @@ class CharacteristicTime(ArrayValue):
         >>> round(time.value, 4), round(time.evaluations(0.95), 2)
         (32.0, 84.8)
         """
-        delta = 1.0 - confidence
-        if not 0.0 < delta < 1.0:
-            raise InputError(f"confidence must lie in (0, 1); got {confidence!r}.")
-        if delta >= 0.5:
-            return 0.0
-        return self.value * (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+        entropy = certainty_entropy(confidence)
+        mass = math.inf if self.design is None else self.design.mass
+        return mass * entropy if entropy else 0.0
+
+    def price(self, confidence: float = 0.95) -> float:
+        """Return T*·kl(δ, 1 − δ), the least mean price of certainty, for the questions' prices.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], partial=None, prices=[3.0])
+        >>> problem = eh.BiasedLinearBandit(panel, gamma=[0.5, 0.0], omega=[])
+        >>> time = eh.limits.characteristic_time(problem)      # two means: 8σ²/Δ² = 32
+        >>> round(time.evaluations(0.95), 2), round(time.price(0.95), 2)
+        (84.8, 254.4)
+        """
+        entropy = certainty_entropy(confidence)
+        return self.value * entropy if entropy else 0.0
 
     def verify(self, tol: float | None = None) -> Verification:
         """Recompute value and bound from the problem alone; see `Design.verify`."""
@@ -448,9 +468,9 @@ class CharacteristicTime(ArrayValue):
             right = self.design is None and bool(self.ties)
             reason = "there is a design just where no options are tied"
             return Verification(right, math.inf, math.inf, () if right else (reason,))
-        points, directions = _telling_apart(self.problem)
+        points, directions, prices = _telling_apart(self.problem)
         found = self.design.verify(points, tol)
-        if replace(self.design, direction=directions) == self.design:
+        if replace(self.design, direction=directions, costs=prices) == self.design:
             return found
         reasons = (*found.reasons, "the design is not for this problem")
         return Verification(False, found.value, found.bound, reasons)
@@ -465,12 +485,13 @@ def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> Chara
     values Soare, Lazaric and Munos, NIPS 2014). As δ → 0 some need hardly more. Options of the same
     features are worth the same, whatever their groups, and need not be told apart. For a tolerance
     there is no such limit here: several answers are then right, and for those one is known as
-    δ → 0 only.
+    δ → 0 only. Where questions have prices, Σ price·w takes the place of Σ w = 1, and no policy
+    pays less than T*·kl(δ, 1 − δ) in the mean; how often a question may be asked is not heeded.
 
     Parameters
     ----------
     problem
-        Options with two groups or any attributes, and the truth about them.
+        Options, or questions about options, and the truth about them.
     tol
         Largest relative distance between T* and its proven bound.
 
@@ -492,38 +513,72 @@ def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> Chara
     if not problem.gaps[rival].all():
         return CharacteristicTime(problem, None)
     try:
-        return CharacteristicTime(problem, joint_design(*_telling_apart(problem), tol=tol))
+        return CharacteristicTime(problem, joint_design(*_telling_apart(problem), tol))
     except NotIdentifiableError as error:
         raise _indistinct(problem) from error
 
 
+def certainty_entropy(confidence: float) -> float:
+    """Return kl(δ, 1 − δ) for δ = 1 − ``confidence``: what certainty takes, in units of T*.
+
+    Examples
+    --------
+    >>> round(certainty_entropy(0.95), 3), certainty_entropy(0.5)
+    (2.65, 0.0)
+    """
+    delta = 1.0 - confidence
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"confidence must lie in (0, 1); got {confidence!r}.")
+    return 0.0 if delta >= 0.5 else (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+
+
 def _scaled_leads(problem: BiasedLinearBandit) -> tuple[Floats, NDArray[np.bool_]]:
     """Return (x* − x; 0) for all x, columns scaled, and which x are rivals: of other features."""
-    A = _scaled_points(problem)
-    leads = A[problem.best] - A
-    leads[:, problem.actions.n_features :] = 0.0
+    questions = problem.questions
+    values = np.zeros((len(questions.options), questions.rows.shape[1]))
+    values[:, : questions.n_features] = questions.options.features
+    values /= _column_scales(problem)
+    leads = values[problem.best] - values
     return leads, leads.any(axis=1)
 
 
-def _telling_apart(problem: BiasedLinearBandit) -> tuple[Floats, Floats]:
-    """Return points, and directions (x* − x; 0)√2 σ/Δ_x that are to have variance one."""
+def _telling_apart(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
+    """Return points, directions (x* − x; 0)√2 σ/Δ_x that are to have variance one, and prices."""
     leads, rival = _scaled_leads(problem)
     root = math.sqrt(2) * problem.noise_scale / problem.gaps[rival, None]
-    return _scaled_points(problem), leads[rival] * root
+    return _scaled_points(problem), leads[rival] * root, problem.questions.prices
+
+
+def _column_scales(problem: BiasedLinearBandit) -> Floats:
+    """Return the largest entry of every column."""
+    points = problem.questions.weighted_points
+    scales = np.abs(points).max(axis=0, initial=0.0)
+    scales[scales == 0.0] = 1.0
+    return np.asarray(scales)
 
 
 def _scaled_points(problem: BiasedLinearBandit) -> Floats:
-    """Return the points with columns scaled, which changes no design."""
-    points = problem.actions.points
-    return np.asarray(points / np.abs(points).max(axis=0, initial=1e-300))
+    """Return the points, over the relative noise, with columns scaled, which changes no design."""
+    return np.asarray(problem.questions.weighted_points / _column_scales(problem))
 
 
 def _indistinct(problem: BiasedLinearBandit) -> NotIdentifiableError:
+    remedy = "Add options, or leave out features that tell the groups apart."
+    if isinstance(problem.actions, Questions):
+        remedy = "Add questions about it and them to an evaluator who is partial to neither."
     return NotIdentifiableError(
         f"no evaluations tell every other option from the best, "
-        f"{problem.actions.labels[problem.best]!r}: the same means fit parameters for which "
-        "another is better. Add options, or leave out features that tell the groups apart."
+        f"{problem.questions.options.labels[problem.best]!r}: the same means fit parameters for "
+        f"which another is better. {remedy}"
     )
+
+
+def _refuse_questions(problem: BiasedLinearBandit) -> None:
+    if isinstance(problem.actions, Questions):
+        raise InputError(
+            "this limit is about regret, where what is evaluated is what is chosen; these are "
+            "questions about options. characteristic_time takes them."
+        )
 
 
 def _rivals(problem: BiasedLinearBandit) -> tuple[Floats, Floats, Floats]:
@@ -583,7 +638,8 @@ def _refuse_attributes(actions: ActionSet, theorem: str) -> None:
 
 def _refuse_ties(problem: BiasedLinearBandit) -> None:
     if len(problem.best_all) > 1:
-        names = ", ".join(problem.actions.labels[x] for x in problem.best_all[:5])
+        labels = problem.questions.options.labels
+        names = ", ".join(labels[x] for x in problem.best_all[:5])
         raise InputError(
             f"{len(problem.best_all)} options are tied for the best ({names}); this limit is for "
             "problems with one best option. Keep one of them."

@@ -174,3 +174,39 @@ def test_comparisons_counts_calls_of_judges(
     wrong = pd.DataFrame([[1, 1, 1]] * 1 + [[1, 1, 0]] * 2 + [[0, 0, 0]] * 37).to_numpy()
     assert benchmark_.calls_to(wrong)[0] == 30
     assert math.isinf(benchmark_.calls_to(wrong[:, :2])[0])
+
+
+@pytest.mark.parametrize("benchmark_", ["people"], indirect=True)
+def test_people_measures_every_mode(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    assert shown.count("## ") == 4
+    for name, *_ in benchmark_.MODES:
+        assert shown.count(f"| {name} | ") == 2, "real scores, and drawn ones"
+    once = next(line for line in shown.splitlines() if line.startswith("| once, σ unknown"))
+    sure, agree = (once.split(" | ")[i] for i in (2, 3))
+    assert agree == f"{sure} of {sure}", "at one look the whole panel is the look itself"
+
+
+@pytest.mark.parametrize("benchmark_", ["panels_large"], indirect=True)
+def test_large_panels_are_measured_against_the_dense_way(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for model in ("arrow", "dense", "ratio"):
+        assert shown.count(f" {model} ") >= len(benchmark_.TINY)
+    assert shown.count("2 right") == 2  # by both models, of two searches to certainty
+
+
+@pytest.mark.parametrize("benchmark_", ["plan"], indirect=True)
+def test_plan_holds_plans_to_what_happens(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for premise in benchmark_.PREMISES:
+        assert premise in shown
+    assert "false certificates" in shown

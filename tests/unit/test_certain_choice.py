@@ -14,15 +14,10 @@ from evenhand.arrays import Counts, Floats
 from evenhand.designs.joint import joint_design
 from evenhand.environments.skating import skate_canada
 from evenhand.policies.confidence import Frame
-from evenhand.policies.stages import (
-    Stage,
-    inverse_gram,
-    proportions,
-    read,
-    spread_out_by,
-    spreads,
-    with_looks,
-)
+from evenhand.policies.dense import DenseModel
+from evenhand.policies.models import Fit
+from evenhand.policies.proportions import inverse_gram, proportions, spread_out_by, spreads
+from evenhand.policies.stages import Stage, reading, with_looks
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
 
@@ -60,11 +55,11 @@ def problem_of(gap: float, omega: float = 0.4) -> eh.BiasedLinearBandit:
 def test_a_stage_is_read_as_least_squares_on_its_evaluations() -> None:
     rng = np.random.default_rng(1)
     actions = eh.ActionSet(rng.standard_normal((6, 2)), [1, -1, 1, -1, 1, -1])
-    frame = Frame.of(actions)
-    told = evaluated(np.array([3, 1, 0, 4, 2, 0]), rng.standard_normal(6) + 50.0, rng)
-    stage = Stage(0, np.arange(1, 6), np.zeros(1, dtype=np.int64), np.ones(3), np.eye(3), 1.0)
-    D = frame.values[0] - frame.values[1:]
-    said = read(stage, frame, told, D, None)
+    model, means, rivals = DenseModel(actions), rng.standard_normal(6) + 50.0, np.arange(1, 6)
+    before = model.fit(evaluated(np.array([1, 1, 1, 1, 0, 0]), means, rng), None)
+    told = evaluated(np.array([3, 1, 0, 4, 2, 0]), means, rng)
+    fit = model.fit(told, None, before)
+    said = reading(fit, fit.leads(0, rivals), before.leads(0, rivals), before.unit)
     rows = np.repeat(actions.points, told.counts, axis=0)
     d = np.zeros((5, 3))
     d[:, :2] = actions.features[0] - actions.features[1:]
@@ -77,11 +72,10 @@ def test_a_stage_is_read_as_least_squares_on_its_evaluations() -> None:
 
 
 def test_a_stage_says_nothing_of_what_it_does_not_span() -> None:
-    frame = Frame.of(THREE)
-    stage = Stage(0, np.array([1, 2]), np.zeros(1, dtype=np.int64), np.zeros(3), np.eye(3), 1.0)
-    told = evaluated(np.array([5, 5, 0]), np.zeros(3), np.random.default_rng(0))
-    said = read(stage, frame, told, frame.values[0] - frame.values[1:], 1.0)
-    assert (said.information == 0.0).all()
+    told = evaluated(np.array([5, 5, 0]), np.ones(3), np.random.default_rng(0))
+    said = DenseModel(THREE).fit(told, 1.0).leads(0, np.array([1, 2]))
+    assert np.isinf(said.variances).all()
+    assert (said.estimates == 0.0).all()
 
 
 @pytest.mark.parametrize(("k", "d", "seed"), [(5, 2, 1), (20, 3, 2), (40, 5, 3)])
@@ -90,7 +84,7 @@ def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) ->
     actions = eh.ActionSet(rng.standard_normal((k, d)), np.where(np.arange(k) % 2, 1, -1))
     frame = Frame.of(actions)
     U = (frame.values[0] - frame.values[1:]) / rng.uniform(0.3, 2.0, k - 1)[:, None]
-    weights, value = proportions(frame, U, np.full(k, 1 / k))
+    weights, value = proportions(frame.points, U, np.full(k, 1 / k))
     exact = joint_design(frame.points, U).value
     assert exact * (1 - 1e-4) <= value <= 1.03 * exact
     assert value == pytest.approx(spreads(inverse_gram(frame.points, weights), U).max() ** 2, 1e-3)
@@ -101,7 +95,7 @@ def test_an_order_keeps_what_is_rare_and_needed() -> None:
     X = [[-0.27682133, -0.57859354], [-0.98956202, 0.82389174], [1.27085778, 0.38729676]]
     frame = Frame.of(eh.ActionSet(X, [1, -1, 1]))
     U = frame.values[1:2] - frame.values[2:]
-    weights, _ = proportions(frame, U, np.full(3, 1 / 3))
+    weights, _ = proportions(frame.points, U, np.full(3, 1 / 3))
     assert 0 < weights[2] < 1e-3
     order = spread_out_by(frame.points, U, weights, 100)
     assert (order == 2).any()
@@ -109,7 +103,8 @@ def test_an_order_keeps_what_is_rare_and_needed() -> None:
 
 def test_looks_go_to_those_evaluated_least() -> None:
     order = np.zeros(100, dtype=np.int64)
-    mixed = with_looks(order, 0.1, np.array([50, 3, 3, 0, 3]), np.random.default_rng(0))
+    told, left = np.array([50, 3, 3, 0, 3]), np.full(5, 2**62)
+    mixed = with_looks(order, 0.1, told, left, np.random.default_rng(0))
     counts = np.bincount(mixed, minlength=5)
     assert counts[0] == 90
     assert counts[1:].sum() == 10
@@ -127,15 +122,15 @@ def test_evaluators_need_not_wait_for_the_end_of_a_stage() -> None:
 
 
 def test_a_long_stage_repeats_its_order() -> None:
-    stage = Stage(0, np.array([1]), np.array([0, 1, 0]), np.zeros(3), np.eye(3), 1.0, times=3)
+    stage = Stage(0, np.array([1]), np.array([0, 1, 0]), times=3)
     have = np.zeros(3, dtype=np.int64)
     handed = []
-    while (left := stage.next_ones(have, 4, beyond=False)).any():
-        handed.append(left.tolist())
-        have += left
+    while len(left := stage.next_ones(have, beyond=False)):
+        handed.append(np.bincount(left[:4], minlength=3).tolist())
+        have += handed[-1]
     assert (have == stage.wanted(3)).all()
     assert handed == [[3, 1, 0], [2, 2, 0], [1, 0, 0]]
-    assert stage.next_ones(have, 2, beyond=True).sum() == 2
+    assert stage.next_ones(have, beyond=True).tolist() == [0, 1, 0]
 
 
 # ---------------------------------------------------------------------- answers
@@ -192,7 +187,7 @@ class Turns(eh.CertainChoice):
 
     name = "turns"
 
-    def _leading(self, theta: Floats) -> int:
+    def _leading(self, fit: Fit) -> int:
         return len(self._history) % 2
 
 
@@ -203,9 +198,10 @@ def evidence(policy: eh.CertainChoice, rival: int, option: int = -1, loss: float
     """
     total, most = 0.0, -math.inf
     for stage, told in [*policy._history, (policy._stage, policy._of_stage)]:
-        if rival in stage.rivals and told.counts.any():
-            direction = (policy.frame.values[stage.leader] - policy.frame.values[rival])[None]
-            one = read(stage, policy.frame, told, direction, 1.0)
+        if rival in stage.rivals and told.counts.any() and stage.before is not None:
+            fits = policy.model.fit(told, 1.0, stage.before), stage.before
+            said, expected = (fit.leads(stage.leader, np.array([rival])) for fit in fits)
+            one = reading(fits[0], said, expected, 1.0)
             (effects,), (log_prior,) = one.prior()
             J = float(one.information[0])
             S = J * (float(one.estimates[0]) + (loss if stage.leader == option else 0.0))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from scipy.special import rel_entr
 
 import evenhand as eh
@@ -210,3 +211,114 @@ def test_a_false_proof_is_found_out() -> None:
         finding = CharacteristicTime(time.problem, false).verify()
         assert not finding
         assert any(complaint in reason for reason in finding.reasons), finding.reasons
+
+
+# ---------------------------------------------------------------- questions about options
+
+
+def panel_problem(
+    questions: eh.Questions, values: list[float], sigma: float = 1.0
+) -> BiasedLinearBandit:
+    return BiasedLinearBandit(questions, values, np.full(questions.n_attributes, 0.3), sigma)
+
+
+@pytest.mark.parametrize("gap", [0.5, 2.0])
+def test_two_crossed_judges(gap: float) -> None:
+    """Each partial to one of two: a lead is (y_aP + y_aQ − y_bP − y_bQ)/2, with |w| = ½ four times.
+
+    Elfving: (Σ|w|)² = 4, so T* = 2·4σ²/Δ² = 8σ²/Δ², as for two means without a bias.
+    """
+    panel = eh.Questions.panel({"a": "fr", "b": "it"}, {"P": "fr", "Q": "it"})
+    time = characteristic_time(panel_problem(panel, [gap, 0.0]))
+    assert time.verify()
+    assert time.value == pytest.approx(8 / gap**2, rel=1e-6)
+    np.testing.assert_allclose(time.proportions, 0.25, atol=1e-5)
+
+
+def test_nobody_is_partial_in_a_panel_of_means() -> None:
+    """Without a bias a judge more changes nothing: T* = 2(1 + √(k−1))²σ²/Δ²."""
+    for judges in (["P"], ["P", "Q", "R"]):
+        panel = eh.Questions.panel(["a", "b", "c", "d"], judges, partial=None)
+        time = characteristic_time(panel_problem(panel, [0.5, 0.0, 0.0, 0.0], 2.0))
+        assert time.value == pytest.approx(2 * 4 * (1 + math.sqrt(3)) ** 2 / 0.25, rel=1e-6)
+
+
+def test_one_judge_who_favours_one_of_them_tells_nothing() -> None:
+    panel = eh.Questions.panel({"a": "fr", "b": "it"}, {"P": "fr"})
+    with pytest.raises(eh.NotIdentifiableError, match="partial to neither"):
+        characteristic_time(panel_problem(panel, [1.0, 0.0]))
+
+
+def test_prices_noise_and_order() -> None:
+    """A judge at 4× the price or twice the noise is worth a quarter; rows may come in any order."""
+    names = {"a": "fr", "b": "it", "c": "us"}
+    judges = {"P": "fr", "Q": "it", "R": "us"}
+    values = [0.7, 0.2, 0.0]
+    plain = characteristic_time(panel_problem(eh.Questions.panel(names, judges), values))
+    dear = characteristic_time(panel_problem(eh.Questions.panel(names, judges, prices=3.0), values))
+    assert dear.verify()
+    assert dear.value == pytest.approx(3 * plain.value, rel=1e-5)
+    assert dear.evaluations() == pytest.approx(plain.evaluations(), rel=1e-5)
+    priced = eh.Questions.panel(names, judges, prices=[4.0, 1.0, 1.0])
+    loud = eh.Questions.panel(names, judges, noise=[2.0, 1.0, 1.0])
+    by_price, by_noise = (characteristic_time(panel_problem(q, values)) for q in (priced, loud))
+    assert by_price.value == pytest.approx(by_noise.value, rel=1e-5)
+    assert by_price.value > 1.01 * plain.value
+    mass = by_price.value / float(by_price.proportions @ priced.prices)
+    assert by_price.evaluations(0.9) * by_price.value == pytest.approx(
+        mass * by_price.price(0.9), rel=1e-6
+    )
+    assert not replace(
+        by_price, problem=panel_problem(eh.Questions.panel(names, judges), values)
+    ).verify()
+    turned = eh.Questions.panel(dict(reversed(names.items())), dict(reversed(judges.items())))
+    backwards = characteristic_time(panel_problem(turned, values[::-1]))
+    assert backwards.value == pytest.approx(plain.value, rel=1e-5)
+
+
+def test_a_search_over_shares_finds_nothing_better() -> None:
+    """An independent route: SLSQP on min max_x 2‖(x* − x; 0)‖²/Δ_x², over shares of the price."""
+    panel = eh.Questions.panel(
+        {"a": "fr", "b": "it", "c": "us"}, {"P": "fr", "Q": "it"}, prices=[1.0, 2.5]
+    )
+    problem = panel_problem(panel, [0.6, 0.25, 0.0])
+    time = characteristic_time(problem)
+    A = panel.points
+    leads = np.zeros((2, A.shape[1]))
+    leads[:, 0], leads[0, 1], leads[1, 2] = 1.0, -1.0, -1.0
+    leads *= math.sqrt(2) / np.array([[0.35], [0.6]])
+
+    def needs(shares: Floats) -> Floats:  # the price of each lead, in these shares of the price
+        inverse = np.linalg.pinv(A.T @ ((shares / panel.prices)[:, None] * A), rcond=1e-12)
+        return np.asarray(np.einsum("ij,jk,ik->i", leads, inverse, leads))
+
+    best = math.inf
+    for seed in range(3):
+        start = np.random.default_rng(seed).dirichlet(np.ones(len(A)))
+        found = minimize(
+            lambda x: x[-1],
+            np.append(start, needs(start).max()),
+            bounds=[(1e-6, 1.0)] * len(A) + [(0.0, None)],
+            constraints=[
+                {"type": "eq", "fun": lambda x: x[:-1].sum() - 1.0},
+                {"type": "ineq", "fun": lambda x: x[-1] - needs(x[:-1])},
+            ],
+            method="SLSQP",
+            options={"maxiter": 500, "ftol": 1e-12},
+        )
+        shares = np.clip(found.x[:-1], 1e-9, None)
+        best = min(best, float(needs(shares / shares.sum()).max()))
+    assert best >= time.bound * (1 - 1e-9)
+    assert best == pytest.approx(time.value, rel=1e-3)
+
+
+def test_limits_of_regret_are_not_about_questions() -> None:
+    panel = eh.Questions.panel({"a": "fr", "b": "it"}, {"P": "fr", "Q": "it"})
+    problem = panel_problem(panel, [1.0, 0.0])
+    for limit in (
+        lambda: eh.limits.graves_lai(problem),
+        lambda: eh.limits.two_point(problem, problem, 100),
+        lambda: eh.limits.gap_dependent_upper(problem, 100),
+    ):
+        with pytest.raises(eh.InputError, match="characteristic_time takes them"):
+            limit()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ def refuse_beyond(
     sums: Floats,
     squares: Floats,
     bounds: tuple[float, float],
-    labels: Sequence[str],
+    label: Callable[[int], str],
 ) -> None:
     """Raise `InputError` if some of these evaluations must lie outside the bounds.
 
@@ -35,6 +35,6 @@ def refuse_beyond(
         x = int(np.flatnonzero(wrong)[0])
         what = f"{sums[x]:g}" if counts[x] == 1 else f"one of {counts[x]} with mean {means[x]:g}"
         raise InputError(
-            f"a score of {labels[x]!r} lies outside the bounds, from {low:g} to {high:g}: {what}. "
+            f"a score of {label(x)!r} lies outside the bounds, from {low:g} to {high:g}: {what}. "
             "Nothing was taken. Mend the score, or give other bounds."
         )

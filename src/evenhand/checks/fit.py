@@ -29,9 +29,9 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Counts, Floats
+from evenhand.checks.spans import RowSpan, Span
 
 _PRIOR = 0.5
-_RANK = 1e-10  # singular values above this share of the largest count
 _LEAST_SCATTER = 4  # degrees of freedom within options, from which on F is used
 
 
@@ -56,7 +56,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(
-    points: Floats,
+    points: Floats | Span,
     counts: Counts,
     means: Floats,
     scatters: Floats,
@@ -67,7 +67,7 @@ def residuals(
     Parameters
     ----------
     points
-        (k, m) points of the options that were evaluated.
+        (k, m) points of the options that were evaluated, or what they span with weights n.
     counts, means, scatters
         (k,) numbers and means of their evaluations (at least one each), and the sums of squared
         deviations from those means.
@@ -75,16 +75,13 @@ def residuals(
         σ where it is known. It is used only where hardly any option was evaluated twice: else the
         scatter tells, and a wrong σ is no lack of fit.
     """
+    span = RowSpan(points, counts) if isinstance(points, np.ndarray) else points
     root = np.sqrt(counts.astype(np.float64))
-    scales = np.abs(points).max(axis=0)
-    scales[scales == 0.0] = 1.0
-    U, sizes, _ = np.linalg.svd(points / scales * root[:, None], full_matrices=False)
-    U = U[:, sizes > _RANK * sizes.max(initial=0.0)]
-    df = len(points) - U.shape[1]
+    df = len(counts) - span.rank
     level = float(means @ counts / counts.sum())  # less to cancel; put back where it matters
     y, one = root * (means - level), root * level
-    left = (y - U @ (U.T @ y)) + (one - U @ (U.T @ one))
-    rest = np.clip(1.0 - np.einsum("ij,ij->i", U, U), 0.0, 1.0)
+    left = span.without(y) + span.without(one)
+    rest = np.clip(1.0 - span.leverages(), 0.0, 1.0)
     nu = counts - 1.0
     within = float(nu.sum())
     by_scatter = within >= _LEAST_SCATTER
@@ -93,7 +90,7 @@ def residuals(
         unknown = LackOfFit(math.nan, max(df, 0), math.nan)
         return Residuals(left / root, np.zeros_like(left), unknown)
     # in units of the pooled variance from here on
-    variances = np.ones(len(points))
+    variances = np.ones(len(counts))
     if by_scatter:
         variances = (scatters / pooled + _PRIOR) / (nu + _PRIOR)
     error = left / math.sqrt(pooled)
@@ -101,8 +98,7 @@ def residuals(
     standardised = np.where(through, 0.0, error / np.sqrt(np.where(through, 1.0, rest * variances)))
     D = float(rest @ variances)
     ratio = float(error @ error) / D
-    mixed = U.T @ (variances[:, None] * U)
-    f = D**2 / float((variances**2) @ (2.0 * rest - 1.0) + (mixed * mixed).sum())
+    f = D**2 / (float((variances**2) @ (2.0 * rest - 1.0)) + span.mixed(variances))
     if by_scatter:
         g = D**2 / float((rest**2 * variances**2) @ (1.0 / (nu + _PRIOR)))
         p = float(special.fdtrc(f, min(g, within), ratio))

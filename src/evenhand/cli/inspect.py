@@ -13,6 +13,7 @@ from rich.table import Table
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
+from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores, show_panel
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.report.hyperplane import unit_of_distance
@@ -27,16 +28,17 @@ from evenhand.tables.cells import read_numbers
 from evenhand.tables.sources import CsvFile
 
 _NOT_IDENTIFIABLE = 3
+_PANELS = "Panels of evaluators"
 _MOST_ROWS = 20  # of a table in the terminal; --json has all
 
 
 def inspect(
     options: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             metavar="OPTIONS.csv", help="One line per option, with a header; - reads a pipe."
         ),
-    ],
+    ] = None,
     *,
     group: Annotated[
         str | None, typer.Option(metavar="COL", help="Column with the two groups.")
@@ -91,6 +93,67 @@ def inspect(
         str | None,
         typer.Option(metavar="COL", help="Column with what an evaluation costs, for κ(Δ)."),
     ] = None,
+    evaluators: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JUDGES.csv",
+            help="A panel: one line per evaluator, names in the first column. Options stand for "
+            "themselves, no features are needed.",
+            rich_help_panel=_PANELS,
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="SCORES.csv",
+            help="Instead of both files: past scores, one line each. What they can tell is said.",
+            rich_help_panel=_PANELS,
+        ),
+    ] = None,
+    option: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="With --scores: column of the options.", rich_help_panel=_PANELS
+        ),
+    ] = None,
+    evaluator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="With --scores: column of the evaluators.", rich_help_panel=_PANELS
+        ),
+    ] = None,
+    option_group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column with the options' groups: evaluators may favour their own. 'group', if "
+            "there is such a column.",
+            rich_help_panel=_PANELS,
+        ),
+    ] = None,
+    evaluator_group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="Column with the evaluators' groups.", rich_help_panel=_PANELS
+        ),
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="With --evaluators: column with what an answer costs.",
+            rich_help_panel=_PANELS,
+        ),
+    ] = None,
+    bias: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="common: all favour their own group by as much; evaluator: each by its own; "
+            "group: those of each group by their own.",
+            rich_help_panel=_PANELS,
+        ),
+    ] = "common",
     full: Annotated[
         bool, typer.Option("--full", help="Work out α and κ̃ for large sets, too: it may take long.")
     ] = False,
@@ -117,9 +180,38 @@ def inspect(
 
     `cat skaters.csv | evenhand inspect - --attributes nation,age --label skater`
 
+    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation --figure panel.png`
+
+    `evenhand inspect --scores scores.csv --option skater --evaluator judge`
+
     **Exit codes**: 0 it can be estimated; 2 what was given cannot be used; 3 it cannot be estimated
-    by any number of evaluations (with attributes: one of the biases cannot).
+    by any number of evaluations (with attributes: one of the biases cannot; of a panel: options
+    cannot be compared, or a bias cannot be told).
     """
+    if evaluators is not None or scores is not None:
+        strange: dict[str, object] = {
+            "--group": group,
+            "--attributes": attributes,
+            "--features": features,
+            "--gaps": gaps,
+            "--precision": precision,
+            "--evaluations": evaluations,
+        }
+        _refuse_for_panels(options, evaluators, scores, strange)
+        if scores is not None:
+            panel = panel_of_scores(scores, option, evaluator, option_group, evaluator_group, bias)
+        else:
+            assert options is not None
+            assert evaluators is not None
+            table = CsvFile(*_opened(options))
+            panel = panel_of_files(
+                table, evaluators, label, option_group, evaluator_group, price, bias
+            )
+        if not show_panel(panel, full=full, figure=figure, as_json=as_json):
+            raise typer.Exit(_NOT_IDENTIFIABLE)
+        return
+    if options is None:
+        raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
     if figure is not None and attributes is not None:
         raise InputError(
             "--figure draws what separates two groups, and attributes have no such picture; leave "
@@ -156,6 +248,24 @@ def inspect(
             typer.echo(f"\nThe picture is in {figure}.")
     if not all(isinstance(answer, Inspection) for answer in answers):
         raise typer.Exit(_NOT_IDENTIFIABLE)
+
+
+def _refuse_for_panels(
+    options: Path | None, evaluators: Path | None, scores: Path | None, strange: dict[str, object]
+) -> None:
+    """Refuse what has no meaning for a panel, or contradicts itself."""
+    if scores is not None and (options is not None or evaluators is not None):
+        raise InputError(
+            "--scores has options and evaluators in it; leave OPTIONS.csv and --evaluators out."
+        )
+    if scores is None and options is None:
+        raise InputError("--evaluators says who is asked; OPTIONS.csv, about whom, is missing.")
+    given = [name for name, value in strange.items() if value is not None]
+    if given:
+        raise InputError(
+            f"{', '.join(given)} is about options without a panel; leave it out (the groups of "
+            "options in a panel are --option-group)."
+        )
 
 
 def _opened(options: Path) -> tuple[Path | IO[bytes], str | None]:

@@ -1,4 +1,4 @@
-"""Families of problems: the paper's hard instances, corrected, and random ones.
+"""Families of problems: the paper's hard instances, corrected, random ones, panels, comparisons.
 
 Notation
 --------
@@ -26,6 +26,7 @@ Where the paper's text contradicts its own facts, the facts decide:
 from __future__ import annotations
 
 import math
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.ranges import check_gaps, check_room, check_size
 from evenhand.errors import InputError
+from evenhand.questions import Questions
 
 
 def worst_case(
@@ -378,6 +380,259 @@ def random_attribute(
     # In evaluations x leads x* by (z_x − z*)ω − Δ_x: the first to lead by so much sets |ω|.
     sizes = (fair.gaps[rivals] + lead) / (side * above[rivals])
     return BiasedLinearBandit(fair.actions, gamma, side * sizes.min(), noise_scale)
+
+
+def panel(
+    k: int,
+    e: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 3,
+    neutral: int = 0,
+    gap: float = 1.0,
+    bias: float = 1.0,
+    bias_spread: float = 0.0,
+    leniency: float = 1.0,
+    noise_scale: float = 1.0,
+    capacity: int | None = 1,
+) -> BiasedLinearBandit:
+    """Return a random panel: evaluators who favour their own group, lenient or severe.
+
+    Options stand for themselves: no features explain their values. One is best, the next is worth
+    ``gap`` less, and others less by gap times 1 + Exp(1). Options and evaluators are dealt to the
+    groups as equally as can be, in random order.
+
+    Parameters
+    ----------
+    k, e
+        Number of options and of evaluators, at least 2 each.
+    seed
+        The same seed gives the same panel.
+    n_groups
+        Number of groups.
+    neutral
+        How many of the evaluators belong to no group.
+    gap
+        By how much the best option leads; 0 if all are worth the same.
+    bias
+        What an evaluator adds for options of the own group, on average.
+    bias_spread
+        Standard deviation of that between evaluators. Where it is not 0, the panel's questions
+        have a bias for each of them.
+    leniency
+        Standard deviation of what evaluators add to all options.
+    noise_scale
+        Standard deviation of an evaluation.
+    capacity
+        How often an evaluator may be asked about the same option; None: as often as one likes.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.panel(k=6, e=4, seed=1, bias=2.0)
+    >>> problem.questions
+    Questions(24 questions about 6 options by 4 evaluators, 4 attributes: own group, E2, E3, E4)
+    >>> round(problem.delta_min, 9), float(problem.omega[0])
+    (1.0, 2.0)
+    """
+    _check_panel(k, e, n_groups, neutral)
+    sizes = {"gap": gap, "bias_spread": bias_spread, "leniency": leniency}
+    for name, size in sizes.items():
+        if not (math.isfinite(size) and size >= 0):
+            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
+    rng = _generator(seed)
+    options, judges = rng.permutation(k) % n_groups, rng.permutation(e) % n_groups
+    impartial = rng.permutation(e) < neutral
+    questions = Questions.panel(
+        {f"O{o + 1}": f"G{options[o] + 1}" for o in range(k)},
+        {f"E{j + 1}": None if impartial[j] else f"G{judges[j] + 1}" for j in range(e)},
+        bias="evaluator" if bias_spread else "common",
+        capacity=capacity,
+    )
+    below = np.concatenate([[0.0, 1.0], 1.0 + rng.standard_exponential(k - 2)])
+    values = -gap * rng.permutation(below)
+    lenient = leniency * rng.standard_normal(e)
+    own = bias + bias_spread * rng.standard_normal(e)
+    omega = []
+    for column in questions.columns:
+        of = 0 if column.evaluator is None else questions.evaluators.index(column.evaluator)
+        if column.kind == "bias":
+            omega.append(own[of] if bias_spread else bias)
+        else:
+            omega.append(lenient[of] - lenient[0])
+    return BiasedLinearBandit(questions, values, omega, noise_scale)
+
+
+def misleading_panel(
+    k: int,
+    n_evaluators: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 3,
+    n_neutral: int = 1,
+    bias: Literal["common", "evaluator", "group"] = "common",
+    spread: float = 0.0,
+    leniency: float = 0.5,
+    noise_scale: float = 1.0,
+    lead: float = 0.5,
+    **settings: Any,
+) -> BiasedLinearBandit:
+    """Return a random panel whose mean scores put an option first that is not the best.
+
+    Values are standard normal, scaled to the largest magnitude 1. Options are of ``n_groups``
+    groups, as equal in size as can be. ``n_neutral`` evaluators are of no group, the others of all
+    groups but the best option's, in turn. They favour their own group by as much as it takes for
+    another option to lead the best one by ``lead`` in the mean score of the whole panel.
+
+    Parameters
+    ----------
+    k, n_evaluators
+        Number of options and of evaluators.
+    seed
+        The same seed gives the same panel.
+    n_groups
+        Number of groups, at least 2.
+    n_neutral
+        How many evaluators favour nobody.
+    bias, spread
+        Whose the bias is, as in `Questions.panel`, and the standard deviation of its parts,
+        relative to their mean; 0 where all are the same.
+    leniency
+        Standard deviation of what evaluators add to all scores.
+    noise_scale
+        Standard deviation of a score.
+    lead
+        By how much the mean scores put a wrong option first; exactly so where ``spread`` is 0.
+    settings
+        Further arguments of `Questions.panel`; capacity is unlimited unless given.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.misleading_panel(k=6, n_evaluators=4, seed=1)
+    >>> means = problem.evaluations.reshape(6, 4).mean(axis=1)
+    >>> wrong = int(means.argmax())
+    >>> wrong == problem.best, round(float(means[wrong] - means[problem.best]), 9)
+    (False, 0.5)
+    """
+    if k < n_groups or n_groups < 2:
+        raise InputError(
+            f"n_groups must be at least 2, and k at least n_groups; got {n_groups} and {k}."
+        )
+    if not 0 <= n_neutral < n_evaluators:
+        raise InputError(
+            f"n_neutral must be from 0 to {n_evaluators - 1}, so that somebody is partial; got "
+            f"{n_neutral}."
+        )
+    for name, size in (("spread", spread), ("leniency", leniency)):
+        if not (math.isfinite(size) and size >= 0):
+            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
+    _check_trap("spread", spread, lead)
+    rng = _generator(seed)
+    values = rng.standard_normal(k)
+    values /= np.abs(values).max()
+    group = rng.permutation(np.arange(k) % n_groups)
+    best = int(np.argmax(values))
+    others = [g for g in range(n_groups) if g != group[best]]
+    n_partial = n_evaluators - n_neutral
+    sides = [f"group {others[j % len(others)] + 1}" for j in range(n_partial)] + [None] * n_neutral
+    questions = Questions.panel(
+        {f"option {x + 1}": f"group {g + 1}" for x, g in enumerate(group.tolist())},
+        {f"evaluator {j + 1}": side for j, side in enumerate(sides)},
+        bias=bias,
+        **({"capacity": None} | settings),
+    )
+    # in the mean score of the panel x leads the best by β · (share of x's evaluators) − Δ_x
+    share = np.array([sides.count(f"group {g + 1}") / n_evaluators for g in group.tolist()])
+    rivals = share > 0
+    favour = float(((values.max() - values[rivals] + lead) / share[rivals]).min())
+    lenient = leniency * rng.standard_normal(n_evaluators)
+    omega = [
+        favour * (1.0 + spread * rng.standard_normal())
+        if column.kind == "bias"
+        else lenient[questions.evaluators.index(column.evaluator)] - lenient[0]
+        for column in questions.columns
+    ]
+    calibration = rng.standard_normal(len(questions.items) - k)
+    return BiasedLinearBandit(questions, [*values, *calibration], omega, noise_scale)
+
+
+def comparisons(
+    k: int,
+    n_judges: int,
+    seed: int | np.random.Generator,
+    *,
+    gap: float = 0.2,
+    position: tuple[float, float] = (0.1, 0.3),
+    family: float = 0.0,
+    noise_scale: float = 0.5,
+    **settings: Any,
+) -> BiasedLinearBandit:
+    """Return judges who compare options in pairs, favour the first named, and their own family.
+
+    The best option leads the next by ``gap`` and all others by between one and three times as much,
+    and is of no judge's family. Of the others every second one is of a judge's family, in turn.
+
+    Parameters
+    ----------
+    k, n_judges
+        Number of options and of judges. One judge alone with a family cannot be told from values.
+    seed
+        The same seed gives the same problem.
+    gap
+        Lead of the best option in value.
+    position
+        Least and largest favour for the first named; each judge has its own.
+    family
+        Favour for the own family.
+    noise_scale
+        Standard deviation of a verdict: ½ for verdicts 0 or 1 that are near to even.
+    settings
+        Further arguments of `Questions.comparisons`.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.comparisons(k=5, n_judges=2, seed=1, family=0.15)
+    >>> problem.questions
+    Questions(40 questions about 5 options by 2 evaluators, 4 attributes: own family of judge 1, ...
+    >>> round(float(np.sort(problem.values)[-1] - np.sort(problem.values)[-2]), 9)
+    0.2
+    """
+    if k < 2 or n_judges < 1:
+        raise InputError(f"two options and a judge are needed; got k = {k}, n_judges = {n_judges}.")
+    if not (math.isfinite(gap) and gap > 0 and math.isfinite(family)):
+        raise InputError(f"gap must be a finite number > 0, family a number; got {gap}, {family}.")
+    low, high = position
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise InputError(f"position must be two numbers, the smaller first; got {position!r}.")
+    rng = _generator(seed)
+    order = rng.permutation(k)
+    values = np.empty(k)
+    values[order] = -gap * np.concatenate([[0.0, 1.0], rng.uniform(1.0, 3.0, k)])[:k]
+    of_family: dict[str, str | None] = {f"option {x + 1}": None for x in range(k)}
+    judges: dict[str, str | None] = {f"judge {j + 1}": None for j in range(n_judges)}
+    if family:
+        judges = {name: f"family {j + 1}" for j, name in enumerate(judges)}
+        for place, x in enumerate(order[1::2].tolist()):
+            of_family[f"option {x + 1}"] = f"family {place % n_judges + 1}"
+    questions = Questions.comparisons(of_family, judges, **settings)
+    omega = [
+        family if column.kind == "bias" else rng.uniform(low, high) for column in questions.columns
+    ]
+    return BiasedLinearBandit(questions, values, omega, noise_scale)
+
+
+def _check_panel(k: int, e: int, n_groups: int, neutral: int) -> None:
+    if k < 2 or e < 2:
+        raise InputError(
+            f"a panel needs at least 2 options and 2 evaluators; got k = {k}, e = {e}."
+        )
+    if n_groups < 1 or not 0 <= neutral <= e:
+        raise InputError(
+            f"n_groups must be at least 1, and neutral from 0 to e; got n_groups = {n_groups}, "
+            f"neutral = {neutral}."
+        )
 
 
 def _check_trap(name: str, distance: float, lead: float) -> None:

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Self, TypedDict, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Stepper
@@ -47,7 +47,7 @@ from evenhand.policies.messages import (
     refuse_impossible,
     sparse,
 )
-from evenhand.questions import UNLIMITED, Askable, Questions, checked_askable
+from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
 Play = Generator[Counts, Feedback, None]
 
@@ -252,6 +252,13 @@ class Policy(ABC):
     def bias(self) -> Estimate:
         """Return the estimate of the bias, with an interval."""
 
+    def biases(self) -> list[tuple[Column, Estimate]]:
+        """Return all biases with their intervals, leniencies as deviations from the panel's mean.
+
+        None of those that the policy does not say.
+        """
+        return []
+
     def values(self) -> Floats | None:
         """Return (k, 3) the value of every option with its interval: estimate, low, high.
 
@@ -342,24 +349,30 @@ class Policy(ABC):
             left[questions.capacity == UNLIMITED] = UNLIMITED
             who = questions.evaluator
             if (questions.workload < UNLIMITED).any():
-                free = self.workload_left(pending)
-                left[who >= 0] = np.minimum(left[who >= 0], free[who[who >= 0]])
+                left[who >= 0] = np.minimum(left, self._free(pending)[who])[who >= 0]
         if self._absent:
             left[np.isin(questions.evaluator, list(self._absent))] = 0
         if self._available is not None:
             left[~self._available] = 0
         return left
 
-    def workload_left(self, pending: Counts) -> Counts:
-        """Return (e,) how much every evaluator may still be asked; `UNLIMITED` where no limit is.
-
-        What is on its way counts as asked.
-        """
+    def allowed(self, order: Indices, pending: Counts) -> Indices:
+        """Return what of an order of questions may be asked now, from its beginning on."""
         questions = self.questions
-        who, have = questions.evaluator, self._asked + pending
-        done = np.bincount(who[who >= 0], have[who >= 0], len(questions.evaluators))
-        free = np.maximum(questions.workload - done.astype(np.int64), 0)
-        return np.where(questions.workload == UNLIMITED, UNLIMITED, free)
+        if not (questions.limited or self._absent or self._available is not None):
+            return order
+        order = order[_nth(order) <= self.left(pending)[order]]
+        if (questions.workload < UNLIMITED).any():
+            who = questions.evaluator[order]
+            order = order[(who < 0) | (_nth(who) <= self._free(pending)[who])]
+        return order
+
+    def _free(self, pending: Counts) -> Counts:
+        """Return (e,) how much more every evaluator may be asked."""
+        questions, have = self.questions, self._asked + pending
+        some = questions.evaluator >= 0
+        done = np.bincount(questions.evaluator[some], have[some], len(questions.evaluators))
+        return np.maximum(questions.workload - done.astype(np.int64), 0)
 
     def leave(self, evaluator: str) -> None:
         """Take note that an evaluator cannot be asked any more, until `join`."""
@@ -372,6 +385,11 @@ class Policy(ABC):
         self._absent.discard(self._evaluator(evaluator))
         self._answers.clear()
         self.attendance_changed()
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The evaluators who left."""
+        return tuple(self.questions.evaluators[e] for e in sorted(self._absent))
 
     def attendance_changed(self) -> None:  # noqa: B027 # most have nothing to plan anew
         """Plan anew, if need be, since an evaluator has joined or left."""
@@ -681,7 +699,7 @@ class Policy(ABC):
     def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
         if self.bounds is not None:
             parts = feedback.counts, feedback.sums, feedback.sums_of_squares
-            refuse_beyond(*parts, self.bounds, self.questions.labels)
+            refuse_beyond(*parts, self.bounds, self.questions.label)
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""
@@ -733,6 +751,15 @@ class Policy(ABC):
                 f"{self._outstanding[x]} were asked for and not told yet."
             )
         return whole
+
+
+def _nth(values: Indices) -> Counts:
+    """Return (n,) how often each value has come up to its place, itself included."""
+    by_value = np.argsort(values, kind="stable")
+    starts = np.searchsorted(values[by_value], values[by_value])
+    nth = np.empty(len(values), dtype=np.int64)
+    nth[by_value] = np.arange(len(values)) - starts + 1
+    return nth
 
 
 def first_of(counts: Counts, n: int) -> Counts:

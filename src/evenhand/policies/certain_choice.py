@@ -27,7 +27,8 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Policy, first_of, is_number
+from evenhand.policies.base import Policy, is_number
+from evenhand.policies.biases import named_biases
 from evenhand.policies.confidence import Frame
 from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
 from evenhand.policies.messages import (
@@ -39,31 +40,24 @@ from evenhand.policies.messages import (
     nothing,
     sparse,
 )
+from evenhand.policies.model_choice import model_of
+from evenhand.policies.models import Fit, Model, Spread
+from evenhand.policies.proportions import spread_out_by
 from evenhand.policies.registry import registered
-from evenhand.policies.stages import (
-    LONGEST,
-    Stage,
-    first_stage,
-    inverse_gram,
-    least_squares,
-    proportions,
-    read,
-    spread_out_by,
-    spreads,
-    with_looks,
-)
+from evenhand.policies.stages import LONGEST, Stage, reading, with_looks
 from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
-from evenhand.questions import Askable
+from evenhand.questions import Askable, Column
 
 Target = Literal["best", "bias"]
 
-_FIRST, _SHORTEST = 2.0, 3.0  # evaluations per dimension: of the first stage, of any later one
+_ALL, _PANEL = (2.0, 3.0), (1.0, 1.0)  # evaluations per dimension, of a start and a stage at least
 _SPARE = 6  # evaluations of the first stage beyond that, at least, to hear an unknown noise
 _GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it takes so much more
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
+_MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
 _FALLBACK = 0.1  # share of δ for what the first stage says of the bias
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
 
@@ -91,7 +85,8 @@ class CertainChoice(Policy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes.
+        The options: two groups, or any attributes. Or the questions that can be asked about them:
+        of a panel, of comparisons.
     horizon, at_most
         Two names for the number of evaluations at which to give up; 1,000 per option if neither is
         given.
@@ -116,6 +111,8 @@ class CertainChoice(Policy):
         evaluations are spent.
     seed
         Where the randomness of ``looks`` starts.
+    budget
+        How much money may be spent, at the questions' prices; as much as it takes if not given.
     bound
         ``value_bound``, as for every policy: not used.
 
@@ -137,6 +134,7 @@ class CertainChoice(Policy):
 
     name = "certain-choice"
     plays_questions = True
+    heeds_limits = True
     spends_all = False
     heeds_checks = True
 
@@ -153,6 +151,7 @@ class CertainChoice(Policy):
         looks: float = 0.0,
         target: Target = "best",
         seed: int = 0,
+        budget: float | None = None,
         **bound: Unpack[Bound],
     ) -> None:
         limit = most_evaluations(actions, horizon, at_most)
@@ -179,14 +178,15 @@ class CertainChoice(Policy):
             limit,
             noise_scale=1.0 if noise_scale is None else noise_scale,
             seed=seed,
+            budget=budget,
             **bound,
         )
         self.noise_known = noise_scale is not None
         self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
         self.tolerance, self.looks = float(tolerance), float(looks)
         self.target: Target = target
-        self.frame = Frame.of(self.actions)
-        if target == "bias" and self.frame.bias is None:
+        self.model: Model = model_of(self.actions)
+        if target == "bias" and Frame.of(self.actions).bias is None:
             raise NotIdentifiableError(
                 "the (first) bias cannot be estimated from these options, by any number of "
                 "evaluations; target='bias' needs an attribute that is no combination of others."
@@ -201,27 +201,32 @@ class CertainChoice(Policy):
         self._gains: dict[int, Floats] = {}  # by leader: what the tolerance adds in its own stages
         self._rejected: NDArray[np.bool_] = np.zeros(k, dtype=np.bool_)  # cannot be the best
         self._cleared: dict[int, NDArray[np.bool_]] = {}  # by leader: better by no more than that
-        self._weights: Floats = np.full(q, 1.0 / q)
+        self._shares: Floats | None = None  # of the last plan
         self._answer: int | None = None
         self._hopeless: tuple[int, ...] = ()  # options that cannot be told apart with what is left
+        self._stuck: tuple[int, ...] = ()  # options that nobody who is there can compare
         self._expected = math.nan  # evaluations to come, when the stage was planned
         self._said: dict[object, Any] = {}  # worked out once for every stage
-        self._ready: tuple[Stage, Floats, tuple[Floats, Floats]] | None = None
+        self._ready: tuple[Stage, Spread, tuple[Floats, Floats]] | None = None
         self._stage = self._first()
 
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Hand out the stage, beside what is on its way; with the answer, what looks lack."""
-        if self._hopeless:
+        if self._hopeless or self._stuck:
             return self._nothing
         room = self.room(pending)
         if self._answer is not None:
             lacking = np.maximum(self._lacking - pending, 0)
-            return first_of(lacking, room if n is None else min(n, room))
-        most = min(room, max(1, self.spent // 128) if n is None else n)
-        have = self._of_stage.counts + pending
-        return self._stage.next_ones(have, most, beyond=bool(pending.any()))
+            order = np.repeat(np.arange(len(lacking)), lacking)
+            most = room if n is None else min(n, room)
+        else:
+            have = self._of_stage.counts + pending
+            order = self._stage.next_ones(have, beyond=bool(pending.any()))
+            most = min(room, max(1, self.spent // 128) if n is None else n)
+        order = self.allowed(order, pending)[:most]
+        return np.bincount(order, minlength=len(self.questions)).astype(np.int64)
 
     def learn(self, feedback: Feedback) -> None:
         """Look at what came back; plan the next stage when this one is whole."""
@@ -230,60 +235,97 @@ class CertainChoice(Policy):
         if self._answer is not None:
             return  # for the checks only
         self._of_stage = self._of_stage + feedback
-        whole = bool((self._of_stage.counts >= self._stage.wanted(len(self.questions))).all())
+        lacking = self._of_stage.counts < self._stage.wanted(len(self.questions))
+        if lacking.any():  # what cannot be asked any more is not waited for
+            lacking &= self.left(self._nothing) > 0
+        whole = not lacking.any()
         if self._stage.leader >= 0 and (whole or self.bounds is None):
             self._look(whole)
         if whole and self._answer is None:
-            done, self._of_stage = self._of_stage, nothing(len(self.questions))
-            if self.target == "best" or self.bounds is not None:
-                self._history.append((self._stage, done))
-            if self.target == "best":
-                self._plan()
+            self._close()
         if self.target == "bias" and (whole or self.bounds is None):
             self._look_at_bias()
 
+    def attendance_changed(self) -> None:
+        """Close the stage with what came of it, and plan anew with who is there."""
+        if self.target == "best" and self._answer is None:
+            self._hopeless = ()
+            if self._stage.leader >= 0 and self._of_stage.counts.any():
+                self._look(whole=True)
+            if self._answer is None:
+                self._close()
+
+    def _close(self) -> None:
+        """Put the stage away; what comes late counts for the next."""
+        done, self._of_stage = self._of_stage, nothing(len(self.questions))
+        if done.counts.any() and (self.target == "best" or self.bounds is not None):
+            self._history.append((self._stage, done))
+        if self.target == "best":
+            self._plan()
+
     @property
     def _lacking(self) -> Counts:
-        """(k,) evaluations that are lacking for the model to have been checked.
+        """(q,) evaluations that are lacking for the model to have been checked.
 
-        A few of every option, or of some where there are many. What they say comes after the
-        answer, and so changes neither it nor its proof.
+        What they say comes after the answer, and so changes neither it nor its proof. Of options
+        that are their own questions, a few of each, or of some where there are many. Of others,
+        enough different ones for what the model leaves over, and enough repeats for the noise.
         """
         k = len(self.questions)
         if not self.looks or self.target == "bias" or not self._told.counts.any():
             return self._nothing
+        if self.actions is self.questions:
+            return self._lacking_kinds()
         wanted = np.full(k, _LEAST_LOOKS)
         if k > _MOST_LOOKED_AT:
             others = np.random.default_rng(self.seed).permutation(k)[_MOST_LOOKED_AT:]
             wanted[others] = 0
         return np.maximum(wanted - self._told.counts, 0)
 
+    def _lacking_kinds(self) -> Counts:
+        told, wanted = self._told.counts, self._nothing.copy()
+        places = np.random.default_rng(self.seed).permutation(len(told))
+        places = places[self.left(self._nothing)[places] > 0]
+        new, again = places[told[places] == 0], places[told[places] > 0]
+        again = again[np.argsort(told[again], kind="stable")]
+        n, kinds = int(told.sum()), int(np.count_nonzero(told))
+        wanted[new[: max(0, self.model.rank + _MORE_KINDS - kinds)]] = 1
+        wanted[again[: max(0, _MORE_REPEATS - (n - kinds))]] = 1
+        return wanted
+
     def _look(self, whole: bool) -> None:
         """Reject rivals against whom there is enough evidence; a whole stage counts for good."""
-        stage, (D, prior) = self._stage, self._prepared()
-        reading = read(stage, self.frame, self._of_stage, D, self._noise)
-        evidence = reading.evidence(prior, -self._slack)
+        stage, (expected, prior) = self._stage, self._prepared()
+        assert stage.before is not None
         rivals, leader = stage.rivals, stage.leader
+        fit = self.model.fit(self._of_stage, self._noise, stage.before)
+        said = reading(fit, fit.leads(leader, rivals), expected, stage.before.unit)
+        evidence = said.evidence(prior, -self._slack)
         cleared = self._cleared_by(leader)
         cleared[rivals[self._wealth_of(leader)[rivals] + evidence >= self._enough]] = True
-        if cleared[rivals].all():
+        if len(self._open(leader)) == 0:
             self._answer = leader
         if whole:
-            plain = reading.evidence(prior) if self._slack else evidence
+            plain = said.evidence(prior) if self._slack else evidence
             self._wealth[rivals] += plain
             if self._slack:
                 gains = self._gains.setdefault(leader, np.zeros(len(self.options)))
                 gains[rivals] += evidence - plain
                 self._rejected |= self._wealth >= self._enough
 
-    def _prepared(self) -> tuple[Floats, tuple[Floats, Floats]]:
-        """Return the directions of the stage's leads, and priors for them."""
+    def _prepared(self) -> tuple[Spread, tuple[Floats, Floats]]:
+        """Return what was expected of the stage's leads, and priors for them."""
         stage = self._stage
         if self._ready is None or self._ready[0] is not stage:
-            D = self.frame.values[stage.leader] - self.frame.values[stage.rivals]
-            nothing_yet = read(stage, self.frame, nothing(len(self.questions)), D, self._noise)
-            self._ready = stage, D, nothing_yet.prior(-self._slack, stage.freedom)
+            assert stage.before is not None
+            expected = stage.before.leads(stage.leader, stage.rivals)
+            self._ready = stage, expected, self._prior(stage.before, expected)
         return self._ready[1:]
+
+    def _prior(self, before: Fit, expected: Spread) -> tuple[Floats, Floats]:
+        """Return effects of leads, and their log weights, by what was expected of them."""
+        plain = reading(before, expected, expected, before.unit)
+        return plain.prior(-self._slack, max(1.0, before.freedom))
 
     def _wealth_of(self, leader: int) -> Floats:
         """Return log W with the tolerance in the stages that this option led."""
@@ -298,23 +340,39 @@ class CertainChoice(Policy):
 
     def _first(self) -> Stage:
         """Return the first stage: the start of a search, or all there is to ask about the bias."""
-        length = math.ceil(_FIRST * self.frame.rank)
-        if not self.noise_known:
-            length = max(length, self.frame.rank + _SPARE)
         if self.target == "best":
-            stage = first_stage(self.frame, length)
             if len(self._open(0)) == 0:
                 self._answer = 0  # one option, or all of them alike
-            return stage
+            return Stage.opening(self._opening())
         length = min(self.horizon, _CYCLE if self.bounds is None else _SHORT_CYCLE)
-        self._weights = bias_optimal_design(self.actions).weights
-        assert self.frame.bias is not None
-        order = spread_out_by(self.frame.points, self.frame.bias[None, :], self._weights, length)
-        return first_stage(self.frame, length, order)
+        weights = bias_optimal_design(self.actions).weights
+        frame = Frame.of(self.actions)
+        assert frame.bias is not None
+        order = spread_out_by(frame.points, frame.bias[None, :], weights, length)
+        return Stage.opening(order)
 
-    def _leading(self, theta: Floats) -> int:
+    def _opening(self) -> Indices:
+        """Return the questions that a search starts with: as far as possible, all leads."""
+        rank = self.model.rank
+        length = math.ceil(self._pace[0] * rank)
+        if not self.noise_known:
+            length = max(length, rank + _SPARE)
+        left = self.left(self._nothing)
+        return self.allowed(self.model.start(length, left), self._nothing)
+
+    @property
+    def _pace(self) -> tuple[float, float]:
+        """Evaluations per dimension of a start, and of any later stage.
+
+        Where options are their own questions all dimensions matter to all leads. Of a panel, most
+        are those of options that are soon out of the question.
+        """
+        return _ALL if self.actions is not self.questions else _PANEL
+
+    def _leading(self, fit: Fit) -> int:
         """Return the option that is best by an estimate, of those that may be."""
-        return first_largest(np.where(self._rejected, -np.inf, self.frame.values @ theta))
+        lead_of_first = fit.leads(0, np.arange(len(self.options))).estimates
+        return first_largest(np.where(self._rejected, -np.inf, -lead_of_first))
 
     def _open(self, leader: int) -> Indices:
         """Return the rivals that are not rejected, nor the same as the leader in all features."""
@@ -323,39 +381,73 @@ class CertainChoice(Policy):
 
     def _same(self, option: int) -> NDArray[np.bool_]:
         """Tell which options have the same features, and so the same value."""
-        H = self.frame.values
-        return np.asarray(np.abs(H[option] - H).max(axis=1) <= 1e-12 * np.abs(H).max())
+        X = self.options.own_features
+        if X is None:
+            return np.asarray(np.arange(len(self.options)) == option)
+        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
 
     def _plan(self) -> None:
         """Freeze the next stage by all that is known, or see that there is no use in one."""
-        frame = self.frame
-        theta, covariance, unit = least_squares(frame, self._told, self._noise)
-        leader = self._leading(theta)
+        model, self._said, self._stuck = self.model, {}, ()
+        fit = model.fit(self._told, self._noise, self._stage.before)
+        leader = self._leading(fit)
         rivals = self._open(leader)
         if len(rivals) == 0:
             self._answer = leader
             return
-        D = frame.values[leader] - frame.values[rivals]
-        spread, leads = spreads(covariance, D), (D @ theta + self._slack) / unit
-        need = self._enough - self._wealth_of(leader)[rivals] + _EXTRA
-        U = D * (np.sqrt(need) / np.maximum(leads, _CAUTION * spread))[:, None]
-        start = 0.5 * self._weights + 0.5 / len(frame.points)
-        self._weights, value = proportions(frame, U, start)
-        self._expected, spent = 2.0 * value, self.spent
-        length = math.ceil(
-            max(_SHORTEST * frame.rank, _GROWTH * spent, min(_LAST * spent, self._expected))
+        known = np.isfinite(fit.leads(leader, rivals).variances)
+        if not known.all():
+            start = self._opening()
+            if (self._reached(start, leader, rivals) & ~known).any():
+                self._stage = Stage.opening(start, fit)
+                return
+        self._stage = self._next_stage(fit, leader, rivals[known])
+
+    def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
+        """Tell which leads are identified once these questions are answered, too."""
+        more = np.bincount(order, minlength=len(self.questions))
+        none = np.zeros(len(more))
+        answered = Feedback(self._told.counts + more, none, none)
+        return np.isfinite(self.model.fit(answered, 1.0).leads(leader, rivals).variances)
+
+    def _next_stage(self, fit: Fit, leader: int, rivals: Indices) -> Stage:
+        """Return a stage that tests a leader against rivals whose leads are known somehow."""
+        expected = fit.leads(leader, rivals)
+        spread, leads = np.sqrt(expected.variances), (expected.estimates + self._slack) / fit.unit
+        need = np.sqrt(self._enough - self._wealth_of(leader)[rivals] + _EXTRA)
+        weights = need / np.maximum(leads, _CAUTION * spread)
+        prices, shortest = self.questions.prices, self._pace[1] * self.model.rank
+        plan = self.model.plan(
+            leader,
+            rivals,
+            weights,
+            math.ceil(min(max(shortest, _LAST * self._paid / prices.min()), LONGEST)),
+            self._told.counts,
+            self.left(self._nothing),
+            self._shares,
         )
-        times = math.ceil(length / LONGEST)
-        order = spread_out_by(frame.points, U, self._weights, math.ceil(length / times))
+        able = np.isfinite(plan.variances)
+        if not able.any():
+            self._stuck = (leader, *self._open(leader).tolist())
+            return Stage.opening(plan.order[:0], fit)
+        self._shares, price = plan.shares, float(prices[plan.order].mean())
+        money = 2.0 * float((weights**2 * plan.variances)[able].max())
+        self._expected = money / price
+        share = max(_GROWTH * self._paid, min(_LAST * self._paid, money))
+        length = math.ceil(max(shortest, share / price))
+        times = 1 if self.questions.limited else math.ceil(length / LONGEST)
+        order = self.allowed(plan.order[: math.ceil(length / times)], self._nothing)
         if self.looks:
-            order = with_looks(order, self.looks, self._told.counts, self.rng())
-        freedom = math.inf if self.noise_known else float(max(1, spent - frame.rank))
-        self._stage = Stage(leader, rivals, order, theta, covariance, unit, times, freedom)
-        hope = D * (np.sqrt(need) / (np.maximum(leads, 0.0) + _HOPE * spread))[:, None]
-        least = 2.0 * spreads(inverse_gram(frame.points, self._weights), hope) ** 2
-        if least.max() > _BEYOND * self.remaining:
-            beyond = rivals[least > _BEYOND * self.remaining]
+            left = self.left(self._nothing)
+            order = with_looks(order, self.looks, self._told.counts, left, self.rng())
+            order = self.allowed(order, self._nothing)
+        hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
+        least = 2.0 * hope**2 * plan.variances
+        most = _BEYOND * min(self.money - self._paid, price * self.remaining)
+        beyond = rivals[able & (least > most)]
+        if len(beyond):
             self._hopeless = (leader, *beyond.tolist())
+        return Stage(leader, rivals[able], order, fit, times)
 
     # ------------------------------------------------------------------ what is said
 
@@ -368,7 +460,7 @@ class CertainChoice(Policy):
         decision: Decision = self._once("decision", self._decide)
         warnings = self.findings()
         if any(finding.alarm for finding in warnings):
-            decision = replace(decision, loss=np.inf, level=0.0, certainty=None)
+            decision = replace(decision, loss=np.inf, level=0.0, withstands=0.0, certainty=None)
         return replace(decision, warnings=warnings) if warnings else decision
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
@@ -383,32 +475,64 @@ class CertainChoice(Policy):
 
     @property
     def _over(self) -> bool:
-        return self._answer is not None or self.remaining == 0
+        done = self._answer is not None or bool(self._stuck)
+        return done or self.remaining == 0 or self._broke
 
-    def _estimate(self) -> Floats:
-        """Return (r,) least squares on the whole stages, or in the end on everything."""
+    @property
+    def _broke(self) -> bool:
+        """Whether the budget pays for nothing of what is still to be asked."""
+        if math.isinf(self.money):
+            return False
+        wanted = self._stage.wanted(len(self.questions)) > self._of_stage.counts
+        cheapest = self.questions.prices.min(where=wanted, initial=math.inf)
+        return bool((self.money - self._paid) * (1.0 + 1e-12) < cheapest < math.inf)
+
+    def _fit(self) -> Fit:
+        """Return least squares on the whole stages, or in the end on everything."""
+        before = self._stage.before
+        if before is not None and not self._over:
+            return before
+        told = self._told
         if not self._over and self.target == "best":
-            return self._stage.theta
-        return least_squares(self.frame, self._told, self._noise)[0]
+            told = nothing(len(self.questions))
+        fit: Fit = self._once("fit", lambda: self.model.fit(told, self._noise, before))
+        return fit
 
     def _decide(self) -> Decision:
-        theta, H = self._estimate(), self.frame.values
-        option = self._answer
+        fit, option = self._fit(), self._answer
         if option is None:
-            option = self._leading(theta)
+            option = self._leading(fit)
         loss = np.inf if self.target == "bias" else self._loss(option)
-        leads = np.column_stack(self._interval(H[option] - H, option)) * (self._noise or 1.0)
-        lead = (H[option] - H) @ theta * (self._noise or 1.0)
-        leads[:, 0] = np.clip(lead, leads[:, 1], leads[:, 2])
-        leads[self._same(option)] = 0.0
+        leads = self._leads(fit, option)
         return Decision(
             option,
             self.options.labels[option],
             loss=loss,
             level=self.confidence,
+            withstands=self._withstands(option, leads) if loss <= self.tolerance else 0.0,
             leads=leads,
             certainty=self._grounds if np.isfinite(loss) else None,
         )
+
+    def _leads(self, fit: Fit, option: int) -> Floats:
+        """Return (k, 3) the leads of an option, with intervals from its own stages."""
+        everybody = np.arange(len(self.options))
+        low, high = self._interval(lambda fit: fit.leads(option, everybody), option)
+        middle = np.clip(fit.leads(option, everybody).estimates, low, high)
+        leads = np.column_stack([middle, low, high]) * (self._noise or 1.0)
+        leads[self._same(option)] = 0.0
+        return leads
+
+    def _withstands(self, option: int, leads: Floats) -> float:
+        """Return how large a favour of everybody for a whole group may be, for the choice to stand.
+
+        No score can tell such a favour from value. It moves leads over options of other groups.
+        """
+        groups = self.options.groups
+        if self.actions is not self.questions or groups is None:
+            return 0.0
+        others = np.array([group != groups[option] for group in groups])
+        return max(0.0, float(leads[others, 1].min())) if others.any() else 0.0
 
     @property
     def _grounds(self) -> Certainty:
@@ -427,13 +551,12 @@ class CertainChoice(Policy):
             return floor
         readings, own = [], []
         prior: list[tuple[Floats, Floats]] = []
-        for stage, told in self._stages():
-            D = self.frame.values[stage.leader] - self.frame.values[rivals]
-            reading = read(stage, self.frame, told, D, self._noise)
-            tested = np.isin(rivals, stage.rivals)
-            reading.information[~tested] = 0.0
-            readings.append(reading)
-            prior.append(reading.prior(-self._slack, stage.freedom))
+        for stage, before, fit in self._stages():
+            expected = before.leads(stage.leader, rivals)
+            said = reading(fit, fit.leads(stage.leader, rivals), expected, before.unit)
+            said.information[~np.isin(rivals, stage.rivals)] = 0.0
+            readings.append(said)
+            prior.append(self._prior(before, expected))
             own.append(np.full(len(rivals), stage.leader == option))
         if not np.any(own):
             return np.inf
@@ -453,60 +576,105 @@ class CertainChoice(Policy):
         found = first_beyond(beyond, start, rows.units.max() * step)
         return max(floor, float(found.max()) * (self._noise or 1.0))
 
-    def _stages(self) -> list[tuple[Stage, Feedback]]:
-        """Return the stages that tested something, with what was told of them."""
+    def _stages(self) -> list[tuple[Stage, Fit, Fit]]:
+        """Return the stages that tested something, with the fits before them and of them alone."""
         stages = self._history
         if self._over and self.bounds is None and self._of_stage.counts.any():
             stages = [*stages, (self._stage, self._of_stage)]
-        return [entry for entry in stages if entry[0].leader >= 0]
+        return [
+            (stage, stage.before, self.model.fit(told, self._noise, stage.before))
+            for stage, told in stages
+            if stage.leader >= 0 and stage.before is not None
+        ]
 
     def _interval(
-        self, directions: Floats, option: int | None = None, failure: float | None = None
-    ) -> tuple[Floats, ...]:
-        """Return estimates and ends for directions; for leads, by the option's own stages only."""
+        self,
+        what: Callable[[Fit], Spread],
+        option: int | None = None,
+        failure: float | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return the ends of intervals; for leads, by the option's own stages only."""
         readings = [
-            read(stage, self.frame, told, directions, self._noise)
-            for stage, told in self._stages()
+            reading(fit, what(fit), what(before), before.unit)
+            for stage, before, fit in self._stages()
             if option is None or stage.leader == option
         ]
         if not readings:
-            nan = np.full(len(directions), np.nan)
-            return nan, np.full(len(nan), -np.inf), np.full(len(nan), np.inf)
-        return interval(readings, self.delta if failure is None else failure)
+            n = len(what(self._fit()).estimates)
+            return np.full(n, -np.inf), np.full(n, np.inf)
+        return interval(readings, self.delta if failure is None else failure)[1:]
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
-        direction = self.frame.bias
-        if direction is None:
+        if not self.questions.n_attributes:
             return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+        row = np.eye(1, self.questions.n_attributes)
         if self.target == "bias":
             value, low, high = self._planned_bias()
         else:
-            low, high = self._once("bias", lambda: self._bias_ends(direction[None, :]))
-            value = float(np.clip(direction @ self._estimate(), low, high))
+            low, high = (float(end[0]) for end in self._once("bias", lambda: self._ends(row)))
+            value = float(np.clip(self._fit().attributes(row).estimates[0], low, high))
         if not np.isfinite([value, low, high]).all():
             return Estimate(np.nan, -np.inf, np.inf, self.confidence)
         scale = self._noise or 1.0
         return Estimate(value * scale, low * scale, high * scale, self.confidence)
 
-    def _bias_ends(self, direction: Floats) -> tuple[float, float]:
-        """Return the ends of the interval of the bias, in the units of the evidence.
+    def biases(self) -> list[tuple[Column, Estimate]]:
+        """Return what attributes add to evaluations, with intervals that hold at all times.
 
-        Stages that settle leads within a group say nothing of it. The first stage always does, so
-        a tenth of δ is for an interval from it alone; where both are there, both hold.
+        Each by itself. Leniencies are how far an evaluator is from the mean of all of them.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"},
+        ...     capacity=None)
+        >>> problem = eh.BiasedLinearBandit(panel, gamma=[1.0, 0.0], omega=[0.5, 2.0])
+        >>> policy = eh.CertainChoice(panel, at_most=2_000)
+        >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
+        >>> while not policy.finished:
+        ...     policy.tell(evaluations.evaluate(policy.ask()))
+        >>> for (column, estimate), truth in zip(policy.biases(), [0.5, -1.0, 1.0]):
+        ...     print(column.kind, column.name, estimate.covers(truth))
+        bias own group True
+        leniency P True
+        leniency Q True
+        """
+        if self.target == "bias":
+            return [(self.questions.columns[0], self.bias())]
+        columns, rows = named_biases(self.questions)
+        if not columns:
+            return []
+        low, high = self._once("biases", lambda: self._ends(rows))
+        middle = _clipped(self._fit().attributes(rows).estimates, low, high)
+        said = np.column_stack([middle, low, high]) * (self._noise or 1.0)
+        return [
+            (column, Estimate(value, low, high, self.confidence))
+            for column, (value, low, high) in zip(columns, said.tolist(), strict=True)
+        ]
+
+    def _ends(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of intervals of attributes, (n, p), in the units of the evidence.
+
+        Stages that settle leads within a group say nothing of a bias. The first stage mostly does,
+        so a tenth of δ is for an interval from it alone; where both are there, both hold.
         """
         if not self._history:
-            return -math.inf, math.inf
-        stage, told = self._history[0]
-        first = read(stage, self.frame, told, direction, self._noise)
-        parts = (first.estimates, first.information, first.scatter, first.freedom)
-        estimate, J, scatter, freedom = (float(part[0]) for part in parts)
-        plan = J if self.noise_known else 0.1 * J  # few degrees of freedom need a wide mixture
-        low, high = planned_interval(estimate, J, scatter, freedom, plan, _FALLBACK * self.delta)
-        _, *ends = self._interval(direction, failure=(1.0 - _FALLBACK) * self.delta)
-        later = float(ends[0][0]), float(ends[1][0])
-        both = max(low, later[0]), min(high, later[1])
-        return both if both[0] <= both[1] else later
+            return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+        fit = self.model.fit(self._history[0][1], self._noise)
+        said = fit.attributes(rows)
+        first = np.empty((len(rows), 2))
+        for i, (estimate, variance) in enumerate(zip(*said, strict=True)):
+            J = 1.0 / variance if variance > 0.0 else 0.0
+            plan = J if self.noise_known else 0.1 * J  # few degrees of freedom need a wide mixture
+            failure = _FALLBACK * self.delta
+            first[i] = planned_interval(estimate, J, fit.scatter, fit.freedom, plan, failure)
+        later = self._interval(
+            lambda fit: fit.attributes(rows), failure=(1.0 - _FALLBACK) * self.delta
+        )
+        low, high = np.maximum(first[:, 0], later[0]), np.minimum(first[:, 1], later[1])
+        apart = low > high
+        return np.where(apart, later[0], low), np.where(apart, later[1], high)
 
     def _planned_bias(self) -> tuple[float, float, float]:
         """Return the bias with its interval by one fixed design, in the units of the evidence.
@@ -514,47 +682,33 @@ class CertainChoice(Policy):
         Where scores are only known to be bounded, each round of the order is estimated from alone,
         with coefficients that later evaluations do not change.
         """
-        assert self.frame.bias is not None
+        row = np.eye(1, self.questions.n_attributes)
         rounds = [told for _, told in self._history] if self.bounds else [self._told]
-        readings = [
-            read(self._stage, self.frame, told, self.frame.bias[None, :], self._noise)
-            for told in rounds
-        ]
-        J = float(sum(reading.information[0] for reading in readings))
+        fits = [self.model.fit(told, self._noise) for told in rounds]
+        said = [fit.attributes(row) for fit in fits]
+        J = sum(1.0 / float(one.variances[0]) for one in said)
         if J == 0.0:
             return math.nan, -math.inf, math.inf
-        value = sum(float(one.information[0] * one.estimates[0]) for one in readings) / J
-        scatter, freedom = float(readings[0].scatter[0]), float(readings[0].freedom[0])
+        value = sum(float(one.estimates[0] / one.variances[0]) for one in said) / J
         plan = self.horizon / bias_optimal_design(self.actions).value
-        return value, *planned_interval(value, J, scatter, freedom, plan, self.delta)
+        ends = planned_interval(value, J, fits[0].scatter, fits[0].freedom, plan, self.delta)
+        return value, *ends
 
     def _look_at_bias(self) -> None:
         """Stop when the bias is certainly larger than the tolerance, or certainly not."""
         _, low, high = self._planned_bias()
         if low > self._slack or high < -self._slack or -self._slack <= low <= high <= self._slack:
-            theta, *_ = least_squares(self.frame, self._told, self._noise)
-            self._answer = first_largest(self.frame.values @ theta)
+            self._answer = self._leading(self.model.fit(self._told, self._noise))
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
-        space, d = self.frame.space, self.n_features
-        X = self.options.features
-        rows = np.hstack([X, np.zeros((len(X), self.questions.n_attributes))])
-        inside = np.array([space.full or bool(space.contains(row)) for row in rows])
-        said = np.column_stack(
-            [np.full(len(rows), np.nan), np.full(len(rows), -np.inf), np.full(len(rows), np.inf)]
-        )
-        if inside.any() and self._told.counts.any():
-            directions = rows[inside][:, :d] @ self.frame.transform[:, :d].T
-            low, high = self._once("values", lambda: self._interval(directions)[1:])
-            scale = self._noise or 1.0
-            middle = _clipped(directions @ self._estimate(), low, high)
-            said[inside] = np.column_stack([middle, low, high]) * scale
-        return said
+        low, high = self._once("values", lambda: self._interval(lambda fit: fit.values()))
+        middle = _clipped(self._fit().values().estimates, low, high)
+        return np.column_stack([middle, low, high]) * (self._noise or 1.0)
 
     def forecast(self) -> float:
         """Return how many evaluations are still expected, by the plan of the present stage."""
-        if self._hopeless or self.remaining == 0:
+        if self._hopeless or self._stuck or self.remaining == 0 or self._broke:
             return 0.0
         if self._answer is not None:
             return float(min(self._lacking.sum(), self.remaining))
@@ -584,13 +738,31 @@ class CertainChoice(Policy):
         if self._hopeless:
             leader, *others = (repr(names[x]) for x in self._hopeless)
             shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+            rest = f"{self.remaining} evaluations"
+            if math.isfinite(self.money):
+                rest += f" and the {self.money - self._paid:g} of the budget"
             return (
-                f"{leader} and {shown} cannot be told apart with the {self.remaining} evaluations "
-                "that are left. Call allow() with more, or state a tolerance: how much may be lost."
+                f"{leader} and {shown} cannot be told apart with the {rest} that are left. Call "
+                "allow() with more, or state a tolerance: how much may be lost."
             )
+        if self._stuck:
+            return self._why_stuck()
+        if self._broke:
+            return f"the budget of {self.money:g} is spent: {self._paid:g} of it."
         if self.remaining == 0:
             return f"all {self.horizon} evaluations are spent; allow() goes on with more."
         return None
+
+    def _why_stuck(self) -> str:
+        leader, *others = (repr(self.options.labels[x]) for x in self._stuck)
+        shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
+        if self._absent:
+            gone = ", ".join(repr(self.questions.evaluators[e]) for e in sorted(self._absent))
+            return f"{leader} and {shown} cannot be compared while {gone} cannot be asked."
+        return (
+            f"{leader} and {shown} cannot be compared any more: the questions that would do it "
+            "were asked as often as they may be. Allow more of them, or ask further evaluators."
+        )
 
     def _within(self) -> bool:
         _, low, high = self._planned_bias()
@@ -624,9 +796,10 @@ class CertainChoice(Policy):
             "gains": {str(leader): gains for leader, gains in self._gains.items()},
             "rejected": np.flatnonzero(self._rejected),
             "cleared": {str(i): np.flatnonzero(who) for i, who in self._cleared.items()},
-            "weights": self._weights,
+            "shares": self._shares,
             "answer": self._answer,
             "hopeless": list(self._hopeless),
+            "stuck": list(self._stuck),
             "expected": self._expected,
         }
 
@@ -635,9 +808,10 @@ class CertainChoice(Policy):
         k, q = len(self.options), len(self.questions)
         self._told, self._of_stage = dense(memory["told"], q), dense(memory["of_stage"], q)
         self._history = [
-            (Stage.recalled(entry), dense(entry["told"], q)) for entry in memory["history"]
+            (Stage.recalled(entry, self.model), dense(entry["told"], q))
+            for entry in memory["history"]
         ]
-        self._stage = Stage.recalled(memory["stage"])
+        self._stage = Stage.recalled(memory["stage"], self.model)
         self._wealth = np.array(memory["wealth"], dtype=np.float64)
         self._gains = {
             int(leader): np.array(gains, dtype=np.float64)
@@ -645,9 +819,10 @@ class CertainChoice(Policy):
         }
         self._rejected = _marked(memory["rejected"], k)
         self._cleared = {int(i): _marked(who, k) for i, who in memory["cleared"].items()}
-        self._weights = np.array(memory["weights"], dtype=np.float64)
+        shares = memory["shares"]
+        self._shares = None if shares is None else np.array(shares, dtype=np.float64)
         self._answer = memory["answer"]
-        self._hopeless = tuple(memory["hopeless"])
+        self._hopeless, self._stuck = tuple(memory["hopeless"]), tuple(memory["stuck"])
         self._expected = memory["expected"]
 
 

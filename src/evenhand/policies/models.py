@@ -7,6 +7,7 @@ known. A direction that evaluations say nothing of has variance ∞, and then it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from evenhand.arrays import Counts, Floats, Indices
@@ -20,13 +21,33 @@ class Spread(NamedTuple):
     variances: Floats
 
 
+class Plan(NamedTuple):
+    """What to ask next.
+
+    Parameters
+    ----------
+    order
+        Questions, in the order in which they are handed out.
+    variances
+        (n,) of the leads over the rivals, if evaluations for a price of 1 in all were made in the
+        plan's proportions; ∞ for rivals that the questions which may be asked cannot compare.
+    shares
+        (q,) shares of the money that goes to each question, to begin the next search from; None
+        if the model has no use for it.
+    """
+
+    order: Indices
+    variances: Floats
+    shares: Floats | None = None
+
+
 class Fit(Protocol):
     """Least squares on some evaluations.
 
     Attributes
     ----------
     scatter, freedom
-        Residual sum of squares and its degrees of freedom.
+        Residual sum of squares and its degrees of freedom; 0 and ∞ where the noise is known.
     unit
         Standard deviation of the noise by them; 1 where it is known.
     """
@@ -59,20 +80,21 @@ class Model(Protocol):
 
     rank: int
 
-    def fit(self, told: Feedback, noise_scale: float | None, about: Fit | None = None) -> Fit:
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> Fit:
         """Return least squares on these evaluations.
 
         ``about`` is an earlier fit, whose predictions are taken off first so that fewer digits
         cancel.
         """
 
-    def recalled(self, memory: dict[str, Any]) -> Fit:
-        """Return the fit that `Fit.memory` was made of."""
+    def recalled(self, memory: Mapping[str, Any]) -> Fit:
+        """Return the fit that `Fit.memory` was made of; arrays may have become lists."""
 
     def start(self, length: int, left: Counts) -> Indices:
         """Return (length,) questions that identify all leads, the cheapest first.
 
-        ``left`` is how often each may be asked; fewer than ``length`` where that is all there is.
+        ``left`` is how often each may be asked; fewer than ``length`` where that is all there is,
+        more where it takes more.
         """
 
     def plan(
@@ -83,11 +105,12 @@ class Model(Protocol):
         length: int,
         asked: Counts,
         left: Counts,
-    ) -> tuple[Indices, float]:
-        """Return what to ask next, in order, and the price of variance 1.
+        shares: Floats | None = None,
+    ) -> Plan:
+        """Return what to ask next to compare the leader with its rivals.
 
         The order, (length,) or shorter where ``left`` says so, makes
         max weights² · variance of the lead over a rival small for its price, early on as at its
-        end; of questions that are as good, those that were ``asked`` least. The price is what the
-        proportions would cost for that maximum to be 1, at the questions' prices.
+        end: a shorter order is the beginning of a longer one. Of questions that are as good, those
+        that were ``asked`` least. ``shares`` are those of the last plan.
         """

@@ -35,8 +35,8 @@ from evenhand.policies.identification import (
     apportioned,
     lengths,
 )
+from evenhand.policies.proportions import proportions
 from evenhand.policies.registry import registered
-from evenhand.policies.stages import proportions
 from evenhand.questions import Askable
 
 _LAZY = 1.125  # growth of the evaluations after which shares are worked out again
@@ -117,7 +117,7 @@ class TrackAndStop(IdentificationPolicy):
         leads = np.maximum(self.leads.leads + self.tolerance, 0.5 * self.noise * sizes)
         directions = self.apart[rivals] / leads[rivals, None]
         even = np.full(len(self.actions), 1.0 / len(self.actions))
-        return proportions(self.frame, directions, even)[0]
+        return proportions(self.frame.points, directions, even)[0]
 
     def memory(self) -> dict[str, Any]:
         """Return the evaluations so far, the goal and the shares."""

@@ -37,7 +37,14 @@ class Named:
         return any(group is not None for group in self.groups)
 
 
-def named(given: Any, what: str, features: Sequence[str] | None = None) -> Named:
+def named(
+    given: Any,
+    what: str,
+    features: Sequence[str] | None = None,
+    *,
+    label: str | None = None,
+    group: str | None = None,
+) -> Named:
     """Return names and groups of what was given.
 
     Parameters
@@ -49,16 +56,20 @@ def named(given: Any, what: str, features: Sequence[str] | None = None) -> Named
         What messages call it.
     features
         Columns of a frame that are features.
+    label, group
+        Columns of a frame with names and groups, if not the first and "group".
 
     Examples
     --------
     >>> named({"Ann": "fr", "Bo": None}, "options")
     Named(names=Names('Ann', 'Bo'), groups=('fr', None), features=None, feature_names=None)
     """
+    if isinstance(given, Named):
+        return given
     if isinstance(given, ActionSet):
         return _of_actions(given)
     if is_frame(given):
-        return _of_frame(given, what, features)
+        return _of_frame(given, what, features, label, group)
     groups: Iterable[Any] | None = None
     if isinstance(given, Mapping):
         groups = given.values()
@@ -90,13 +101,18 @@ def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and not isinstance(given, Mapping)
 
 
-def _of_frame(frame: Any, what: str, features: Sequence[str] | None) -> Named:
+def _of_frame(
+    frame: Any, what: str, features: Sequence[str] | None, label: str | None, group: str | None
+) -> Named:
     columns = FrameColumns(frame, what)
-    label = next((name for name in columns.names if name != GROUP), None)
+    if group is None and GROUP in columns.names:
+        group = GROUP
+    if label is None:
+        label = next((name for name in columns.names if name != group), None)
     if label is None:
         raise InputError(f"{what}: the frame has no column with names.")
     texts = columns.texts(label)
-    groups = columns.texts(GROUP) if GROUP in columns.names else None
+    groups = None if group is None else columns.texts(group)
     X = None if features is None else np.column_stack([columns.numbers(c) for c in features])
     known = None if features is None else tuple(features)
     return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)), X, known)

@@ -662,6 +662,19 @@ class Questions:
         return np.asarray((self.capacity > 0) & ~busy[self.evaluator])
 
     @cached_property
+    def has_arrow_form(self) -> bool:
+        """Whether every question is about one item that stands for itself; see `numerics.arrow`."""
+        d, about = self.n_features, self.about
+        if not self.options.stand_alone or d != len(self.items) or (about[:, 1] >= 0).any():
+            return False
+        features = self.matrix[:, :d]
+        return bool(
+            (np.diff(features.indptr) == 1).all()
+            and (features.data == 1.0).all()
+            and (features.indices == about[:, 0]).all()
+        )
+
+    @cached_property
     def limited(self) -> bool:
         """Whether some question, or some evaluator, may be asked only so often."""
         return bool((self.capacity < UNLIMITED).any() or (self.workload < UNLIMITED).any())

@@ -145,7 +145,7 @@ def told_by(questions: Questions, order: Indices, free: Counts | None = None) ->
     sizes = abs(questions.matrix).max(axis=0).toarray().reshape(-1)
     scales = np.where(sizes > 0.0, sizes, 1.0)
     rows = sparse.csr_array(questions.matrix @ sparse.diags_array(1.0 / scales))
-    if not single_items(questions):
+    if not questions.has_arrow_form:
         D, firsts = rows, np.empty(0, dtype=np.intp)
 
         def dense(asked: Indices) -> Floats:
@@ -163,21 +163,6 @@ def told_by(questions: Questions, order: Indices, free: Counts | None = None) ->
     Q, _ = np.linalg.qr(spanned.T, mode="complete")
     unknown = Q[:, len(chosen) :]
     return Told(questions, firsts, chosen, dense(chosen), unknown, scales, rows)
-
-
-def single_items(questions: Questions) -> bool:
-    """Whether every question is about one item that stands for itself."""
-    about, d = questions.about, questions.n_features
-    if not questions.options.stand_alone or (about[:, 1] >= 0).any() or (about[:, 0] < 0).any():
-        return False
-    F = sparse.csr_array(questions.matrix[:, :d])
-    F.eliminate_zeros()
-    return bool(
-        F.nnz == len(questions)
-        and (np.diff(F.indptr) == 1).all()
-        and (F.data == 1.0).all()
-        and (F.indices == about[:, 0]).all()
-    )
 
 
 def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indices:

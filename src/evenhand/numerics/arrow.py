@@ -1,0 +1,147 @@
+"""Least squares on panels in arrow form: nothing has the size of options × options.
+
+Notation
+--------
+a = (e_o; z)    (i + p,)  row of a question about item o: a 1 for the item, then attributes z
+w               weights of the rows: how often it was asked, over its squared relative noise
+n, c̄            (i,), (i, p)  n_o = Σw over the rows of an item, and c̄_o the mean of their z
+M = Σ w z zᵀ,   S = M − Σ n_o c̄_o c̄_oᵀ = Σ w (z − c̄_o)(z − c̄_o)ᵀ      (p, p)
+
+V = Σ w a aᵀ has a diagonal block of items, so that S, the Schur complement, is all that has to be
+inverted. For the coefficients (v; ω), with V⁺ on its range,
+
+    ω̂ = S⁺ Σ w y (z − c̄_o),   v̂_o = ȳ_o − c̄_o·ω̂,   var(ω̂·u) = uᵀS⁺u,
+    var(v̂_o + ω̂·u) = 1/n_o + (u − c̄_o)ᵀS⁺(u − c̄_o),
+    var(v̂_b − v̂_j) = 1/n_b + 1/n_j + (c̄_b − c̄_j)ᵀS⁺(c̄_b − c̄_j).
+
+The null space of V is that of S, with v_o = −c̄_o·ω: so a combination is estimable if and only if
+the vector beside S⁺ above lies in the range of S. Elsewhere its variance is infinite; no solution
+of least norm is ever taken. The rank of S is judged by its eigenvalues once columns are scaled such
+that M has a unit diagonal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Floats, Indices
+
+_RANK = 1e-10  # eigenvalues of S above this, where M has a unit diagonal, are no rounding error
+_IN_RANGE = 1e-7  # share of a vector beside the range of S, below which it lies in it
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """V = Σ w a aᵀ of the rows of a panel, taken apart.
+
+    Parameters
+    ----------
+    sizes
+        (i,) n_o.
+    centres
+        (i, p) c̄_o, sparse; 0 where an item has no rows.
+    root
+        (p, r) with root·rootᵀ = S⁺.
+    lost
+        (p, p − r) columns that span what S says nothing of.
+    scales
+        (p,) roots of the diagonal of M; 1 where that is 0.
+
+    Examples
+    --------
+    Two items, both asked of two evaluators; the second evaluator has a dummy:
+
+    >>> Z = sparse.csr_array([[0.0], [1.0], [0.0], [1.0]])
+    >>> form = Arrow.of(np.array([0, 0, 1, 1]), Z, np.ones(4), 2)
+    >>> form.rank, form.lead_variances(0, np.array([1]))
+    (3, array([1.]))
+    """
+
+    sizes: Floats
+    centres: sparse.csr_array
+    root: Floats
+    lost: Floats
+    scales: Floats
+
+    @classmethod
+    def of(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
+        """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
+        sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
+        sums = per_item(items, weights, n_items) @ Z
+        M = (Z.T @ (sparse.diags_array(weights) @ Z)).toarray()
+        centres = sparse.csr_array(
+            sparse.diags_array(1.0 / np.where(sizes > 0.0, sizes, 1.0)) @ sums
+        )
+        S = M - (sums.T @ centres).toarray()
+        scales = np.sqrt(np.diagonal(M))
+        scales[scales == 0.0] = 1.0
+        values, vectors = np.linalg.eigh(S / np.outer(scales, scales))
+        span = values > _RANK
+        vectors = vectors / scales[:, None]
+        return cls(
+            sizes, centres, vectors[:, span] / np.sqrt(values[span]), vectors[:, ~span], scales
+        )
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span of the rows."""
+        return int(np.count_nonzero(self.sizes)) + int(self.root.shape[1])
+
+    def variances(self, rows: Floats, of: Floats) -> Floats:
+        """Return (n,) uᵀS⁺u for the rows u, (n, p); infinite where u is not in the range of S.
+
+        ``of`` is how large, by `lengths`, that is which u is a difference of.
+        """
+        along = rows @ self.root
+        found = np.asarray(np.einsum("ij,ij->i", along, along))
+        if self.lost.shape[1]:
+            beside = np.abs(rows @ self.lost).max(axis=1)
+            found[beside > _IN_RANGE * of] = np.inf
+        return found
+
+    def lengths(self, rows: Floats) -> Floats:
+        """Return (n,) the lengths of rows, (n, p), in the scaled columns."""
+        return np.asarray(np.linalg.norm(rows / self.scales, axis=1))
+
+    def centres_of(self, items: Indices) -> Floats:
+        """Return (n, p) the centres of items, dense."""
+        return np.asarray(self.centres[items].toarray())
+
+    def value_variances(self, items: Indices, attributes: Floats) -> Floats:
+        """Return (n,) the variances of v̂_o + ω̂·u, for one vector u of attributes, (p,)."""
+        beside = self.centres_of(items)
+        of = self.lengths(beside) + self.lengths(attributes[None, :])
+        return self._reciprocals(items) + self.variances(attributes - beside, of)
+
+    def lead_variances(self, leader: int, items: Indices) -> Floats:
+        """Return (n,) the variances of v̂_b − v̂_j; 0 for the leader itself."""
+        centre, centres = self.centres_of(np.array([leader])), self.centres_of(items)
+        of = self.lengths(centres) + self.lengths(centre)
+        found = self.variances(centre - centres, of)
+        found += self._reciprocals(np.array([leader])) + self._reciprocals(items)
+        found[items == leader] = 0.0
+        return found
+
+    def _reciprocals(self, items: Indices) -> Floats:
+        sizes = self.sizes[items]
+        return np.where(sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0), np.inf)
+
+    def solve(self, items: Indices, Z: sparse.csr_array, totals: Floats) -> tuple[Floats, Floats]:
+        """Return v̂, (i,), and ω̂, (p,), for totals Σ w y of the rows that the form is of, (q,).
+
+        Some solution of the normal equations; only what is estimable in it means anything.
+        """
+        sums = np.bincount(items, totals, len(self.sizes))
+        omega = self.root @ (self.root.T @ (Z.T @ totals - self.centres.T @ sums))
+        means = sums / np.where(self.sizes > 0.0, self.sizes, 1.0)
+        return means - self.centres @ omega, omega
+
+
+def per_item(items: Indices, weights: Floats, n_items: int) -> sparse.csr_array:
+    """Return (i, q) what adds rows up by their items."""
+    q = len(items)
+    return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))

@@ -1,0 +1,135 @@
+"""What helps most, in sentences: who is not needed, who should be found, what money buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from evenhand.planning.curve import Step
+from evenhand.planning.ways import Outcome
+
+_MOST_MORE = 64  # neutral evaluators that are looked for, at most
+_NEARLY = 1.05  # a price that is nearly as low
+_LITTLE = 0.02  # a saving that is not worth a word
+
+
+def more_neutral(enough_with: Callable[[int], bool], n: int, *, bias: bool = False) -> str:
+    """Return how many neutral evaluators more would be enough."""
+    low, high = 0, 1
+    while not enough_with(high):
+        low, high = high, 2 * high
+        if high > _MOST_MORE:
+            if bias:
+                return (
+                    "Neutral evaluators alone would not be enough: a bias shows only where "
+                    "somebody is partial. Add evaluators who are partial to some, and options "
+                    "they are partial to, or let questions be asked again."
+                )
+            return (
+                f"Not even {low} neutral evaluators more would be enough: the leads are too small "
+                "for the noise."
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough_with(middle) else (middle, high)
+    return (
+        f"All {n} evaluators are not enough; with {high} neutral one{_s(high)} more, {n + high} in "
+        "all, it would be."
+    )
+
+
+def asked_again(found: Outcome) -> str:
+    """Return what it takes if the same may be asked again."""
+    return (
+        "If the same evaluators may be asked the same again, about "
+        f"{math.ceil(found.evaluations):,} evaluations make it certain."
+    )
+
+
+def some_will_do(chosen: Sequence[str], n: int) -> str:
+    """Return that fewer evaluators than there are will do."""
+    return f"{len(chosen)} of the {n} evaluators will do: {_names(chosen)}."
+
+
+def one_neutral_more(steps: Sequence[Step], n: int) -> list[str]:
+    """Return by how much a neutral evaluator raises the probability of being certain."""
+    whole, after = _beside(steps, n)
+    if whole is None or after is None:
+        return []
+    return [
+        f"One more neutral evaluator beside all {n} would raise the probability of being certain "
+        f"from {whole.probability:.0%} to {after.probability:.0%}."
+    ]
+
+
+def one_neutral_saves(steps: Sequence[Step], n: int) -> list[str]:
+    """Return how much of the price a neutral evaluator saves."""
+    whole, after = _beside(steps, n)
+    if whole is None or after is None or not (whole.enough and after.enough):
+        return []
+    saved = 1.0 - after.price / whole.price
+    what = f"saves {saved:.0%} of the price" if saved >= _LITTLE else "saves next to nothing"
+    return [f"One more neutral evaluator {what}."]
+
+
+def fewer_nearly_as_good(steps: Sequence[Step], n: int) -> list[str]:
+    """Return how few evaluators are nearly as cheap as all."""
+    whole, _ = _beside(steps, n)
+    if whole is None or not whole.enough:
+        return []
+    few = next(s for s in steps if s.enough and s.price <= _NEARLY * whole.price)
+    if few.evaluators >= n:
+        return []
+    names = [step.added for step in steps if step.evaluators <= few.evaluators]
+    return [
+        f"{few.evaluators} evaluator{_s(few.evaluators)} ({_names(names)}) would do for "
+        f"{few.price / whole.price:.0%} of the price of all {n}."
+    ]
+
+
+def budget_for_evaluators(budget: float, cheapest: float, wanted: Step | None) -> list[str]:
+    """Return what a budget does not pay for."""
+    said = []
+    if budget < cheapest:
+        said.append(
+            f"A budget of {budget:g} does not pay for one evaluator about every option "
+            f"({cheapest:g})."
+        )
+    if wanted is not None and wanted.price > budget:
+        said.append(
+            f"{wanted.evaluators} evaluators would be enough, at a price of {wanted.price:g}."
+        )
+    return said
+
+
+def budget_for_bias(budget: float, found: Outcome | None, price: float) -> str:
+    """Return how well a budget lets the bias be known."""
+    if found is None:
+        return f"A budget of {budget:g} is too small to estimate the bias at all."
+    return (
+        f"For a budget of {budget:g} the bias can be known to ±{found.precision:.3g}; what was "
+        f"asked for costs {price:g}."
+    )
+
+
+def budget_for_certainty(budget: float, price: float) -> str:
+    """Return for which leads a budget is about enough; the price goes with their square."""
+    factor = math.sqrt(price / budget)
+    return (
+        f"A budget of {budget:g} is about enough where leads are {factor:.2g} times what is "
+        f"assumed, or the noise is 1/{factor:.2g} of it."
+    )
+
+
+def _beside(steps: Sequence[Step], n: int) -> tuple[Step | None, Step | None]:
+    """Return what all n evaluators come to, and with a neutral one more."""
+    by_size = {step.evaluators: step for step in steps}
+    return by_size.get(n), by_size.get(n + 1)
+
+
+def _names(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def _s(n: int) -> str:
+    return "" if n == 1 else "s"

@@ -1,0 +1,141 @@
+"""What is assumed of the values before anything is known: leads, values, or how they spread.
+
+Words are in the user's units; values in standard deviations of one evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from evenhand.arrays import Floats, as_vector
+from evenhand.errors import InputError
+
+_LEAST = 1e-6  # of a lead, in standard deviations of one evaluation
+_CASES = 24  # options that are taken to be the best in turn, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Assumed:
+    """Values of the options as they may be.
+
+    Parameters
+    ----------
+    words
+        What is assumed, to follow on "if".
+    ranked
+        (k,) values of the best, the second, and so on; which option is which is not known.
+    values
+        (k,) instead: values by option.
+    spread
+        Standard deviation of the values, where they are drawn anew each time.
+    """
+
+    words: str
+    ranked: Floats | None = None
+    values: Floats | None = None
+    spread: float | None = None
+
+    def cases(self, most: int = _CASES) -> list[Floats]:
+        """Return values, (k,) each, with one option after the other as the best.
+
+        Where there are many options, some of them, evenly spread.
+        """
+        if self.values is not None:
+            return [self.values]
+        assert self.ranked is not None
+        k = len(self.ranked)
+        rng = np.random.default_rng(0)
+        cases = []
+        for best in np.unique(np.linspace(0, k - 1, min(k, most, _CASES)).astype(int)):
+            values = np.empty(k)
+            values[best] = self.ranked[0]
+            values[np.arange(k) != best] = rng.permutation(self.ranked[1:])
+            cases.append(values)
+        return cases
+
+    def draws(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return (n, k) values as they may be."""
+        if self.values is not None:
+            return np.tile(self.values, (n, 1))
+        assert self.ranked is not None
+        if self.spread is not None:
+            return self.spread * rng.standard_normal((n, len(self.ranked)))
+        return rng.permuted(np.tile(self.ranked, (n, 1)), axis=1)
+
+
+def assumed(
+    k: int, leads: ArrayLike | None, values: ArrayLike | None, tolerance: float, sigma: float
+) -> Assumed:
+    """Return what is assumed, from what was said; see `plan`.
+
+    Examples
+    --------
+    >>> told = assumed(3, leads=[4.0, 2.0], values=None, tolerance=0.0, sigma=2.0)
+    >>> told.words, told.ranked.tolist()
+    ('the best leads the others by 2, 4', [0.0, -1.0, -2.0])
+    """
+    if (leads is None) == (values is None):
+        raise InputError("give either leads= or values=, what is assumed of the options; not both.")
+    if leads is not None:
+        given = np.asarray(leads, dtype=np.float64)
+        lead = as_vector(np.full(k - 1, given) if given.ndim == 0 else given, k - 1, "leads")
+        if lead.min(initial=0.0) < 0.0:
+            raise InputError(f"leads must be numbers ≥ 0, over each of the others; got {leads!r}.")
+        lead = np.sort(lead)
+        _refuse_ties(lead + tolerance, sigma)
+        words = (
+            f"the best leads every other by {lead[0]:g}"
+            if given.ndim == 0
+            else (f"the best leads the others by {_listed(lead)}")
+        )
+        return Assumed(words, ranked=np.concatenate([[0.0], -lead / sigma]) + 0.0)
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim:
+        known = as_vector(given, k, "values")
+        _refuse_ties(np.sort(known.max() - known)[1:] + tolerance, sigma)
+        return Assumed("values are as assumed", values=(known - known.max()) / sigma)
+    spread = float(given)
+    if not (np.isfinite(spread) and spread > 0.0):
+        raise InputError(
+            "values must be a number > 0, the standard deviation of the options' values, or one "
+            f"value per option; got {values!r}."
+        )
+    words = f"values have a standard deviation of {spread:g}"
+    ranked = spread / sigma * normal_ranks(k)
+    _refuse_ties(ranked[0] - ranked[1:] + tolerance / sigma, 1.0)
+    return Assumed(words, ranked=ranked, spread=spread / sigma)
+
+
+def normal_ranks(k: int) -> Floats:
+    """Return about the expected values of k standard normal numbers, the largest first (Blom).
+
+    Examples
+    --------
+    >>> normal_ranks(3).round(2).tolist()              # exactly ±0.85
+    [0.87, 0.0, -0.87]
+    """
+    return np.asarray(ndtri((k + 1 - np.arange(1, k + 1) - 0.375) / (k + 0.25)) + 0.0)
+
+
+def _refuse_ties(leads: Floats, sigma: float) -> None:
+    least = float(leads.min(initial=np.inf)) / sigma
+    if least <= 0.0:
+        raise InputError(
+            "a lead of 0 is never certain, by any number of evaluations: say by how much the best "
+            "leads at least, or which loss does not matter (tolerance=)."
+        )
+    if least < _LEAST:
+        raise InputError(
+            f"a lead of {least:.3g} standard deviations of one evaluation takes more evaluations "
+            "than can be counted: assume larger leads, give a tolerance, or check noise_scale."
+        )
+
+
+def _listed(leads: Sequence[float] | Floats) -> str:
+    shown = ", ".join(f"{lead:g}" for lead in leads[:4])
+    return shown + (", …" if len(leads) > 4 else "")

@@ -1,0 +1,144 @@
+"""The cheapest evaluations for given variances where questions may be asked only so often.
+
+    min Σ c_x μ_x  with  uᵀV(μ)⁺u ≤ 1 for all u,  0 ≤ μ_x ≤ cap_x,  Σ_{x of e} μ_x ≤ workload_e
+
+With weights w^u that write u as a combination of rows, that is a conic program, as in
+`designs.joint`: (w^u_x)² ≤ t^u_x μ_x and Σ_x t^u_x ≤ 1. Caps are whole numbers, so rounding up
+stays within them, and only lowers variances. What is then not needed is left out again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.designs.conic import solve_conic
+from evenhand.questions import UNLIMITED
+
+_SLACK = 1e-7  # variance beyond 1 that is the program's rounding
+_PRUNED = 400  # questions, up to which those that are not needed are left out again
+
+
+def capped_counts(
+    rows: Floats,
+    directions: Floats,
+    prices: Floats,
+    capacity: Counts,
+    evaluator: Indices,
+    workload: Counts,
+) -> Floats:
+    """Return (q,) whole numbers of evaluations, within the caps, of nearly the least price.
+
+    All of them together must be enough; each direction, a row, is then known with variance 1.
+
+    Examples
+    --------
+    >>> one = np.ones((4, 1))                        # four looks at the same mean, once each
+    >>> asked = capped_counts(one, np.array([[np.sqrt(3.0)]]), np.array([1.0, 2.0, 1.0, 1.0]),
+    ...     np.ones(4, dtype=np.int64), np.zeros(4, dtype=np.intp), np.array([UNLIMITED]))
+    >>> asked.tolist()
+    [1.0, 0.0, 1.0, 1.0]
+    """
+    caps = np.minimum(capacity, 10**9).astype(float)
+    scales = np.abs(rows).max(axis=0)
+    scales[scales == 0.0] = 1.0
+    _, singular, V = np.linalg.svd(rows / scales, full_matrices=False)
+    kept = singular > 1e-10 * singular[0]
+    C = (V[kept].T / singular[kept]) / scales[:, None]
+    B, U = rows @ C, directions @ C
+    mu = _program(B, U, prices, caps, evaluator, workload)
+    counts = np.minimum(np.ceil(mu - 1e-6) + 0.0, caps)
+    counts = _within(counts, mu, evaluator, workload)
+    order = np.argsort(-prices * (1 + (counts - mu)), kind="stable")
+    while _worst(B, U, counts) > 1.0 + _SLACK:
+        room = (counts < caps) & _has_room(counts, evaluator, workload)
+        if not room.any():
+            return counts
+        gains = np.where(room, _gains(B, U, counts) / prices, -1.0)
+        counts[int(np.argmax(gains))] += 1.0
+    if len(counts) <= _PRUNED:
+        for x in order:
+            while counts[x] > 0:
+                counts[x] -= 1.0
+                if _worst(B, U, counts) > 1.0 + _SLACK:
+                    counts[x] += 1.0
+                    break
+    return counts
+
+
+def _worst(B: Floats, U: Floats, counts: Floats) -> float:
+    """Return the largest variance of a direction; infinite if one is lost."""
+    used = counts > 0
+    V = (B[used] * counts[used, None]).T @ B[used]
+    values, vectors = np.linalg.eigh(V)
+    kept = values > 1e-11 * max(float(values[-1]), 1e-300)
+    along = U @ vectors
+    if (np.abs(along[:, ~kept]) > 1e-6 * np.abs(U).max()).any():
+        return float("inf")
+    return float((along[:, kept] ** 2 / values[kept]).sum(axis=1).max())
+
+
+def _gains(B: Floats, U: Floats, counts: Floats) -> Floats:
+    """Return what one more of each would take off the variances, all in all."""
+    V = (B * counts[:, None]).T @ B + 1e-9 * np.eye(B.shape[1])
+    half = np.linalg.solve(V, B.T)  # V⁻¹b
+    return np.asarray(((U @ half) ** 2).sum(axis=0) / (1.0 + (B.T * half).sum(axis=0)))
+
+
+def _has_room(counts: Floats, evaluator: Indices, workload: Counts) -> NDArray[np.bool_]:
+    """Return (q,) whether who is asked may be asked more."""
+    used = np.bincount(evaluator[evaluator >= 0], counts[evaluator >= 0], minlength=len(workload))
+    room = np.append(used < workload, True)
+    return np.asarray(room[evaluator])
+
+
+def _within(counts: Floats, mu: Floats, evaluator: Indices, workload: Counts) -> Floats:
+    """Return counts within the workloads: what was rounded up most is rounded down again."""
+    for e in np.flatnonzero(workload < UNLIMITED).tolist():
+        own = np.flatnonzero((evaluator == e) & (counts > 0))
+        over = int(counts[own].sum()) - int(workload[e])
+        for x in own[np.argsort(mu[own] - counts[own], kind="stable")][: max(over, 0)]:
+            counts[x] -= 1.0
+    return counts
+
+
+def _program(
+    B: Floats, U: Floats, prices: Floats, caps: Floats, evaluator: Indices, workload: Counts
+) -> Floats:
+    """Solve the conic program; variables μ, then w and t for every direction and row."""
+    (q, r), n = B.shape, len(U)
+    cells = n * q
+    cell, x = np.arange(cells), np.tile(np.arange(q), n)
+    w, t = q + cell, q + cells + cell
+    width = q + 2 * cells
+    one = np.ones(cells)
+    equations = sparse.hstack(
+        [
+            sparse.csc_matrix((n * r, q)),
+            sparse.kron(sparse.eye(n), B.T, format="csc"),
+            sparse.csc_matrix((n * r, cells)),
+        ]
+    )
+    sums = sparse.csc_matrix((one, (cell // q, t)), shape=(n, width))
+    capped = sparse.csc_matrix((np.ones(q), (np.arange(q), np.arange(q))), shape=(q, width))
+    (busy,) = np.nonzero(workload < UNLIMITED)
+    loads = sparse.csc_matrix(evaluator[None, :] == busy[:, None], dtype=float)
+    loads = sparse.hstack([loads, sparse.csc_matrix((len(busy), 2 * cells))])
+    entries = np.concatenate([-one, -one, -one, one, -2 * one])
+    row = np.concatenate([3 * cell, 3 * cell, 3 * cell + 1, 3 * cell + 1, 3 * cell + 2])
+    column = np.concatenate([t, x, t, x, w])
+    cones = sparse.csc_matrix((entries, (row, column)), shape=(3 * cells, width))
+    solution = solve_conic(
+        np.concatenate([prices, np.zeros(2 * cells)]),
+        sparse.vstack([equations, sums, capped, loads, cones], format="csc"),
+        np.concatenate(
+            [U.ravel(), np.ones(n), caps, workload[busy].astype(float), np.zeros(3 * cells)]
+        ),
+        n_equal=n * r,
+        n_positive=n + q + len(busy),
+        name="the capped design",
+        tol=1e-8,
+    )
+    return np.clip(solution.x[:q], 0.0, caps)

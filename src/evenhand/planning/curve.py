@@ -1,0 +1,118 @@
+"""What each more evaluator buys: whom to add first, and what comes of so many of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.planning.accuracy import accuracy
+from evenhand.planning.panels import asked_of, everything_once, price_of
+from evenhand.planning.ways import Outcome, Way
+
+_POINTS, _FEW = 16, 6  # of a curve, at most; where the matrix of questions is large
+_LARGE = 50_000  # numbers in such a matrix
+
+
+@dataclass(frozen=True)
+class Step:
+    """What so many evaluators come to.
+
+    Parameters
+    ----------
+    evaluators
+        How many they are.
+    added
+        The last of them.
+    hypothetical
+        Whether the last of them is one who could be found, partial to nobody.
+    evaluations, price
+        What it takes with them; infinite where no number of evaluations will do.
+    precision
+        Half-width of the interval of the (first) bias, with these evaluations; NaN without one.
+    probability
+        Of being certain after one look; NaN where one asks until certain.
+    enough
+        Whether that is what was wanted.
+    """
+
+    evaluators: int
+    added: str
+    hypothetical: bool
+    evaluations: float
+    price: float
+    precision: float
+    probability: float
+    enough: bool
+
+
+def order_of_evaluators(way: Way, n: int) -> list[int]:
+    """Return the first n evaluators, those who are worth most for their price first.
+
+    Again and again whoever leaves the least variance × price is added, where everything is asked as
+    often as it may be. At first, and where no single one makes a difference, that may be a pair:
+    two who are partial have to be crossed. Where there are many, several are added at a time.
+    """
+    order: list[int] = []
+    left = list(range(n))
+    at_once = max(1, n // _POINTS)
+    while left:
+        alone: list[tuple[int, ...]] = [(e,) for e in left]
+        ranked = _ranked(way, order, alone)
+        if not order or not ranked:
+            firsts = left if len(left) <= _POINTS else left[:1]
+            pairs: list[tuple[int, ...]] = [(e, f) for e in firsts for f in left if e < f]
+            ranked = _ranked(way, order, alone + pairs)[:1] or alone
+        added = [e for some in ranked[:at_once] for e in some]
+        order += added
+        left = [e for e in left if e not in added]
+    return order
+
+
+def _ranked(way: Way, there: list[int], more: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return those of whom something comes beside who is there, the best first, ties by place."""
+    worth = [(_worth(way, [*there, *some]), some) for some in more]
+    return [some for cost, some in sorted(worth) if cost < math.inf]
+
+
+def _worth(way: Way, evaluators: list[int]) -> float:
+    """Return variance × price with these evaluators, to nine digits; infinite if all is lost."""
+    questions = way.questions
+    there = np.zeros(len(questions.evaluators), dtype=bool)
+    there[evaluators] = True
+    counts = everything_once(questions, asked_of(questions, there)).astype(float)
+    if not counts.any():
+        return math.inf
+    return float(f"{way.roughly(accuracy(questions, counts)) * price_of(questions, counts):.9g}")
+
+
+def curve(way: Way, order: list[int], n_more: int) -> tuple[tuple[Step, ...], list[Outcome]]:
+    """Return what the first evaluators of an order come to, then with neutral ones beside them.
+
+    The neutral ones are the last ``n_more`` evaluators of the questions.
+    """
+    questions = way.questions
+    n = len(order)
+    everybody = order + list(range(len(questions.evaluators) - n_more, len(questions.evaluators)))
+    points = _POINTS if math.prod(questions.rows.shape) <= _LARGE else _FEW
+    sizes = np.unique(np.linspace(1, n, min(n, points)).round().astype(int)).tolist()
+    steps, outcomes = [], []
+    for size in [*sizes, *range(n + 1, n + n_more + 1)]:
+        there = np.zeros(len(questions.evaluators), dtype=bool)
+        there[everybody[:size]] = True
+        found = way.outcome(there)
+        outcomes.append(found)
+        steps.append(
+            Step(
+                size,
+                questions.evaluators[everybody[size - 1]],
+                size > n,
+                found.evaluations,
+                found.price,
+                found.precision,
+                found.probability,
+                found.enough,
+            )
+        )
+    return tuple(steps), outcomes

@@ -1,0 +1,218 @@
+"""The picture of a plan: what each more evaluator buys, beside who is asked about whom.
+
+`plan_picture` works out what to draw, `draw_plan_picture` draws it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from evenhand.arrays import Counts, Floats
+from evenhand.planning.plan import Plan
+from evenhand.planning.words import verdict
+
+_MOST_ROWS, _MOST_COLUMNS = 30, 24
+_LONGEST = 22
+
+# Told apart by all kinds of colour vision (Okabe and Ito).
+_LINE, _GOAL = "#0072B2", "#D55E00"
+_INK, _FAINT = "#222222", "#767676"
+
+
+@dataclass(frozen=True, eq=False)
+class PlanPicture:
+    """What the picture of a plan shows.
+
+    Parameters
+    ----------
+    title
+        What it takes, in words.
+    sizes, heights, hypothetical
+        (n,) the curve: evaluators, what is drawn above them, and whether the last is only assumed.
+    axis
+        What is drawn above.
+    goal
+        What was wanted, in its units; None if that is no line in the picture.
+    at
+        How many evaluators are asked; None if there is no curve.
+    rows, columns
+        Names of options and evaluators, the latter as they are best added.
+    counts, partial
+        (rows, columns) how often each is asked about each, and whether it is partial.
+    """
+
+    title: str
+    sizes: Counts
+    heights: Floats
+    hypothetical: Counts
+    axis: str
+    goal: float | None
+    at: int | None
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: Counts
+    partial: Counts
+
+
+def plan_picture(plan: Plan) -> PlanPicture:
+    """Work out what to draw."""
+    steps = plan.evaluators_curve
+    axis, goal = "evaluations needed", None
+    heights = np.array([step.evaluations for step in steps])
+    if plan.questions.priced:
+        axis, heights = "price", np.array([step.price for step in steps])
+    if plan.kind == "one look":
+        axis, goal = "probability of being certain", plan.chance
+        heights = np.array([step.probability for step in steps])
+    elif plan.kind == "fixed" and not all(step.enough for step in steps):
+        axis, goal = "bias known to ±", plan.wanted
+        heights = np.array([step.precision for step in steps])
+    rows, columns, counts, partial = _who_about_whom(plan)
+    return PlanPicture(
+        verdict(plan),
+        np.array([step.evaluators for step in steps], dtype=np.int64),
+        heights,
+        np.array([step.hypothetical for step in steps], dtype=np.int64),
+        axis,
+        goal,
+        len(plan.chosen) if steps else None,
+        rows,
+        columns,
+        counts,
+        partial,
+    )
+
+
+def _who_about_whom(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...], Counts, Counts]:
+    """Return names and counts of the matrix; a comparison counts for both of its options."""
+    questions = plan.questions
+    e = len(questions.evaluators)
+    named = [questions.evaluators.index(name) for name in plan.chosen]
+    order = [*named, *(j for j in range(e) if j not in named)] or [0]
+    shape = (len(questions.items), max(e, 1))
+    counts, partial = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    biased = [j for j, column in enumerate(questions.columns) if column.kind == "bias"]
+    own = questions.matrix[:, [questions.n_features + j for j in biased]]
+    favours = np.asarray(abs(own).sum(axis=1)).ravel() > 0.0
+    who = np.maximum(questions.evaluator, 0)
+    for place in (0, 1):
+        about = questions.about[:, place]
+        there = about >= 0
+        np.add.at(counts, (about[there], who[there]), plan.counts[there])
+        partial[about[there & favours], who[there & favours]] = 1
+    shown = np.arange(len(questions.items))
+    if len(shown) > _MOST_ROWS:
+        shown = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_ROWS])
+    order = order[:_MOST_COLUMNS]
+    columns = tuple(questions.evaluators[j] for j in order) if e else ("evaluations",)
+    cells = np.ix_(shown, np.array(order))
+    rows = tuple(questions.items[x] for x in shown.tolist())
+    return rows, columns, counts[cells], partial[cells] if e else 0 * partial[cells]
+
+
+def draw_plan_picture(picture: PlanPicture) -> Figure:
+    """Draw the picture."""
+    n, m = picture.counts.shape
+    height = max(3.6, 1.9 + 0.24 * n)
+    has_curve = bool(len(picture.sizes))
+    width = 2.4 + 0.42 * max(m, 3) + (4.6 if has_curve else 0.0)
+    figure = Figure(figsize=(max(width, 6.0), height), dpi=150)
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08, wspace=0.06)
+    FigureCanvasAgg(figure)
+    title = "\n".join(textwrap.wrap(picture.title, int(11.5 * max(width, 6.0))))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, weight="bold", parse_math=False)
+    if has_curve:
+        curve, matrix = figure.subplots(1, 2, width_ratios=(4.2, 1.6 + 0.42 * max(m, 3)))
+        _draw_curve(curve, picture)
+    else:
+        matrix = figure.subplots()
+    _draw_matrix(matrix, picture)
+    return figure
+
+
+def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
+    known = np.isfinite(picture.heights)
+    sizes, heights = picture.sizes[known], picture.heights[known]
+    imagined = picture.hypothetical[known].astype(bool)
+    axes.plot(sizes, heights, color=_LINE, lw=1.6, alpha=0.6)
+    axes.plot(sizes[~imagined], heights[~imagined], "o", color=_LINE, ms=6, label="of those given")
+    if imagined.any():
+        axes.plot(
+            sizes[imagined], heights[imagined], "o", color=_LINE, mfc="white", ms=6,
+            label="with neutral ones more",
+        )  # fmt: skip
+    if picture.goal is not None:
+        axes.axhline(picture.goal, color=_GOAL, lw=1.2, ls=(0, (4, 3)), label="wanted")
+    if picture.at is not None and picture.at in sizes.tolist():
+        at = heights[sizes.tolist().index(picture.at)]
+        axes.plot([picture.at], [at], "o", ms=13, mfc="none", mec=_GOAL, mew=1.6, label="the plan")
+    never = picture.sizes[~known]
+    top = float(heights.max(initial=1.0))
+    if len(never):
+        axes.text(float(never.mean()), 0.5 * top, "never", ha="center", color=_FAINT, fontsize=8.5)
+    if picture.axis.startswith("probability"):
+        axes.set_ylim(-0.03, 1.03)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
+    else:
+        axes.set_ylim(0.0, 1.12 * max(top, picture.goal or 0.0))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+    axes.set_xlim(0.5, float(picture.sizes.max()) + 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("evaluators, those worth most first", fontsize=9, color=_INK)
+    axes.set_ylabel(picture.axis, fontsize=9, color=_INK)
+    axes.grid(True, color="#ececec", lw=0.7)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=8, loc="best")
+    axes.tick_params(labelsize=8, colors=_FAINT)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#bbbbbb")
+
+
+def _draw_matrix(axes: Axes, picture: PlanPicture) -> None:
+    n, m = picture.counts.shape
+    most = max(int(picture.counts.max(initial=0)), 1)
+    axes.imshow(picture.counts, cmap="Blues", vmin=0.0, vmax=2.2 * most, aspect="auto")
+    if n * m <= _MOST_ROWS * _MOST_COLUMNS:
+        for y in range(n):
+            for x in range(m):
+                if picture.counts[y, x]:
+                    axes.text(
+                        x, y, f"{picture.counts[y, x]:,}", ha="center", va="center", fontsize=7.5,
+                        color=_INK,
+                    )  # fmt: skip
+    for y, x in zip(*np.nonzero(picture.partial), strict=True):
+        axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, ec=_GOAL, lw=1.3))
+    axes.set_yticks(range(n))
+    axes.set_xticks(range(m))
+    rotated = m > 1 and max(len(name) for name in picture.columns) > 3
+    labels = [
+        *axes.set_yticklabels([_short(name) for name in picture.rows]),
+        *axes.set_xticklabels(
+            [_short(name) for name in picture.columns],
+            rotation=45 if rotated else 0,
+            ha="right" if rotated else "center",
+        ),
+    ]
+    for label in labels:
+        label.set_parse_math(False)
+    axes.tick_params(length=0, labelsize=8, labelcolor=_INK)
+    said = "who is asked about whom, how often" if m > 1 else "what is asked about, how often"
+    if picture.partial.any():
+        said += "\n(framed: the evaluator is partial)"
+    axes.set_title(said, fontsize=8.5, color=_FAINT, loc="left")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _short(name: str) -> str:
+    line = " ".join(name.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

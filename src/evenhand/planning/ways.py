@@ -1,0 +1,129 @@
+"""Ways to spend evaluations, what is wanted of them, and what comes of them.
+
+There are three: `one_look` at everything, `until_certain`, and a bias to a `precise` width.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from evenhand.arrays import Floats
+from evenhand.planning.accuracy import Accuracy
+from evenhand.questions import Questions
+
+Evaluators = NDArray[np.bool_] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What some evaluators are asked, and what comes of it.
+
+    Parameters
+    ----------
+    counts
+        (q,) evaluations of each question: a mean, until certain.
+    evaluations, price
+        How many, and what they cost; infinite where no number of them will do.
+    precision
+        Half-width of the interval of the (first) bias; NaN if there is none.
+    probability
+        Of being certain after one look; NaN where one asks until certain.
+    enough
+        Whether that is what was wanted.
+    """
+
+    counts: Floats
+    evaluations: float
+    price: float
+    precision: float
+    probability: float
+    enough: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Bias:
+    """A bias that is to be known to ± half_width; an infinite one is only reported."""
+
+    name: str
+    direction: Floats
+    half_width: float
+
+
+class Way(Protocol):
+    """A way to spend evaluations."""
+
+    @property
+    def questions(self) -> Questions:
+        """What can be asked."""
+
+    @property
+    def terms(self) -> Terms:
+        """What is wanted."""
+
+    def outcome(self, evaluators: Evaluators = None) -> Outcome:
+        """Return what these evaluators are asked, (e,) marks; all of them if not given."""
+
+    def roughly(self, found: Accuracy) -> float:
+        """Return the variance that matters, to put evaluators in order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What ways have in common.
+
+    Parameters
+    ----------
+    confidence
+        Of the choice, or of an interval.
+    tolerance
+        What may be lost, in standard deviations of one evaluation.
+    sigma
+        That standard deviation, in the user's units: half-widths are in these.
+    biases
+        Those to be known; the first is the one reported.
+    """
+
+    confidence: float
+    tolerance: float
+    sigma: float
+    biases: tuple[Bias, ...]
+
+    @property
+    def quantile(self) -> float:
+        """Standard errors in the half-width of an interval."""
+        return float(ndtri(0.5 + 0.5 * self.confidence))
+
+    def half_width(self, found: Accuracy, bias: Bias) -> float:
+        """Return the half-width of the interval of a bias."""
+        return self.quantile * self.sigma * math.sqrt(found.variance_of(bias.direction))
+
+    def first_half_width(self, found: Accuracy) -> float:
+        """Return the half-width of the first bias; NaN if there is none."""
+        return self.half_width(found, self.biases[0]) if self.biases else math.nan
+
+    def precise(self, found: Accuracy) -> bool:
+        """Whether every bias is known as well as wanted."""
+        return all(
+            self.half_width(found, bias) <= bias.half_width * (1 + 1e-9) for bias in self.biases
+        )
+
+    def lost(self, found: Accuracy) -> Bias | None:
+        """Return a bias that is wanted and that these evaluations do not tell, if there is one."""
+        wanted = (bias for bias in self.wanted() if math.isinf(found.variance_of(bias.direction)))
+        return next(wanted, None)
+
+    def wanted(self) -> list[Bias]:
+        """Return the biases that are to be known to a width."""
+        return [bias for bias in self.biases if math.isfinite(bias.half_width)]
+
+
+def impossible(questions: Questions) -> Outcome:
+    """Return the outcome where no number of evaluations will do."""
+    nothing = np.zeros(len(questions))
+    return Outcome(nothing, math.inf, math.inf, math.inf, 0.0, False)

@@ -1,0 +1,287 @@
+"""The model for any questions: all rows in one matrix.
+
+Notation
+--------
+P, H    (q, r), (k, r)  points of the questions and h_x = (x; c) of the options, in the coordinates
+                        of `Frame`: h_i − h_x is the lead of i over x
+n, s    (q,)            counts and sums of evaluations;  V = Σ n p pᵀ, θ̂ least squares
+R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = ‖Rᵀc‖²; N spans the rest
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.policies.confidence import Frame
+from evenhand.policies.messages import Feedback
+from evenhand.policies.models import Plan, Spread
+from evenhand.policies.proportions import (
+    IN_SPAN,
+    dealt,
+    gram,
+    head_start,
+    inverse_gram,
+    needed,
+    proportions,
+    spread_out_by,
+    spreads,
+)
+from evenhand.questions import Askable, Questions
+
+_RANGE = 1e-11  # eigenvalues of V above this share of the largest count
+_UNKNOWN = 1e6  # variance of what nothing is known of, when a start is planned
+_LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, to have an order
+
+
+class DenseModel:
+    """Least squares and designs on the rows of the questions; see `models.Model`.
+
+    Parameters
+    ----------
+    actions
+        The options, or the questions that can be asked about them. All options must be comparable
+        by these.
+    """
+
+    def __init__(self, actions: Askable) -> None:
+        self.frame = Frame.of(actions)
+        self.questions = Questions.of(actions)
+        self.own_questions = isinstance(actions, ActionSet)
+        self.rank = self.frame.rank
+        self.peers = np.unique(self.questions.about, axis=0, return_inverse=True)[1].reshape(-1)
+
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> DenseFit:
+        """Return least squares on these evaluations, worked out about an earlier fit."""
+        (used,) = np.nonzero(told.counts)
+        counts, scale = told.counts[used].astype(np.float64), noise_scale or 1.0
+        rows = self.frame.points[used]
+        before = np.zeros(self.rank) if about is None else about.theta
+        past = rows @ before
+        root, beside = _range(gram(rows, counts))
+        shift = root.T @ (rows.T @ (told.sums[used] / scale - counts * past))
+        theta = before + root @ shift
+        if noise_scale is not None:
+            return DenseFit(self, theta, root, beside)
+        squares = told.sums_of_squares[used]
+        about_past = squares - 2.0 * past * told.sums[used] + counts * past**2
+        return DenseFit(
+            self,
+            theta,
+            root,
+            beside,
+            scatter=max(0.0, float(about_past.sum() - shift @ shift)),
+            freedom=float(counts.sum() - root.shape[1]),
+            size=float(squares.sum()),
+        )
+
+    def recalled(self, memory: Mapping[str, Any]) -> DenseFit:
+        """Return the fit that `DenseFit.memory` was made of."""
+        return DenseFit.recalled(self, memory)
+
+    def start(self, length: int, left: Counts) -> Indices:
+        """Return questions that identify all leads, the cheapest first.
+
+        Where options are their own questions, in G-optimal proportions: all is needed. Else by
+        what each tells of the leads for its price, beginning with the same prior variance, vast,
+        of everything: an evaluator's leniency is then no reason to ask, but two questions that
+        have it in common are.
+        """
+        frame = self.frame
+        if self.own_questions:
+            rest = spread_out_by(frame.points, frame.points, frame.weights, length)
+            return np.concatenate([frame.basis, rest])[:length]
+        q = len(frame.points)
+        leads = frame.values - frame.values.mean(axis=0)
+        even, none = np.full(q, 1.0 / q), np.zeros(q, dtype=np.int64)
+        order = dealt(
+            frame.points,
+            leads,
+            even,
+            self._vague,
+            length + self.rank,
+            self.questions.prices,
+            none,
+            left,
+            self.peers,
+        )
+        if not self._identifies(order, leads):  # one question at a time may see no gain in a pair
+            needed_ones = self.questions.check().start
+            if needed_ones is not None:
+                order = np.concatenate([needed_ones[left[needed_ones] > 0], order])
+        while length < len(order) and not self._identifies(order[:length], leads):
+            length += 1
+        return order[:length]
+
+    @cached_property
+    def _vague(self) -> Floats:
+        """V when nothing is known of the parameters, in units of their columns, but leniencies."""
+        scales = np.sqrt((self.questions.weighted_points**2).mean(axis=0))
+        root = self.frame.transform * np.where(scales > 0.0, scales, 1.0)
+        return np.asarray(root @ root.T / _UNKNOWN + self._leniencies)
+
+    @cached_property
+    def _leniencies(self) -> Floats:
+        """V of leniencies that are known a little.
+
+        An evaluator who was not asked yet would else tell nothing by one answer, and the same few
+        would be asked again and again.
+        """
+        which = [column.kind == "leniency" for column in self.questions.columns]
+        W = self.frame.transform[:, self.questions.n_features :][:, which]
+        return np.asarray(_LENIENT * W @ W.T)
+
+    def _identifies(self, order: Indices, directions: Floats) -> bool:
+        rows = self.frame.points[np.unique(order)]
+        _, beside = _range(gram(rows, np.ones(len(rows))))
+        return not bool(_outside(directions, beside).any())
+
+    def plan(
+        self,
+        leader: int,
+        rivals: Indices,
+        weights: Floats,
+        length: int,
+        asked: Counts,
+        left: Counts,
+        shares: Floats | None = None,
+    ) -> Plan:
+        """Return what to ask next to compare the leader with its rivals."""
+        points, prices = self.frame.points, self.questions.prices
+        D = self.frame.values[leader] - self.frame.values[rivals]
+        open_ = np.flatnonzero(left > 0)
+        P = points if len(open_) == len(points) else points[open_]
+        variances, known = np.full(len(rivals), np.inf), np.ones(len(rivals), dtype=np.bool_)
+        if len(open_) < len(points):
+            known = ~_outside(D, _range(gram(P, np.ones(len(P))))[1])
+        if not known.any():
+            return Plan(np.zeros(0, dtype=np.intp), variances, shares)
+        U = D[known] * weights[known, None]
+        even = np.full(len(P), 1.0 / len(P))
+        last = even if shares is None else shares[open_]
+        start = 0.5 * last / max(last.sum(), 1e-300) + 0.5 * even
+        if not self.questions.priced:
+            share, _ = proportions(P, U, start)
+            variances[known] = spreads(inverse_gram(P, share), D[known]) ** 2 * prices[0]
+        else:
+            for_money = np.ascontiguousarray(P / np.sqrt(prices[open_])[:, None])
+            share, _ = proportions(for_money, U, start)
+            variances[known] = spreads(inverse_gram(for_money, share), D[known]) ** 2
+        all_shares = np.zeros(len(points))
+        all_shares[open_] = share
+        if self.own_questions:
+            return Plan(spread_out_by(P, U, share, length), variances, all_shares)
+        used = open_[needed(P, U, share)]
+        if left[used].sum() < length:
+            used = open_
+        evaluations = np.zeros(len(points))
+        evaluations[used] = np.maximum(all_shares[used], 1e-9 / len(points)) / prices[used]
+        head = head_start(points, evaluations) + self._leniencies
+        order = dealt(points, U, evaluations, head, length, prices, asked, left, self.peers)
+        return Plan(order, variances, all_shares)
+
+
+class DenseFit:
+    """Least squares on some evaluations; see `models.Fit`."""
+
+    def __init__(
+        self,
+        model: DenseModel,
+        theta: Floats,
+        root: Floats,
+        beside: Floats,
+        *,
+        scatter: float = 0.0,
+        freedom: float = math.inf,
+        size: float = 0.0,
+    ) -> None:
+        self.model, self.theta, self._root, self._beside = model, theta, root, beside
+        self.scatter, self.freedom, self._size = scatter, freedom, size
+        # scores without any scatter leave rounding; an evaluator that repeats itself is no proof
+        least = max(scatter, 1e-24 * size, 1e-200)
+        self.unit = 1.0 if math.isinf(freedom) else math.sqrt(least / max(1.0, freedom))
+
+    def leads(self, leader: int, rivals: Indices) -> Spread:
+        """Return the lead of an option over rivals."""
+        H = self.model.frame.values
+        return self._spread(H[leader] - H[rivals])
+
+    def lead_covariance(self, leader: int, rivals: Indices) -> Floats:
+        """Return (n, n) the covariance of leads over the noise variance, where all are known."""
+        H = self.model.frame.values
+        along = (H[leader] - H[rivals]) @ self._root
+        return np.asarray(along @ along.T)
+
+    def values(self) -> Spread:
+        """Return (k,) the value of every option."""
+        questions = self.model.questions
+        X = questions.options.features
+        return self._of_rows(np.hstack([X, np.tile(questions.neutral, (len(X), 1))]))
+
+    def attributes(self, rows: Floats) -> Spread:
+        """Return combinations, (n, p), of what attributes add to evaluations."""
+        return self._of_rows(
+            np.hstack([np.zeros((len(rows), self.model.questions.n_features)), rows])
+        )
+
+    def _of_rows(self, rows: Floats) -> Spread:
+        """Return what rows of features and attributes come to, unless no question tells."""
+        frame = self.model.frame
+        said = self._spread(rows @ frame.transform.T)
+        if not frame.space.full:
+            unknown = np.array([not frame.space.contains(row) for row in rows], dtype=np.bool_)
+            said.estimates[unknown], said.variances[unknown] = 0.0, np.inf
+        return said
+
+    def _spread(self, directions: Floats) -> Spread:
+        along = directions @ self._root
+        variances = np.einsum("ij,ij->i", along, along)
+        estimates = directions @ self.theta
+        if self._beside.shape[1]:
+            outside = _outside(directions, self._beside)
+            variances[outside], estimates[outside] = np.inf, 0.0
+        return Spread(estimates, variances)
+
+    def memory(self) -> dict[str, Any]:
+        """Return all of it by name."""
+        return {
+            "theta": self.theta,
+            "root": self._root,
+            "beside": self._beside,
+            "scatter": self.scatter,
+            "freedom": self.freedom,
+            "size": self._size,
+        }
+
+    @classmethod
+    def recalled(cls, model: DenseModel, memory: Mapping[str, Any]) -> Self:
+        """Return the fit that `memory` was made of."""
+        theta, root, beside = (
+            np.asarray(memory[name], dtype=np.float64) for name in ("theta", "root", "beside")
+        )
+        numbers = {name: float(memory[name]) for name in ("scatter", "freedom", "size")}
+        r = len(theta)
+        return cls(model, theta, root.reshape(r, -1), beside.reshape(r, -1), **numbers)
+
+
+def _range(V: Floats) -> tuple[Floats, Floats]:
+    """Return R and N of a symmetric matrix."""
+    values, vectors = np.linalg.eigh(V)
+    inside = values > _RANGE * values[-1:].max(initial=0.0)
+    root = vectors[:, inside] / np.sqrt(values[inside])
+    # in the order that arrays have when they come back from a state: products then agree to the bit
+    return np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside])
+
+
+def _outside(directions: Floats, beside: Floats) -> NDArray[np.bool_]:
+    """Tell which directions do not lie in a range, of which ``beside`` spans the complement."""
+    lost = directions @ beside
+    sizes = (directions**2).sum(axis=1)
+    return np.asarray((lost**2).sum(axis=1) > IN_SPAN**2 * sizes)

@@ -1,0 +1,26 @@
+"""Which model stages work with."""
+
+from __future__ import annotations
+
+from evenhand.policies.arrow import ArrowModel
+from evenhand.policies.dense import DenseModel
+from evenhand.policies.models import Model
+from evenhand.questions import Askable, Questions
+
+_LARGE = 200_000  # numbers in a dense matrix of rows, from which on panels keep their structure
+
+
+def model_of(actions: Askable) -> Model:
+    """Return the model for these options, or for the questions that can be asked about them.
+
+    Examples
+    --------
+    >>> from evenhand import ActionSet
+    >>> model_of(ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1])).rank
+    3
+    """
+    if isinstance(actions, Questions):
+        q, m = actions.rows.shape
+        if q * m > _LARGE and actions.has_arrow_form:
+            return ArrowModel(actions)
+    return DenseModel(actions)

@@ -1,0 +1,160 @@
+"""The picture of a panel: who may be asked about whom, who favours whom, and a start.
+
+`panel_picture` works out what to draw, `draw_panel_picture` draws it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError
+from evenhand.report.panel import PanelInspection
+
+if TYPE_CHECKING:
+    from matplotlib.text import Text
+
+_MOST_ITEMS, _MOST_EVALUATORS = 40, 30  # drawn; more cannot be read
+_LONGEST_NAME = 24
+_NOT, _MAY, _FAVOURS = 0, 1, 2
+_COLOURS = ["#FFFFFF", "#BBD6E8", "#F0A35E"]  # told apart by all kinds of colour vision
+_INK, _FAINT = "#222222", "#767676"
+
+
+@dataclass(frozen=True, eq=False)
+class PanelPicture:
+    """What the picture of a panel shows.
+
+    Parameters
+    ----------
+    cells
+        (items, evaluators) 0 may not be asked, 1 may, 2 may and is partial.
+    start
+        (items, evaluators) whether a start asks it.
+    items, evaluators
+        Their names, with groups.
+    part
+        (items,) the number of the class of options that an item is in; −1 for other items.
+    title, note
+        What was found, and what was left out.
+    """
+
+    cells: NDArray[np.int64]
+    start: NDArray[np.bool_]
+    items: list[str]
+    evaluators: list[str]
+    part: list[int]
+    title: str
+    note: str
+
+
+def panel_picture(found: PanelInspection) -> PanelPicture:
+    """Work out what to draw: items by class and group, evaluators by group.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from evenhand.report.panel import inspect_panel
+    >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
+    >>> panel_picture(inspect_panel(panel)).cells
+    array([[2, 1],
+           [1, 2]])
+    """
+    questions = found.check.questions
+    if not len(questions.evaluators) or (questions.about[:, 1] >= 0).any():
+        raise InputError("the picture shows who is asked about whom: a panel of evaluators.")
+    i, e = len(questions.items), len(questions.evaluators)
+    biased = [questions.n_features + j for j, c in enumerate(questions.columns) if c.kind == "bias"]
+    partial = np.zeros(len(questions), dtype=np.bool_)
+    if biased:
+        partial = np.asarray(abs(questions.matrix[:, biased]).sum(axis=1)).reshape(-1) > 0.0
+    at = questions.about[:, 0], questions.evaluator
+    cells = np.zeros((i, e), dtype=np.int64)
+    np.maximum.at(cells, at, np.where(questions.may_ask, np.where(partial, _FAVOURS, _MAY), _NOT))
+    start = np.zeros((i, e), dtype=np.bool_)
+    if found.check.start is not None:
+        start[at[0][found.check.start], at[1][found.check.start]] = True
+    place = {name: n for n, names in enumerate(found.check.classes) for name in names}
+    part = [place.get(name, -1) for name in questions.items]
+    options = questions.options
+    groups = [options.group_of(x) if x < len(options) else None for x in range(i)]
+    sides = questions.evaluator_groups or (None,) * e
+    by = [(p < 0, p, g or "~", x) for x, (p, g) in enumerate(zip(part, groups, strict=True))]
+    rows = [x for *_, x in sorted(by)][:_MOST_ITEMS]
+    columns = [j for _, j in sorted((g or "~", j) for j, g in enumerate(sides))][:_MOST_EVALUATORS]
+    drawn = [f"{len(rows)} of {i:,} items"] * (len(rows) < i)
+    drawn += [f"{len(columns)} of {e:,} evaluators"] * (len(columns) < e)
+    return PanelPicture(
+        cells[np.ix_(rows, columns)],
+        start[np.ix_(rows, columns)],
+        [_named(questions.items[x], groups[x]) for x in rows],
+        [_named(questions.evaluators[j], sides[j]) for j in columns],
+        [part[x] for x in rows],
+        " ".join(found.check.sentences[:2]),
+        f"Drawn are {' and '.join(drawn)}." if drawn else "",
+    )
+
+
+def draw_panel_picture(picture: PanelPicture) -> Figure:
+    """Draw the picture."""
+    n, e = picture.cells.shape
+    figure = Figure(figsize=(max(5.6, 2.6 + 0.42 * e), 2.2 + 0.28 * n), dpi=150)
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    colours = ListedColormap(_COLOURS)
+    axes.pcolormesh(picture.cells, cmap=colours, vmin=0, vmax=2, edgecolors="#FFFFFF", lw=1.5)
+    for y, x in np.argwhere(picture.cells == _NOT).tolist():
+        axes.plot(x + 0.5, y + 0.5, marker="x", color=_FAINT, ms=4, mew=0.8)
+    for y, x in np.argwhere(picture.start).tolist():
+        axes.plot(x + 0.5, y + 0.5, marker="o", color=_INK, ms=4.5)
+    for y in range(1, n):
+        if picture.part[y] != picture.part[y - 1]:
+            axes.axhline(y, color=_INK, lw=1.4)
+    axes.invert_yaxis()
+    axes.set_aspect("equal" if e > 3 else "auto")
+    axes.set_yticks(np.arange(n) + 0.5, picture.items, fontsize=8)
+    axes.set_xticks(np.arange(e) + 0.5, picture.evaluators, fontsize=8, rotation=90)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0, colors=_INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    for name in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+        _plain(name)
+    width = int(figure.get_figwidth() * 12)
+    title = figure.suptitle(
+        textwrap.fill(picture.title, width), x=0.02, ha="left", fontsize=10, weight="bold"
+    )
+    _plain(title)
+    marks = [
+        Patch(color=_COLOURS[_FAVOURS], label="may be asked, and may favour"),
+        Patch(color=_COLOURS[_MAY], label="may be asked"),
+        Line2D([], [], ls="", marker="x", color=_FAINT, ms=5, label="may not be asked"),
+        Line2D([], [], ls="", marker="o", color=_INK, ms=5, label="a cheap start"),
+    ]
+    if len(set(picture.part) - {-1}) > 1:
+        marks.append(Line2D([], [], color=_INK, lw=1.4, label="cannot be compared across"))
+    figure.legend(
+        handles=marks, loc="outside lower left", ncols=2, fontsize=8, frameon=False,
+        title=picture.note or None, title_fontsize=8,
+    )  # fmt: skip
+    return figure
+
+
+def _named(name: str, group: str | None) -> str:
+    short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    return short if group is None else f"{short} ({group})"
+
+
+def _plain(text: Text) -> None:
+    """Keep a user's dollar signs from being read as mathematics."""
+    text.set_parse_math(False)

@@ -1,0 +1,115 @@
+"""`evenhand inspect` for panels, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+from evenhand.report.panel import inspect_panel
+
+SKATERS = "skater,nation\nAnn,fr\nBo,it\nCy,us\n"
+JUDGES = "judge,group,fee\nP,fr,1\nQ,it,1\nN,,20\n"
+SCORES = """skater,nation,judge,from
+Ann,fr,P,fr
+Bo,it,P,fr
+Cy,us,Q,it
+Di,us,Q,it
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    made = {}
+    for name, text in (("skaters", SKATERS), ("judges", JUDGES), ("scores", SCORES)):
+        made[name] = tmp_path / f"{name}.csv"
+        made[name].write_text(text)
+    return made
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["inspect", *map(str, arguments)])
+
+
+def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:
+    arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
+    arguments += ["--price", "fee"]
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    panel = eh.Questions.panel(
+        {"Ann": "fr", "Bo": "it", "Cy": "us"},
+        {"P": "fr", "Q": "it", "N": None},
+        prices=[1.0, 1.0, 20.0],
+    )
+    found = inspect_panel(panel)
+    assert json.loads(result.stdout) == json.loads(json.dumps(found.to_dict()))
+    words = " ".join(run(*arguments).stdout.split())
+    for sentence in found.sentences:
+        assert " ".join(sentence.split()) in words
+    for who, items in found.start_by_evaluator().items():
+        assert f"{who} {', '.join(items)}" in words
+
+
+def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    arguments = ["--scores", files["scores"], "--option", "skater", "--evaluator", "judge"]
+    arguments += ["--option-group", "nation", "--evaluator-group", "from"]
+    result = run(*arguments, "--json")
+    assert result.exit_code == 3
+    found = json.loads(result.stdout)
+    # P favours Ann, so that Ann and Bo stand apart; Q favours neither of its two
+    assert found["classes"] == [["Ann"], ["Bo"], ["Cy", "Di"]]
+    nations = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "us"}
+    more = [
+        f"{ask['about'][0]},{nations[ask['about'][0]]},{ask['evaluator']},"
+        f"{ {'P': 'fr', 'Q': 'it'}[ask['evaluator']] }\n"
+        for advice in found["advice"]
+        for ask in advice["add"]
+    ]
+    files["scores"].write_text(SCORES + "".join(more))
+    assert run(*arguments).exit_code == 0
+
+
+def test_the_picture_is_written(files: dict[str, Path], tmp_path: Path) -> None:
+    arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
+    result = run(*arguments, "--figure", tmp_path / "panel.svg")
+    assert result.exit_code == 0
+    drawn = (tmp_path / "panel.svg").read_text()
+    assert drawn.startswith("<?xml")
+    again = tmp_path / "again.svg"
+    run(*arguments, "--figure", again)
+    assert again.read_text() == drawn  # the same bytes every time
+    assert run(*arguments, "--figure", tmp_path / "panel.gif").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "OPTIONS.csv is missing"),
+        (["--evaluators", "judges"], "OPTIONS.csv, about whom, is missing"),
+        (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
+        (["--scores", "scores", "--option", "skater"], "--option COL --evaluator COL"),
+        (["skaters", "--evaluators", "judges", "--group", "nation"], "--group is about options"),
+        (["skaters", "--evaluators", "judges"], "evaluators have groups and options have none"),
+        (["skaters", "--evaluators", "judges", "--option-group", "town"], "no column 'town'"),
+        (
+            ["skaters", "--evaluators", "judges", "--option-group", "nation", "--bias", "mine"],
+            "bias must be 'common', 'evaluator' or 'group'",
+        ),
+        (
+            ["skaters", "--evaluators", "judges", "--option-group", "nation", "--price", "judge"],
+            "column 'judge' is not a finite number",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_words(
+    files: dict[str, Path], arguments: list[str], words: str
+) -> None:
+    result = run(*(files.get(word, word) for word in arguments))
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.stderr.split())

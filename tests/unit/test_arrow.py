@@ -1,0 +1,238 @@
+"""The model of panels in arrow form, against plain least squares on dense rows."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import evenhand as eh
+from evenhand.checks.fit import residuals
+from evenhand.checks.spans import PanelSpan, RowSpan
+from evenhand.environments import SimulatedEvaluations
+from evenhand.numerics.arrow import Arrow
+from evenhand.policies import model_choice
+from evenhand.policies.arrow import ArrowModel
+from evenhand.policies.messages import Feedback
+from random_panels import random_panel
+
+
+class Plain:
+    """Evaluations one by one, and least squares on their dense rows."""
+
+    def __init__(self, questions, rng, share=0.7):
+        q, m = questions.rows.shape
+        counts = rng.integers(0, 4, q) * (rng.random(q) < share)
+        rows = np.repeat(np.arange(q), counts)
+        self.A = questions.weighted_points[rows]
+        self.y = self.A @ rng.normal(size=m) * 3 + rng.normal(size=len(rows))
+        self.told = Feedback(
+            np.bincount(rows, minlength=q),
+            np.bincount(rows, self.y, q).astype(float),
+            np.bincount(rows, self.y**2, q).astype(float),
+        )
+        _, s, self.Wt = np.linalg.svd(self.A, full_matrices=False)
+        self.kept = s > 1e-9 * s.max(initial=0.0)
+        self.s = s
+
+    @property
+    def rank(self):
+        return int(self.kept.sum())
+
+    def spread(self, directions):
+        along = directions @ self.Wt[self.kept].T
+        inside = np.linalg.norm(directions - along @ self.Wt[self.kept], axis=1) < 1e-8
+        theta = np.linalg.lstsq(self.A, self.y, rcond=1e-9)[0]
+        variances = ((along / self.s[self.kept]) ** 2).sum(axis=1)
+        return (
+            np.where(inside, directions @ theta, 0.0),
+            np.where(inside, variances, np.inf),
+        )
+
+    @property
+    def scatter(self):
+        theta = np.linalg.lstsq(self.A, self.y, rcond=1e-9)[0]
+        return float(((self.y - self.A @ theta) ** 2).sum())
+
+
+def directions_of(questions):
+    """Return leads over the first option, values and attributes as rows of coefficients."""
+    k, d, p = len(questions.options), questions.n_features, questions.n_attributes
+    eye = np.eye(d)
+    leads = np.hstack([eye[0] - eye[:k], np.zeros((k, p))])
+    values = np.hstack([eye[:k], np.tile(questions.neutral, (k, 1))])
+    attributes = np.hstack([np.zeros((p, d)), np.eye(p)])
+    return leads, values, attributes
+
+
+def assert_same(spread, wanted):
+    estimates, variances = wanted
+    assert np.array_equal(np.isinf(spread.variances), np.isinf(variances))
+    known = np.isfinite(variances)
+    np.testing.assert_allclose(spread.variances[known], variances[known], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(spread.estimates, estimates, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_fit_is_least_squares_on_dense_rows(seed):
+    rng = np.random.default_rng(seed)
+    questions = random_panel(rng, calibrations=seed % 3, noise=seed % 2 == 0)
+    plain, model = Plain(questions, rng), ArrowModel(questions)
+    assert model.rank == np.linalg.matrix_rank(questions.points)
+    for about in (None, model.fit(Plain(questions, rng).told, 1.0)):
+        fit = model.fit(plain.told, 1.0, about)
+        leads, values, attributes = directions_of(questions)
+        assert_same(fit.leads(0, np.arange(len(questions.options))), plain.spread(leads))
+        assert_same(fit.values(), plain.spread(values))
+        assert_same(fit.attributes(np.eye(len(attributes))), plain.spread(attributes))
+        assert (fit.scatter, fit.freedom, fit.unit) == (0.0, np.inf, 1.0)
+        fit = model.fit(plain.told, None, about)
+        assert fit.scatter == pytest.approx(plain.scatter, rel=1e-9, abs=1e-9)
+        assert fit.freedom == len(plain.y) - plain.rank
+
+
+def test_unknown_noise_is_taken_from_the_scatter():
+    rng = np.random.default_rng(3)
+    questions = eh.Questions.panel(list("abcde"), list("PQR"), partial=None, capacity=None)
+    plain = Plain(questions, rng, share=1.0)
+    fit = ArrowModel(questions).fit(plain.told, None)
+    assert fit.unit**2 == pytest.approx(plain.scatter / (len(plain.y) - plain.rank))
+    doubled = Feedback(plain.told.counts, 2 * plain.told.sums, 4 * plain.told.sums_of_squares)
+    scaled = ArrowModel(questions).fit(doubled, 2.0)
+    assert scaled.unit == 1.0
+    rivals = np.arange(1, 5)
+    np.testing.assert_allclose(scaled.leads(0, rivals).estimates, fit.leads(0, rivals).estimates)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fit_is_remembered_exactly_through_json(seed):
+    rng = np.random.default_rng(seed)
+    questions = random_panel(rng, calibrations=1, noise=True)
+    model = ArrowModel(questions)
+    fit = model.fit(Plain(questions, rng).told, None)
+    kept = json.loads(json.dumps(fit.memory(), default=lambda a: np.asarray(a).tolist()))
+    again = model.recalled(kept)
+    rivals = np.arange(len(questions.options))
+    for one, other in (
+        (fit.leads(0, rivals), again.leads(0, rivals)),
+        (fit.values(), again.values()),
+        (fit.attributes(np.eye(len(fit.omega))), again.attributes(np.eye(len(fit.omega)))),
+    ):
+        assert np.array_equal(one.estimates, other.estimates)
+        assert np.array_equal(one.variances, other.variances)
+    assert (fit.scatter, fit.freedom, fit.unit) == (again.scatter, again.freedom, again.unit)
+
+
+def test_blocks_that_nobody_connects_are_not_compared():
+    questions = eh.Questions.panel(list("abcd"), list("PQRS"), partial=None, capacity=None)
+    counts = np.zeros((4, 4), dtype=np.int64)
+    counts[:2, :2] = counts[2:, 2:] = 10**6
+    told = Feedback(counts.ravel(), np.zeros(16), 1.0 * counts.ravel())
+    fit = ArrowModel(questions).fit(told, 1.0)
+    variances = fit.leads(0, np.arange(4)).variances
+    np.testing.assert_allclose(variances, [0.0, 1e-6, np.inf, np.inf])  # two of each evaluator
+    assert np.isinf(fit.values().variances).all()
+    bridge = counts.copy()
+    bridge[0, 2] = 1  # one evaluation connects them, at the variance of that one at least
+    fit = ArrowModel(questions).fit(
+        Feedback(bridge.ravel(), np.zeros(16), 1.0 * bridge.ravel()), 1.0
+    )
+    assert 1.0 < fit.leads(0, np.array([2])).variances[0] < 1.0 + 1e-4
+
+
+def test_options_that_cannot_be_compared_are_refused():
+    panel = eh.Questions.panel({"a": "x", "b": "y"}, {"P": "x", "Q": "y"}, bias="group")
+    with pytest.raises(eh.NotIdentifiableError, match="'a' and 'b' cannot be compared"):
+        ArrowModel(panel)
+
+
+def test_which_questions_have_the_form():
+    options, judges = {"a": "x", "b": "y"}, {"P": "x", "Q": "y"}
+    assert eh.Questions.panel(options, judges).has_arrow_form
+    given = eh.Questions([[1.0], [2.0]], features=[[1.0], [2.0]], attributes=[[0.0], [1.0]])
+    assert not given.has_arrow_form
+    assert not eh.Questions.of(eh.ActionSet([[1.0], [2.0]], ["x", "y"])).has_arrow_form
+
+
+def test_rows_without_attributes():
+    form = Arrow.of(np.array([0, 1, 1]), sparse.csr_array((3, 0)), np.array([1.0, 2.0, 2.0]), 3)
+    variances = form.lead_variances(0, np.arange(3))
+    np.testing.assert_allclose(variances, [0.0, 1.25, np.inf])
+    assert form.rank == 2
+
+
+# ---------------------------------------------------------------------- checks
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_check_of_the_fit_is_the_same_by_both_routes(seed):
+    rng = np.random.default_rng(seed)
+    questions = random_panel(rng, calibrations=seed % 2, noise=seed % 3 == 0)
+    seen = np.flatnonzero(rng.random(len(questions)) < 0.8)
+    if len(seen) == 0:
+        seen = np.array([0])
+    counts = rng.integers(1, 5, len(seen))
+    noise = np.ones(len(seen)) if questions.noise is None else questions.noise[seen]
+    Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
+    panel = PanelSpan(questions.about[seen, 0], Z, counts / noise**2, len(questions.items))
+    rows = RowSpan(questions.weighted_points[seen], counts)
+    assert panel.rank == rows.rank
+    y, sizes = rng.normal(size=len(seen)), np.exp(rng.normal(size=len(seen)))
+    np.testing.assert_allclose(panel.without(y), rows.without(y), atol=1e-10)
+    np.testing.assert_allclose(panel.leverages(), rows.leverages(), atol=1e-10)
+    assert panel.mixed(sizes) == pytest.approx(rows.mixed(sizes), rel=1e-10)
+    scatters = (counts - 1) * rng.random(len(seen))
+    one, other = (residuals(span, counts, y, scatters, 1.0).lack for span in (panel, rows))
+    np.testing.assert_allclose(one, other, rtol=1e-8, equal_nan=True)
+
+
+def test_a_look_at_a_large_panel_never_makes_its_rows_dense():
+    questions = eh.Questions.panel(
+        {f"o{i}": f"g{i % 7}" for i in range(400)},
+        {f"e{i}": f"g{i % 7}" for i in range(20)},
+        capacity=None,
+    )
+    rng = np.random.default_rng(0)
+    counts = np.zeros(len(questions), dtype=np.int64)
+    counts[rng.choice(len(questions), 900, replace=False)] = 2
+    policy = eh.CertainChoice(questions)
+    policy.checks.take(counts, rng.normal(size=len(counts)) * counts, 9.0 * counts)
+    items = len(np.unique(questions.about[counts > 0, 0]))
+    assert policy.checks.lack_of_fit().df == 900 - items - 20  # a bias, and leniencies but one
+    assert "points" not in vars(questions)
+    assert "labels" not in vars(questions)
+
+
+# ---------------------------------------------------------------------- a search
+
+
+def searched(questions, truth, *, interrupted):
+    """Return what a search asks, one by one, and the policy; perhaps restored after each tell."""
+    policy = eh.CertainChoice(questions, noise_scale=1.0, at_most=20_000)
+    assert isinstance(policy.model, ArrowModel)
+    evaluations, asked = SimulatedEvaluations(truth, seed=4), []
+    while not policy.finished:
+        allocation = policy.ask(7)
+        asked.append(allocation.counts)
+        policy.tell(evaluations.evaluate(allocation))
+        if interrupted and len(asked) % 5 == 0:
+            policy = eh.restore(json.loads(json.dumps(policy.state())))
+    return np.array(asked), policy
+
+
+def test_a_search_is_right_and_goes_on_from_its_state_exactly(monkeypatch):
+    monkeypatch.setattr(model_choice, "_LARGE", 0)
+    questions = eh.Questions.panel(
+        {f"o{i}": f"g{i % 3}" for i in range(8)},
+        {f"e{i}": f"g{i}" for i in range(4)},
+        capacity=None,
+    )
+    truth = eh.BiasedLinearBandit(
+        questions, np.linspace(0.0, 3.5, 8), np.array([2.0, 0.5, -0.5, 1.0]), noise_scale=1.0
+    )
+    asked, policy = searched(questions, truth, interrupted=False)
+    decision = policy.recommend()
+    assert (decision.option, decision.loss, decision.certainty) == (7, 0.0, "own scores")
+    assert policy.bias().covers(2.0)
+    again, _ = searched(questions, truth, interrupted=True)
+    assert np.array_equal(asked, again)

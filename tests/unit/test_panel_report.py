@@ -1,0 +1,117 @@
+"""What is said of a panel before anything is asked, against dense least squares and by hand."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+
+import evenhand as eh
+from evenhand.report.panel import inspect_panel, with_one_more, worst_lead
+from evenhand.report.panel_figure import draw_panel_picture, panel_picture
+from panels import panels
+
+OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
+
+
+def variances(questions: eh.Questions) -> dict[tuple[str, str], float]:
+    """The variance of every lead, by a dense pseudo-inverse."""
+    A = questions.weighted_points[questions.may_ask]
+    inverse = np.linalg.pinv(A.T @ A, hermitian=True, rcond=1e-10)
+    labels, d = questions.options.labels, questions.n_features
+    X = questions.options.features
+    found = {}
+    for x, y in itertools.combinations(range(len(labels)), 2):
+        v = np.zeros(A.shape[1])
+        v[:d] = X[x] - X[y]
+        found[labels[x], labels[y]] = float(v @ inverse @ v)
+    return found
+
+
+@settings(max_examples=60)
+@given(panels())
+def test_the_worst_lead_is_that_of_dense_least_squares(questions: eh.Questions) -> None:
+    assume(questions.check().comparable)
+    for one in (questions, with_one_more(questions)):
+        lead, known = worst_lead(one), variances(one)
+        assert lead.variance == pytest.approx(max(known.values()), rel=1e-8)
+        pair = lead.options if lead.options in known else lead.options[::-1]
+        assert known[pair] == pytest.approx(lead.variance, rel=1e-8)
+        assert lead.questions == int(one.may_ask.sum())
+    if questions.options.known_features is not None:
+        exact = questions.with_exact_features()
+        if exact.check().comparable:
+            assert worst_lead(exact).variance == pytest.approx(
+                max(variances(exact).values()), rel=1e-7
+            )
+
+
+def test_comparisons_have_a_worst_lead_too() -> None:
+    """Each pair in both orders by one judge: a complete graph, variance 2/(2k) of a lead."""
+    questions = eh.Questions.comparisons(["a", "b", "c", "d"], ["J"])
+    assert worst_lead(questions).variance == pytest.approx(2.0 / (2 * 4))
+    more = with_one_more(questions)
+    assert more.evaluators[1] == "a neutral evaluator"
+    assert worst_lead(more).variance == pytest.approx(2.0 / (4 * 4))
+    assert with_one_more(more).evaluators[2] == "another neutral evaluator"
+
+
+def test_one_more_neutral_evaluator_by_hand() -> None:
+    """Ann and Bo, each favoured by one: 1 from the partial two, 2 from the neutral one alone."""
+    found = inspect_panel(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"}))
+    assert found.worst is not None
+    assert found.with_neutral is not None
+    assert (found.worst.variance, found.worst.questions) == (pytest.approx(1.0), 4)
+    assert found.with_neutral.variance == pytest.approx(1.0 / (1.0 + 0.5))
+    assert "an answer is worth no more than before" in found.sentences[-1]
+    assert found.prices == {"own group": pytest.approx(4.0)}
+
+
+def test_what_cannot_be_compared_has_no_worst_lead() -> None:
+    found = inspect_panel(eh.Questions.panel(OPTIONS, {"P": "fr"}))
+    assert found.worst is None
+    assert found.prices == {}
+    assert found.to_dict()["worst_lead"] is None
+    assert any(sentence.startswith("What helps: add") for sentence in found.sentences)
+
+
+def test_the_picture_shows_who_may_be_asked_and_who_favours_whom() -> None:
+    questions = eh.Questions.panel(
+        {"Zoe": "fr", **OPTIONS},
+        {"Q": "it", "P": "fr", "N": None},
+        capacity={("Bo", "N"): 0},
+        prices={"N": 9.0},
+        calibration=["gold"],
+    )
+    found = inspect_panel(questions)
+    picture = panel_picture(found)
+    assert picture.items == ["Zoe (fr)", "Ann (fr)", "Bo (it)", "Cy (us)", "gold"]
+    assert picture.evaluators == ["P (fr)", "Q (it)", "N"]
+    assert picture.cells.tolist() == [[2, 1, 1], [2, 1, 1], [1, 2, 0], [1, 1, 1], [1, 1, 1]]
+    start = {questions.label(x) for x in found.check.start.tolist()}  # type: ignore[union-attr]
+    marked = {
+        f"{picture.items[y].split()[0]} by {picture.evaluators[x].split()[0]}"
+        for y, x in np.argwhere(picture.start).tolist()
+    }
+    assert marked == start
+    figure = draw_panel_picture(picture)
+    texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert texts == picture.items
+
+
+def test_parts_that_cannot_be_compared_stand_apart_and_large_panels_are_cut() -> None:
+    blocks = np.kron(np.eye(2, dtype=int), np.ones((30, 20), dtype=int))
+    questions = eh.Questions.panel(
+        [f"o{i}" for i in range(60)], [f"$e_{j}$" for j in range(40)], partial=None, capacity=blocks
+    )
+    picture = panel_picture(inspect_panel(questions))
+    assert picture.cells.shape == (40, 30)
+    assert picture.part == [0] * 30 + [1] * 10
+    assert picture.note == "Drawn are 40 of 60 items and 30 of 40 evaluators."
+    names = draw_panel_picture(picture).axes[0].get_xticklabels()
+    assert names[0].get_text() == "$e_0$"
+    assert not names[0].get_parse_math()
+    with pytest.raises(eh.InputError, match="a panel of evaluators"):
+        panel_picture(inspect_panel(eh.Questions.comparisons(["a", "b"], ["J"])))

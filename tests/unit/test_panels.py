@@ -1,0 +1,152 @@
+"""Panels of skating judges, and random ones: who is asked what, and what comes back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand import families
+from evenhand.environments.panels import OWN_NATION, SkatingPanel, skating_panels
+from evenhand.policies.messages import Allocation
+
+
+@pytest.fixture(scope="module")
+def panels() -> list[SkatingPanel]:
+    return list(skating_panels())
+
+
+def test_the_questions_of_a_panel_are_its_table(panels: list[SkatingPanel]) -> None:
+    for panel in panels[::17]:
+        questions, (k, e) = panel.questions(), panel.table.shape
+        assert (len(questions.options), len(questions.evaluators)) == (k, e)
+        names, judges = list(panel.performances), list(panel.judges)
+        for question in range(0, k * e, 7):
+            o, j = divmod(question, e)
+            assert questions.label(question) == f"{names[o]} by {judges[j]}"
+            assert panel.scores[question] == panel.table[o, j]
+            same = panel.performances[names[o]] == panel.judges[judges[j]]
+            assert questions.points[question, k] == same
+
+
+def test_the_bias_of_the_season_is_three_points(panels: list[SkatingPanel]) -> None:
+    """Pooled over all panels, beside performances and judges: known from the whole table."""
+
+    def beside(M: np.ndarray) -> np.ndarray:
+        return M - M.mean(axis=0) - M.mean(axis=1)[:, None] + M.mean()
+
+    S = [beside(panel.partial) for panel in panels]
+    Y = [beside(panel.table) for panel in panels]
+    beta = sum(np.vdot(s, y) for s, y in zip(S, Y, strict=True)) / sum(np.vdot(s, s) for s in S)
+    assert beta == pytest.approx(3.305, abs=5e-4)
+    left = sum(((y - beta * s) ** 2).sum() for s, y in zip(S, Y, strict=True))
+    freedom = sum((s.shape[0] - 1) * (s.shape[1] - 1) for s in S)
+    assert np.sqrt(left / freedom) == pytest.approx(2.998, abs=5e-4)
+
+
+def test_real_scores_are_given_once(panels: list[SkatingPanel]) -> None:
+    panel = panels[3]
+    judges = panel.replay()
+    q = len(panel.scores)
+    counts = np.zeros(q, dtype=np.int64)
+    counts[[0, 5]] = 1
+    told = judges.evaluate(Allocation(counts, 0))
+    assert told.sums[[0, 5]].tolist() == panel.scores[[0, 5]].tolist()
+    assert told.sums_of_squares[5] == panel.scores[5] ** 2
+    with pytest.raises(eh.InputError, match="asked before"):
+        judges.score(5)
+    counts[:] = 1
+    with pytest.raises(eh.InputError, match="asked 2 times, but there is one score"):
+        judges.evaluate(Allocation(counts, 0))
+    assert judges.score(7) == panel.scores[7], "what was refused gave nothing away"
+
+
+def test_values_and_leniencies_are_least_squares(panels: list[SkatingPanel]) -> None:
+    """Residuals are orthogonal to performances and judges, and keep the variance of the noise."""
+    for panel in panels[::29]:
+        left = panel.residuals.reshape(panel.table.shape)
+        assert abs(left.mean(axis=0)).max() < 1e-9
+        assert abs(left.mean(axis=1)).max() < 1e-9
+        k, e = panel.table.shape
+        means = panel.values[:, None] + panel.leniencies + OWN_NATION * panel.partial
+        variance = ((panel.table - means) ** 2).sum() / ((k - 1) * (e - 1))
+        assert np.mean(left**2) == pytest.approx(variance)
+
+
+def test_draws_have_the_means_and_the_variance_of_the_fit(panels: list[SkatingPanel]) -> None:
+    panel = panels[10]
+    q, n = len(panel.scores), 400
+    means = (panel.values[:, None] + panel.leniencies + OWN_NATION * panel.partial).ravel()
+    told = panel.fitted(seed=1).evaluate(Allocation(np.full(q, n), 0))
+    sd = panel.residuals.std()
+    assert abs(told.means - means).max() < 4.5 * sd / np.sqrt(n)
+    scatter = (told.sums_of_squares - told.sums**2 / n).sum() / (q * (n - 1))
+    assert scatter == pytest.approx(sd**2, rel=0.05)
+    assert panel.fitted(seed=2).best == int(np.argmax(panel.values))
+
+
+def test_draws_of_a_pair_do_not_depend_on_the_rest(panels: list[SkatingPanel]) -> None:
+    panel = panels[10]
+    one, other = panel.fitted(seed=4), panel.fitted(seed=4)
+    other.score(0)
+    assert [one.score(3), one.score(3)] == [other.score(3), other.score(3)]
+
+
+def test_a_persistent_effect_takes_its_share_of_the_variance(panels: list[SkatingPanel]) -> None:
+    """Pair effects over many seeds: their variance is the share, that of what is drawn the rest."""
+    panel, share = panels[10], 0.5
+    means = panel.fitted(seed=0).evaluations
+    effects = np.concatenate([panel.fitted(seed, share).evaluations - means for seed in range(200)])
+    sd2 = panel.residuals.var()
+    assert effects.var() == pytest.approx(share * sd2, rel=0.05)
+    told = panel.fitted(5, share).evaluate(Allocation(np.full(len(means), 400), 0))
+    scatter = (told.sums_of_squares - told.sums**2 / 400).sum() / (len(means) * 399)
+    assert scatter == pytest.approx((1 - share) * sd2, rel=0.05)
+    always = panel.fitted(5, 1.0)
+    assert always.score(2) == always.score(2)
+
+
+def test_in_a_null_nobody_is_best(panels: list[SkatingPanel]) -> None:
+    panel = panels[20]
+    assert np.ptp(panel.null(seed=1).values) == 0.0
+    three = panel.null(seed=1, tied=3).values
+    assert (three == three.max()).sum() == 3
+    order = np.argsort(-panel.values)
+    assert three[order[3:]].tolist() == panel.values[order[3:]].tolist()
+    with pytest.raises(eh.InputError, match="tied must be from 2"):
+        panel.null(seed=1, tied=1)
+    with pytest.raises(eh.InputError, match="pair_share"):
+        panel.fitted(seed=1, pair_share=1.5)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_a_random_panel_is_what_it_says(spread: float) -> None:
+    problem = families.panel(
+        9, 5, seed=3, n_groups=2, neutral=1, gap=0.4, bias=2.0, bias_spread=spread, leniency=3.0
+    )
+    questions, k, e = problem.questions, 9, 5
+    assert problem.delta_min == pytest.approx(0.4)
+    answers = problem.evaluations.reshape(k, e)
+    partial = questions.attributes[:, [c.kind == "bias" for c in questions.columns]].sum(axis=1)
+    own = partial.reshape(k, e) == 1.0
+    assert (own.sum(axis=0) == 0).sum() == 1, "one evaluator is neutral"
+    fair = answers - problem.values[:, None]
+    for j in range(e):
+        favours = fair[own[:, j], j][:, None] - fair[~own[:, j], j]
+        assert np.ptp(favours) < 1e-9 if favours.size else True
+        if favours.size and not spread:
+            assert favours.mean() == pytest.approx(2.0)
+    assert len([c for c in questions.columns if c.kind == "bias"]) == (4 if spread else 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"k": 1, "e": 3}, "at least 2 options"),
+        ({"k": 3, "e": 3, "neutral": 4}, "neutral from 0 to e"),
+        ({"k": 3, "e": 3, "gap": -1.0}, "gap must be a finite number"),
+    ],
+)
+def test_panels_that_cannot_be_are_refused(wrong: dict[str, float], said: str) -> None:
+    with pytest.raises(eh.InputError, match=said):
+        families.panel(seed=1, **wrong)  # type: ignore[arg-type]
