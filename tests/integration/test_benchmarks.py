@@ -154,6 +154,28 @@ def test_careful_measures_every_part(
         assert all(f"| {name} | " in shown for name, _ in rows)
 
 
+@pytest.mark.parametrize("benchmark_", ["comparisons"], indirect=True)
+def test_comparisons_counts_calls_of_judges(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = tmp_path / "numbers.json"
+    benchmark_.main(["--tiny", "--json", str(numbers)])
+    assert "greedy ÷ both orders" in capsys.readouterr().out
+    found = json.loads(numbers.read_text())
+    assert list(found) == ["orders", "family", "judges"]
+    # with a favour of its own for each judge, and no noise, nobody is wrong
+    assert all(shares[1] == 0.0 for shares in found["judges"].values())
+    # verdicts have the mean that the module's notes state
+    judges = benchmark_.Judges(benchmark_.FAMILY, seed=1)
+    drawn = [judges.verdict(7) for _ in range(4000)]
+    assert set(drawn) <= {0.0, 0.5, 1.0}
+    assert sum(drawn) / 4000 == pytest.approx(judges.means[7], abs=4 * 0.5 / math.sqrt(4000))
+    # 5% of 40 runs are two: reached at the third step, and never
+    wrong = pd.DataFrame([[1, 1, 1]] * 1 + [[1, 1, 0]] * 2 + [[0, 0, 0]] * 37).to_numpy()
+    assert benchmark_.calls_to(wrong)[0] == 30
+    assert math.isinf(benchmark_.calls_to(wrong[:, :2])[0])
+
+
 @pytest.mark.parametrize("benchmark_", ["people"], indirect=True)
 def test_people_measures_every_mode(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -177,3 +199,14 @@ def test_large_panels_are_measured_against_the_dense_way(
     for model in ("arrow", "dense", "ratio"):
         assert shown.count(f" {model} ") >= len(benchmark_.TINY)
     assert shown.count("2 right") == 2  # by both models, of two searches to certainty
+
+
+@pytest.mark.parametrize("benchmark_", ["plan"], indirect=True)
+def test_plan_holds_plans_to_what_happens(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for premise in benchmark_.PREMISES:
+        assert premise in shown
+    assert "false certificates" in shown

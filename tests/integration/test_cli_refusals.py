@@ -29,6 +29,7 @@ GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
 USES = {
     "demo": ("demo", "--horizon", "200"),
     "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
+    "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--group", "side", "--lead", "9"),
     "worst case": ("simulate", "--family", "worst-case", "--d", "2", "--kappa", "1", *FEW),
     "gaps": ("simulate", "--family", "gap-dependent", *GAPS, *FEW),
     "random": ("simulate", "--family", "random", "--k", "8", "--d", "2", *FEW),
@@ -41,7 +42,7 @@ USES = {
 NUMBERS = {
     *("--horizon", "--seed", "--replications", "--workers", "--value-bound", "--d", "--k"),
     *("--kappa", "--c", "--delta-min", "--delta-neq", "--index", "--problem-seed"),
-    *("--evaluations", "--precision"),
+    *("--evaluations", "--precision", "--lead", "--spread", "--noise", "--budget"),
 }
 """Options that are numbers: below zero, not a number or nothing at all is never one of them."""
 FINE = {("--seed", "0"), ("--problem-seed", "0"), ("--seed", "huge"), ("--problem-seed", "huge")}
@@ -52,6 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "t.csv").write_text(
         "name,side,a,b\nA,home,1,2\nB,away,2,1\nC,home,3,5\nD,away,4,4\nE,home,0,1\n"
     )
+    (tmp_path / "j.csv").write_text("judge,side\nP,home\nQ,away\nR,\n")
     (tmp_path / "p.json").write_text(json.dumps({"gamma": {"a": 0.1, "b": 0.05}, "omega": 0.2}))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -143,7 +145,7 @@ def test_a_full_disk_keeps_the_old_file(
     assert result.exit_code == 2, result.output
     assert "No space left on device" in " ".join(result.stderr.split())
     assert (folder / name).read_text() == "what was there before"
-    assert {path.name for path in folder.iterdir()} == {"t.csv", "p.json", name}
+    assert {path.name for path in folder.iterdir()} == {"t.csv", "j.csv", "p.json", name}
     assert run(*arguments, name).exit_code == 0
     assert (folder / name).read_bytes() != b"what was there before"
 

@@ -25,6 +25,7 @@ NAMES = sorted({*eh.registered_policies()} - {"oracle"})
 ESTIMATES_NOISE = {
     "careful-choice",
     "certain-choice",
+    "greedy-questions",
     "lingape",
     "priced-exploration",
     "track-and-stop",

@@ -1,6 +1,7 @@
 """The command `evenhand`: one file per subcommand; each parses, calls one function and prints.
 
-Exit codes: 0 fine, 2 what was given cannot be used, 3 the bias cannot be estimated.
+Exit codes: 0 fine, 2 what was given cannot be used, 3 the bias cannot be estimated, 4 what there is
+is not enough for a plan.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typer.core import TyperGroup
 from evenhand.cli.compare import compare
 from evenhand.cli.demo import demo
 from evenhand.cli.inspect import inspect
+from evenhand.cli.plan import plan
 from evenhand.cli.reproduce import reproduce
 from evenhand.cli.simulate import simulate
 from evenhand.errors import EvenhandError
@@ -53,7 +55,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, inspect, simulate, compare, reproduce):
+for _command in (demo, inspect, plan, simulate, compare, reproduce):
     app.command()(_command)
 
 
@@ -65,7 +67,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback(
     epilog="**Exit codes**: 0 fine; 2 what was given cannot be used; 3 the bias cannot be "
-    "estimated."
+    "estimated; 4 what there is, is not enough for a plan."
 )
 def main(
     show_version: Annotated[

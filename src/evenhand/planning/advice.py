@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from evenhand.planning.curve import Step
 from evenhand.planning.ways import Outcome
 
-_MOST_MORE = 512  # neutral evaluators that are looked for, at most
+_MOST_MORE = 64  # neutral evaluators that are looked for, at most
 _NEARLY = 1.05  # a price that is nearly as low
 _LITTLE = 0.02  # a saving that is not worth a word
 

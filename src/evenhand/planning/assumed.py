@@ -1,4 +1,7 @@
-"""What is assumed of the values before anything is known: leads, values, or how they spread."""
+"""What is assumed of the values before anything is known: leads, values, or how they spread.
+
+Words are in the user's units; values in standard deviations of one evaluation.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from scipy.special import ndtri
 from evenhand.arrays import Floats, as_vector
 from evenhand.errors import InputError
 
+_LEAST = 1e-6  # of a lead, in standard deviations of one evaluation
 _CASES = 24  # options that are taken to be the best in turn, at most
 
 
@@ -36,7 +40,7 @@ class Assumed:
     values: Floats | None = None
     spread: float | None = None
 
-    def cases(self) -> list[Floats]:
+    def cases(self, most: int = _CASES) -> list[Floats]:
         """Return values, (k,) each, with one option after the other as the best.
 
         Where there are many options, some of them, evenly spread.
@@ -47,7 +51,7 @@ class Assumed:
         k = len(self.ranked)
         rng = np.random.default_rng(0)
         cases = []
-        for best in np.unique(np.linspace(0, k - 1, min(k, _CASES)).astype(int)):
+        for best in np.unique(np.linspace(0, k - 1, min(k, most, _CASES)).astype(int)):
             values = np.empty(k)
             values[best] = self.ranked[0]
             values[np.arange(k) != best] = rng.permutation(self.ranked[1:])
@@ -65,9 +69,16 @@ class Assumed:
 
 
 def assumed(
-    k: int, leads: float | ArrayLike | None, values: float | ArrayLike | None, tolerance: float
+    k: int, leads: ArrayLike | None, values: ArrayLike | None, tolerance: float, sigma: float
 ) -> Assumed:
-    """Return what is assumed, from what was said; see `plan`."""
+    """Return what is assumed, from what was said; see `plan`.
+
+    Examples
+    --------
+    >>> told = assumed(3, leads=[4.0, 2.0], values=None, tolerance=0.0, sigma=2.0)
+    >>> told.words, told.ranked.tolist()
+    ('the best leads the others by 2, 4', [0.0, -1.0, -2.0])
+    """
     if (leads is None) == (values is None):
         raise InputError("give either leads= or values=, what is assumed of the options; not both.")
     if leads is not None:
@@ -76,18 +87,18 @@ def assumed(
         if lead.min(initial=0.0) < 0.0:
             raise InputError(f"leads must be numbers ≥ 0, over each of the others; got {leads!r}.")
         lead = np.sort(lead)
-        _refuse_ties(lead, tolerance)
+        _refuse_ties(lead + tolerance, sigma)
         words = (
             f"the best leads every other by {lead[0]:g}"
             if given.ndim == 0
             else (f"the best leads the others by {_listed(lead)}")
         )
-        return Assumed(words, ranked=np.concatenate([[0.0], -lead]))
+        return Assumed(words, ranked=np.concatenate([[0.0], -lead / sigma]) + 0.0)
     given = np.asarray(values, dtype=np.float64)
     if given.ndim:
         known = as_vector(given, k, "values")
-        _refuse_ties(np.sort(known.max() - known)[1:], tolerance)
-        return Assumed("values are as assumed", values=known)
+        _refuse_ties(np.sort(known.max() - known)[1:] + tolerance, sigma)
+        return Assumed("values are as assumed", values=(known - known.max()) / sigma)
     spread = float(given)
     if not (np.isfinite(spread) and spread > 0.0):
         raise InputError(
@@ -95,7 +106,9 @@ def assumed(
             f"value per option; got {values!r}."
         )
     words = f"values have a standard deviation of {spread:g}"
-    return Assumed(words, ranked=spread * normal_ranks(k), spread=spread)
+    ranked = spread / sigma * normal_ranks(k)
+    _refuse_ties(ranked[0] - ranked[1:] + tolerance / sigma, 1.0)
+    return Assumed(words, ranked=ranked, spread=spread / sigma)
 
 
 def normal_ranks(k: int) -> Floats:
@@ -109,11 +122,17 @@ def normal_ranks(k: int) -> Floats:
     return np.asarray(ndtri((k + 1 - np.arange(1, k + 1) - 0.375) / (k + 0.25)) + 0.0)
 
 
-def _refuse_ties(leads: Floats, tolerance: float) -> None:
-    if leads.min(initial=np.inf) + tolerance <= 0.0:
+def _refuse_ties(leads: Floats, sigma: float) -> None:
+    least = float(leads.min(initial=np.inf)) / sigma
+    if least <= 0.0:
         raise InputError(
             "a lead of 0 is never certain, by any number of evaluations: say by how much the best "
             "leads at least, or which loss does not matter (tolerance=)."
+        )
+    if least < _LEAST:
+        raise InputError(
+            f"a lead of {least:.3g} standard deviations of one evaluation takes more evaluations "
+            "than can be counted: assume larger leads, give a tolerance, or check noise_scale."
         )
 
 

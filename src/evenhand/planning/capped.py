@@ -18,7 +18,7 @@ from evenhand.designs.conic import solve_conic
 from evenhand.questions import UNLIMITED
 
 _SLACK = 1e-7  # variance beyond 1 that is the program's rounding
-_PRUNED = 2000  # questions, up to which those that are not needed are left out again
+_PRUNED = 400  # questions, up to which those that are not needed are left out again
 
 
 def capped_counts(

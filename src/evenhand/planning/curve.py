@@ -11,7 +11,8 @@ from evenhand.planning.accuracy import accuracy
 from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.ways import Outcome, Way
 
-_POINTS = 16  # of a curve, at most
+_POINTS, _FEW = 16, 6  # of a curve, at most; where the matrix of questions is large
+_LARGE = 50_000  # numbers in such a matrix
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def curve(way: Way, order: list[int], n_more: int) -> tuple[tuple[Step, ...], li
     questions = way.questions
     n = len(order)
     everybody = order + list(range(len(questions.evaluators) - n_more, len(questions.evaluators)))
-    sizes = np.unique(np.linspace(1, n, min(n, _POINTS)).round().astype(int)).tolist()
+    points = _POINTS if math.prod(questions.rows.shape) <= _LARGE else _FEW
+    sizes = np.unique(np.linspace(1, n, min(n, points)).round().astype(int)).tolist()
     steps, outcomes = [], []
     for size in [*sizes, *range(n + 1, n + n_more + 1)]:
         there = np.zeros(len(questions.evaluators), dtype=bool)

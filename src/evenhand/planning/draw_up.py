@@ -15,20 +15,15 @@ from evenhand.planning import advice
 from evenhand.planning.accuracy import accuracy
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.curve import Step, curve, order_of_evaluators
+from evenhand.planning.one_look import OneLook
 from evenhand.planning.panels import asked_of, everything_once, with_neutral
 from evenhand.planning.plan import Kind, Plan
-from evenhand.planning.ways import (
-    Bias,
-    Evaluators,
-    OneLook,
-    Outcome,
-    Precise,
-    Terms,
-    UntilCertain,
-    Way,
-)
+from evenhand.planning.precise import Precise
+from evenhand.planning.until_certain import UntilCertain
+from evenhand.planning.ways import Bias, Evaluators, Outcome, Terms, Way
 from evenhand.questions import UNLIMITED, Askable, Questions, checked_askable
 
+_MOST = 10**15  # evaluations that are worth counting
 _MORE = 4  # neutral evaluators that are tried beside those there are
 
 
@@ -102,13 +97,13 @@ def plan(
             "assumed of the options), for a choice that is certain."
         )
     k, n = len(given.options), len(given.evaluators)
-    premise = assumed(k, leads, values, tolerance) if choice and k > 1 else None
     sigma = 1.0 if noise_scale is None else float(noise_scale)
+    premise = assumed(k, leads, values, tolerance, sigma) if choice and k > 1 else None
 
     def way_with(n_neutral: int, *, again: bool = False) -> Way:
         """Return the way with neutral evaluators beside, perhaps without limits on asking."""
         extended = with_neutral(_unlimited(given) if again else given, n_neutral)
-        terms = Terms(confidence, tolerance, sigma, _biases(extended, precision))
+        terms = Terms(confidence, tolerance / sigma, sigma, _biases(extended, precision))
         if premise is None:
             return Precise(extended, terms)
         if extended.limited:
@@ -116,10 +111,10 @@ def plan(
         return UntilCertain(extended, terms, premise)
 
     way = way_with(_MORE if n else 0)
-    told = _Told(given, noise_scale, chance, budget, premise, way.terms, _kind(way))
+    told = _Told(given, noise_scale, tolerance, chance, budget, premise, way.terms, _kind(way))
     if premise is None and not way.terms.wanted():  # one option, and no bias to know
         return told.made(None, (), (), ())
-    _refuse_unidentifiable(given, way, way_with)
+    _refuse_unidentifiable(way, _first(way, n), given)
     if not n:
         return _with_all(told, way, way.outcome(), (), (), way_with)
     order = order_of_evaluators(way, n)
@@ -137,6 +132,7 @@ class _Told:
 
     questions: Questions
     noise_scale: float | None
+    tolerance: float
     chance: float
     budget: float | None
     premise: Assumed | None
@@ -155,6 +151,7 @@ class _Told:
         said: Sequence[str],
         *,
         enough: bool | None = None,
+        limit: float = math.nan,
     ) -> Plan:
         """Return the plan of what was found; of nothing, where nothing needs to be asked."""
         q = len(self.questions)
@@ -166,7 +163,7 @@ class _Told:
             kind=self.kind,
             counts=counts,
             price=float(counts @ self.questions.prices),
-            limit=math.nan if found is None else found.limit,
+            limit=limit,
             precision=math.nan if found is None else found.precision,
             probability=math.nan if found is None else found.probability,
             enough=(found is None or found.enough) if enough is None else enough,
@@ -174,7 +171,7 @@ class _Told:
             chosen=tuple(name for name in chosen if name in asked),
             advice=tuple(said),
             confidence=self.terms.confidence,
-            tolerance=self.terms.tolerance,
+            tolerance=self.tolerance,
             noise_scale=self.noise_scale,
             wanted=biases[0].half_width if biases else math.inf,
             chance=self.chance,
@@ -228,9 +225,7 @@ def _with_all(
     said = []
     enough = found.enough
     if not enough and named:
-        said.append(
-            advice.more_neutral(lambda n: way_with(n).outcome().enough, len(named), bias=True)
-        )
+        said.append(advice.more_neutral(lambda n: _all_precise(way_with(n)), len(named), bias=True))
     if told.budget is not None and not told.can_pay(found.price):
         enough = False
         if isinstance(way, Precise):
@@ -242,7 +237,16 @@ def _with_all(
             said.append(advice.budget_for_certainty(told.budget, found.price))
     said += advice.fewer_nearly_as_good(steps, len(named))
     said += advice.one_neutral_saves(steps, len(named))
-    return told.made(found, steps, named, said, enough=enough)
+    limit = math.nan
+    if isinstance(way, UntilCertain):
+        limit = way.limit(_first(way, len(named)))
+    return told.made(found, steps, named, said, enough=enough, limit=limit)
+
+
+def _all_precise(way: Way) -> bool:
+    """Whether biases are known as well as wanted if everything is asked that may be."""
+    everything = everything_once(way.questions, asked_of(way.questions, None))
+    return way.terms.precise(accuracy(way.questions, everything.astype(float)))
 
 
 def _affordable(way: Precise, budget: float, there: Evaluators) -> Outcome | None:
@@ -321,46 +325,32 @@ def _biases(
     return tuple(found)
 
 
-def _refuse_unidentifiable(given: Questions, way: Way, way_with: Callable[..., Way]) -> None:
-    """Raise where no number of evaluations will do, and say who would help."""
-    n = len(given.evaluators)
-    lost = _lost(given, way, _first(way, n))
-    if lost is None:
-        return
-    helps = "Add questions, or options, that tell them apart."
-    if n:
-        helps = "Nor would one more evaluator who is partial to nobody make it possible."
-        if _lost(given, way_with(1), None) is None:
-            helps = (
-                "One more evaluator, who is partial to nobody and is asked about all, would make "
-                "it possible."
-            )
-    raise NotIdentifiableError(f"{lost} {helps}")
-
-
-def _lost(given: Questions, way: Way, there: Evaluators) -> str | None:
-    """Return what these evaluators cannot tell, in a sentence; None if they can."""
+def _refuse_unidentifiable(way: Way, there: Evaluators, given: Questions) -> None:
+    """Raise where no number of evaluations will do, with what `Questions.check` says of it."""
     counts = everything_once(way.questions, asked_of(way.questions, there)).astype(float)
     found = accuracy(way.questions, counts)
-    if not isinstance(way, Precise) and not found.comparable:
-        classes = found.classes()
-        other = next(i for i, number in enumerate(classes) if number != classes[0])
-        one, two = given.options.labels[0], given.options.labels[other]
-        return (
-            f"{one!r} and {two!r} cannot be compared, however many evaluations are made: what is "
-            "partial or lenient in those who can be asked looks the same as a difference in value."
-        )
-    for bias in way.terms.wanted():
-        if math.isinf(found.variance_of(bias.direction)):
-            return (
-                f"the bias {bias.name!r} cannot be estimated, however many evaluations are made: "
-                "it looks the same as a difference in value, or in leniency."
-            )
-    return None
+    bias = way.terms.lost(found)
+    if isinstance(way, Precise):
+        if bias is None:
+            return
+    elif found.comparable and bias is None:
+        return
+    check = given.check()
+    said = [] if check.comparable else [check.sentences[0]]
+    said += [f"The bias {one.name!r} is not told: {one.why}." for one in check.not_identified]
+    said += [f"What helps: {one.text[0].lower()}{one.text[1:]}" for one in check.advice]
+    if not said:  # what may be asked is enough, but not as the workloads allow
+        said = ["The evaluators' workloads leave too little: allow more, or ask others."]
+    raise NotIdentifiableError(" ".join(said))
 
 
 def _whole(counts: Floats) -> Counts:
     """Return whole numbers of the same sum, rounded up: those with the largest rest go up."""
+    if not counts.sum() <= _MOST:
+        raise InputError(
+            f"that takes {counts.sum():.3g} evaluations, more than can be counted: ask for less, "
+            "or check noise_scale."
+        )
     down = np.floor(counts + 1e-9)
     rest = math.ceil(float(counts.sum()) - 1e-6) - int(down.sum())
     down[np.argsort(down - counts, kind="stable")[: max(0, rest)]] += 1

@@ -2,49 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from itertools import count, islice
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
-from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions import UNLIMITED, Column, Questions
+from evenhand.questions.options import Kind
 
 
 def with_neutral(questions: Questions, n: int) -> Questions:
-    """Return the questions with n more evaluators, who are partial to nobody.
+    """Return the questions with n more evaluators, who favour nobody, about whatever others are.
 
-    They can be asked about what others can, at the median price, and react to no attribute but a
-    position that everybody reacts to; where evaluators may be lenient, so may they.
+    As `Questions.adding` does it, but for any number of them at once, and at the median price: they
+    may be lenient where others may, and have a position of their own where others have.
 
     Examples
     --------
     >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
     >>> more = with_neutral(panel, 1)
     >>> more.label(5), more.points[5].tolist()
-    ('Bo by a neutral evaluator', [0.0, 1.0, 0.0, 0.0, 1.0])
+    ('Bo by neutral evaluator 1', [0.0, 1.0, 0.0, 0.0, 1.0])
     """
     if n == 0:
         return questions
-    content = questions.to_dict()
-    q, m = questions.rows.shape
-    d = questions.n_features
-    kinds = [column.kind for column in questions.columns]
+    content, q = questions.to_dict(), len(questions)
+    _, first = np.unique(questions.about, axis=0, return_index=True)
+    first.sort()
     everybodys = [c.kind == "position" and c.evaluator is None for c in questions.columns]
-    kept = np.concatenate([np.arange(d), d + np.flatnonzero(everybodys)])
-    plain = sparse.csr_array(
-        questions.matrix @ sparse.diags_array(np.isin(np.arange(m), kept).astype(float))
-    )
-    others = np.asarray(questions.matrix[:, kept[kept >= d]].todense())
-    asked = np.column_stack([questions.about, others])
-    _, which = np.unique(asked, axis=0, return_index=True)
-    which.sort()
-    lenient = "leniency" in kinds
-    rows = [sparse.hstack([questions.matrix, sparse.csr_array((q, n if lenient else 0))])]
+    kept = np.append(np.ones(questions.n_features), everybodys)
+    rows = sparse.csr_array(questions.matrix[first] @ sparse.diags_array(kept))
+    own = _kind_of_own(questions)
+    extra = 0 if own is None else n
+    blocks = [sparse.hstack([questions.matrix, sparse.csr_array((q, extra))])]
     for j in range(n):
-        own = np.zeros((len(which), n if lenient else 0))
-        own[:, j : j + 1] = 1.0
-        rows.append(sparse.hstack([plain[which], sparse.csr_array(own)]))
-    matrix = sparse.csr_array(sparse.vstack(rows, format="csr"))
+        one = np.zeros((len(first), extra))
+        one[:, j : j + 1] = 1.0
+        blocks.append(sparse.hstack([rows, sparse.csr_array(one)]))
+    matrix = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     names = neutral_names(questions, n)
     content["rows"] = {
         "shape": list(matrix.shape),
@@ -52,29 +50,37 @@ def with_neutral(questions: Questions, n: int) -> Questions:
         "columns": matrix.indices.tolist(),
         "entries": matrix.data.tolist(),
     }
-    if lenient:
-        content["columns"] = content["columns"] + [
-            {"name": name, "kind": "leniency", "evaluator": name, "group": None} for name in names
-        ]
+    if own is not None:
+        content["columns"] += [asdict(Column(name, own, name)) for name in names]
     e = len(questions.evaluators)
-    content["evaluators"] = [*content["evaluators"], *names]
-    content["evaluator"] = content["evaluator"] + np.repeat(e + np.arange(n), len(which)).tolist()
-    content["about"] = content["about"] + questions.about[which].tolist() * n
-    for name in ("prices", "capacity", "noise"):
+    content["evaluators"] += names
+    content["evaluator"] += np.repeat(e + np.arange(n), len(first)).tolist()
+    if content["evaluator_groups"] is not None:
+        content["evaluator_groups"] += [None] * n
+    content["about"] += questions.about[first].tolist() * n
+    for name in ("prices", "noise"):
         if content[name] is not None:
-            usual = float(np.median(content[name]))
-            usual = usual if name != "capacity" else int(min(usual, UNLIMITED))
-            content[name] = content[name] + [usual] * (n * len(which))
-    most = int(np.median(questions.workload)) if e else UNLIMITED
-    content["workload"] = content["workload"] + [most] * n
+            content[name] += [float(np.median(content[name]))] * (n * len(first))
+    most = max(1, int(questions.capacity.max()))
+    content["capacity"] += [most] * (n * len(first))
+    content["workload"] += [int(min(np.median(questions.workload), UNLIMITED))] * n
     return Questions.from_dict(content)
 
 
+def _kind_of_own(questions: Questions) -> Kind | None:
+    """Return what a new evaluator brings that only evaluations tell; None if nothing."""
+    own: dict[str, Kind] = {c.kind: c.kind for c in questions.columns if c.evaluator is not None}
+    if "position" in own:
+        return "position"
+    alone = len(questions.evaluators) == 1 and all(c.kind == "bias" for c in questions.columns)
+    # the leniency of one evaluator alone is the zero that those of others are measured from
+    return "leniency" if "leniency" in own or alone else None
+
+
 def neutral_names(questions: Questions, n: int) -> list[str]:
-    """Return what neutral evaluators are called."""
-    if n == 1:
-        return ["a neutral evaluator"]
-    return [f"neutral evaluator {i + 1}" for i in range(n)]
+    """Return what neutral evaluators are called: names that nobody has."""
+    numbers = (i for i in count(1) if f"neutral evaluator {i}" not in questions.evaluators)
+    return [f"neutral evaluator {i}" for i in islice(numbers, n)]
 
 
 def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""One look: is the option that leads certainly the best, given that it was chosen for leading?
+"""The winner test of `policies.winner`, with σ known, on many draws at once.
 
 Notation
 --------
@@ -21,7 +21,7 @@ from scipy.special import log_ndtr
 
 from evenhand.arrays import Floats
 
-_CLOSEST = 32  # rivals, in their standard errors, whose tails are worked out
+_CLOSEST = 12  # rivals, in their standard errors, whose tails are worked out
 _FLAT = 1e-12  # slopes below it are rounding
 _AT_ONCE = 4_000_000  # numbers worked on in one go
 

@@ -23,6 +23,8 @@ def verdict(plan: Plan) -> str:
     cost = _cost(plan)
     if n == 0 and plan.enough:
         return "Nothing needs to be asked: there is no other option."
+    if n == 0:
+        return f"A budget of {plan.budget:g} pays for nothing that helps."
     if plan.kind == "fixed":
         goal = f"know the bias to ±{plan.wanted:.3g} ({level}, {unit(plan)})"
         if plan.enough:
@@ -42,7 +44,7 @@ def verdict(plan: Plan) -> str:
         )
         if math.isfinite(plan.limit) and plan.limit > 0:
             what = "pays less" if plan.questions.priced else "does with fewer"
-            said += f" No way of asking {what} than {number(plan.limit)} on average."
+            said += f" No way of asking {what} than about {number(plan.limit)} on average."
         return said if plan.enough else f"{said} That is more than there is."
     asked = len(plan.chosen)
     who = f"{asked} evaluator{'' if asked == 1 else 's'}"

@@ -283,7 +283,9 @@ def _range(V: Floats) -> tuple[Floats, Floats]:
     """Return R and N of a symmetric matrix."""
     values, vectors = np.linalg.eigh(V)
     inside = values > _RANGE * values[-1:].max(initial=0.0)
-    return vectors[:, inside] / np.sqrt(values[inside]), vectors[:, ~inside]
+    root = vectors[:, inside] / np.sqrt(values[inside])
+    # in the order that arrays have when they come back from a state: products then agree to the bit
+    return np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside])
 
 
 def _outside(directions: Floats, beside: Floats) -> NDArray[np.bool_]:

@@ -118,21 +118,18 @@ class GreedyQuestions(Policy):
         for x in np.flatnonzero(pending).tolist():
             S = observed(S, P[x], int(pending[x]))
         counts = np.zeros(len(P), dtype=np.int64)
-        allowance, rng = Allowance(self, pending), self.rng()
+        allowance, chance = Allowance(self, pending), Chance(self)
         room = self.room(pending)
         most = room if n is None else min(n, room)
         at_once = 1 if n is None else max(1, n // _DECISIONS)
         while (free := most - int(counts.sum())) > 0:
-            chosen = self._next(S, self._counts + pending + counts, allowance, rng)
-            for x in chosen[:free]:
-                a = P[x]
-                leverage = float(((S.T @ a) ** 2).sum())
-                repeats = math.floor(_REPEAT / max(leverage, 1e-300) * (1.0 + TIE))
-                free = most - int(counts.sum())
-                repeats = max(1, min(max(repeats, at_once), free, allowance.most(x)))
-                counts[x] += repeats
-                allowance.take(x, repeats)
-                S = observed(S, a, repeats)
+            chosen = self._next(S, self._counts + pending + counts, allowance, chance)
+            for x in chosen:
+                times = min(max(_repeats(S, P[x]), at_once), free, allowance.most(x))
+                counts[x] += times
+                free -= times
+                allowance.take(x, times)
+                S = observed(S, P[x], times) if free > 0 else S
             if n is None or not chosen:
                 break
         return counts
@@ -173,23 +170,21 @@ class GreedyQuestions(Policy):
 
     # ------------------------------------------------------------------ what it asks
 
-    def _next(
-        self, S: Floats, asked: Counts, allowance: Allowance, rng: np.random.Generator
-    ) -> list[int]:
+    def _next(self, S: Floats, asked: Counts, allowance: Allowance, chance: Chance) -> list[int]:
         """Return the question to ask next, or the two; none where none may be asked."""
         open_ = allowance.open
         if not open_.any():
             return []
         P = self.frame.points
-        leader, closest, Y, weights = self._rivals(S, rng)
+        leader, closest, Y, weights = self._rivals(S, chance)
         F = P @ S
         G = F @ (Y @ S).T  # aᵀV⁻¹y, (q, rivals)
         leverage = np.einsum("ij,ij->i", F, F)
         prices = self.questions.prices
         gains = np.where(open_, (G**2 @ weights) / (1.0 + leverage) / prices, -np.inf)
-        best = _largest(gains, asked, rng)
+        best = _largest(gains, asked, chance)
         new = open_ & (leverage > _OUT_OF_REACH)
-        pairs = self._pairs(leader, closest, new)
+        pairs = self._pairs(leader, closest, new) if new.any() else np.zeros((0, 2), dtype=np.intp)
         if len(pairs) == 0:
             return [best]
         a, b = pairs.T
@@ -200,16 +195,16 @@ class GreedyQuestions(Policy):
         both = (first + second) / (prices[a] + prices[b])
         if both.max() <= gains[best] * (1.0 + TIE):
             return [best]
-        chosen = pairs[_largest(both, asked[a] + asked[b], rng)].tolist()
+        chosen = pairs[_largest(both, asked[a] + asked[b], chance)].tolist()
         return [int(x) for x in chosen]
 
-    def _rivals(self, S: Floats, rng: np.random.Generator) -> tuple[int, int, Floats, Floats]:
+    def _rivals(self, S: Floats, chance: Chance) -> tuple[int, int, Floats, Floats]:
         """Return leader and closest rival, leads (n, r), and weights φ(z)/s in proportion, (n,)."""
         H = self.frame.values
         values = H @ self._theta
         size = np.abs(values).max(initial=0.0)
         ties = np.flatnonzero(values >= values.max() - TIE * size)
-        leader = int(ties[0]) if len(ties) == 1 else int(rng.choice(ties))
+        leader = chance.of(ties)
         Y = H[leader] - H
         spread = np.sqrt(((Y @ S) ** 2).sum(axis=1))
         rivals = np.flatnonzero(Y.any(axis=1) & (spread > 0.0))
@@ -255,9 +250,30 @@ class GreedyQuestions(Policy):
         return self._ellipsoid.fit(self._counts, self._sums).bias(self.delta, self.stated_noise)
 
 
-def _largest(values: Floats, asked: Counts, rng: np.random.Generator) -> int:
+def _repeats(S: Floats, a: Floats) -> int:
+    """Return how often to ask a question before deciding anew, at least once."""
+    leverage = float(((S.T @ a) ** 2).sum())
+    return max(1, math.floor(_REPEAT / max(leverage, 1e-300) * (1.0 + TIE)))
+
+
+class Chance:
+    """Who is taken of several that are as good, by a policy's randomness; made when needed."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._rng: np.random.Generator | None = None
+
+    def of(self, some: Indices) -> int:
+        """Return one of them."""
+        if len(some) == 1:
+            return int(some[0])
+        if self._rng is None:
+            self._rng = self._policy.rng()
+        return int(some[self._rng.integers(len(some))])
+
+
+def _largest(values: Floats, asked: Counts, chance: Chance) -> int:
     """Return where the values are largest; of those that tie, one asked least, at random."""
     size = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     (ties,) = np.nonzero(values >= values.max() - TIE * size)
-    least = ties[asked[ties] == asked[ties].min()]
-    return int(least[0]) if len(least) == 1 else int(rng.choice(least))
+    return chance.of(ties[asked[ties] == asked[ties].min()])

@@ -1,0 +1,265 @@
+"""`evenhand plan`: how many evaluations, of whom, at what price, before anything is spent?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from evenhand.cli.tables import number_table, print_table
+from evenhand.cli.terminal import console, print_json
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.planning import Plan
+from evenhand.planning import plan as planned
+from evenhand.planning.words import asked_rows, curve_rows, verdict
+from evenhand.questions import Questions
+from evenhand.tables import listed
+from evenhand.tables.cells import as_text, read_numbers
+from evenhand.tables.sources import CsvFile
+
+_NOT_IDENTIFIABLE = 3
+_MOST_ROWS = 40  # of a table in the terminal; --json has all
+_UNLIMITED = "none"
+
+
+def plan(
+    options: Annotated[
+        Path, typer.Argument(metavar="OPTIONS.csv", help="One line per option, with a header.")
+    ],
+    *,
+    evaluators: Annotated[
+        Path,
+        typer.Option(
+            metavar="JUDGES.csv", help="One line per evaluator who can be asked, with a header."
+        ),
+    ],
+    group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column with the group of options and evaluators, such as a nation: evaluators "
+            "are partial to their own. An empty cell is nobody's. If not given, nobody is partial.",
+        ),
+    ] = None,
+    evaluator_group: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="That column of the evaluators, if it has another name."),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column with the options' names; the first if not given."),
+    ] = None,
+    evaluator_label: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column with the evaluators' names; the first otherwise."),
+    ] = None,
+    lead: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="For a certain choice, if the best leads all others by X."),
+    ] = None,
+    spread: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Instead: if the options' values have a standard deviation of X."
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(metavar="P", help="To know the bias to ±P, too, or only.")
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Standard deviation of one evaluation; if not given, it is the unit of all "
+            "others.",
+        ),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="P", help="Of the choice, or of the interval of the bias.")
+    ] = 0.95,
+    chance: Annotated[
+        float,
+        typer.Option(metavar="P", help="Wanted probability of being certain after one look."),
+    ] = 0.8,
+    tolerance: Annotated[float, typer.Option(metavar="X", help="What may be lost.")] = 0.0,
+    bias: Annotated[
+        Literal["common", "evaluator", "group"],
+        typer.Option(
+            metavar="KIND", help="Whose bias it is: common to all, of each evaluator, or group."
+        ),
+    ] = "common",
+    capacity: Annotated[
+        str,
+        typer.Option(
+            metavar="N|none",
+            help="How often an evaluator may be asked about the same option; people once.",
+        ),
+    ] = "1",
+    prices: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of the evaluators with the price of an answer."),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """How many evaluations, of whom, at what price, before anything is spent?
+
+    For a choice that is certain (--lead or --spread says what is assumed of the options), for a
+    bias of given precision, or for both. It answers 'how many judges do we need?': what each more
+    evaluator buys, whom to add first, what a neutral one saves.
+
+    **Examples**
+
+    `evenhand plan skaters.csv --evaluators judges.csv --group nation --lead 6 --noise 3`
+
+    `evenhand plan answers.csv --evaluators models.csv --group family --spread 1 --noise 2
+    --capacity none --prices price --budget 200`
+
+    `evenhand plan skaters.csv --evaluators judges.csv --group nation --precision 1.5 --noise 3
+    --picture plan.png`
+
+    **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
+    will do; 4 what there is, is not enough (the plan says what would be).
+    """
+    if picture is not None:
+        # Drawing takes longer to import than most plans take to make.
+        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+
+        checked_format(picture)
+    what, who = CsvFile(options), CsvFile(evaluators)
+    questions = Questions.panel(
+        _named(what, label, "--label", group, "--group"),
+        _named(who, evaluator_label, "--evaluator-label", evaluator_group or group,
+               "--evaluator-group" if evaluator_group else "--group"),
+        partial=None if group is None else "same group",
+        bias=bias,
+        capacity=_capacity(capacity),
+        prices=None if prices is None else _prices(who, prices),
+    )  # fmt: skip
+    try:
+        found = planned(
+            questions,
+            confidence,
+            precision=precision,
+            leads=lead,
+            values=spread,
+            noise_scale=noise,
+            tolerance=tolerance,
+            budget=budget,
+            chance=chance,
+        )
+    except NotIdentifiableError as error:
+        if as_json:
+            print_json({"identifiable": False, "reason": str(error)})
+        else:
+            console().print(str(error), style="bold")
+        raise typer.Exit(_NOT_IDENTIFIABLE) from None
+    if picture is not None:
+        found.plot(picture)
+    if as_json:
+        print_json({"identifiable": True} | found.to_dict())
+    else:
+        _print_plan(console(), found)
+        if picture is not None:
+            typer.echo(f"\nThe picture is in {picture}.")
+    if not found.enough:
+        raise typer.Exit(4)
+
+
+def _named(
+    table: CsvFile, label: str | None, label_flag: str, group: str | None, group_flag: str
+) -> dict[str, str | None]:
+    """Return names and groups; a missing or repeated name is refused with its line."""
+    if label is None:
+        label = next((name for name in table.columns if name and name != group), "")
+    names = _cells(table, label, label_flag)
+    groups = [None] * len(names) if group is None else _cells(table, group, group_flag)
+    found: dict[str, str | None] = {}
+    for row, (name, side) in enumerate(zip(names, groups, strict=True)):
+        if name is None or name in found:
+            place = table.places([row], None)[0]
+            wrong = "has no name" if name is None else f"has the name {name!r} once more"
+            raise InputError(
+                f"{table.name}: {place} {wrong}, column {label!r}; give every line a name of its "
+                f"own, or name another column ({label_flag})"
+            )
+        found[name] = side
+    if not found:
+        raise InputError(f"{table.name} has no lines below its header; it needs at least one")
+    return found
+
+
+def _cells(table: CsvFile, column: str, flag: str) -> list[str | None]:
+    """Return the cells of a column as texts; None where one is empty."""
+    _check_column(table, column, flag)
+    return [cell for block in table.blocks([column]) for cell in as_text(block[0]).to_pylist()]
+
+
+def _check_column(table: CsvFile, column: str, flag: str) -> None:
+    if column not in table.columns or not column:
+        raise InputError(
+            f"{table.name} has no column {column!r}, named by {flag}; its columns are "
+            f"{listed(table.columns, 30)}"
+        )
+
+
+def _prices(table: CsvFile, column: str) -> list[float]:
+    """Return the price of an answer of each evaluator."""
+    _check_column(table, column, "--prices")
+    prices = [price for block in table.blocks([column]) for price in read_numbers(block[0])]
+    for row, price in enumerate(prices):
+        if not 0.0 < price < float("inf"):
+            place = table.places([row], None)[0]
+            raise InputError(
+                f"{table.name}: {place}, column {column!r} is not a number larger than 0; a price "
+                "must be one: correct the cell or leave the evaluator out"
+            )
+    return [float(price) for price in prices]
+
+
+def _capacity(text: str) -> int | None:
+    """Return how often the same may be asked; None for as often as one likes."""
+    if text.strip().lower() == _UNLIMITED:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10**9:
+        raise InputError(f"--capacity must be a whole number ≥ 1, or none; got {text!r}.")
+    return number
+
+
+def _print_plan(out: Console, found: Plan) -> None:
+    out.print(verdict(found), style="bold")
+    if found.evaluations:
+        _print_rows(out, "Whom to ask", *asked_rows(found))
+    if found.evaluators_curve:
+        _print_rows(out, "What each more evaluator buys", *curve_rows(found))
+    for number, text in enumerate(found.advice):
+        out.print(f"{'' if number else chr(10)}• {text}")
+
+
+def _print_rows(
+    out: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    out.print(f"\n{title}", style="bold")
+    table = number_table()
+    for name in header:
+        table.add_column(name, justify="left" if name in ("evaluator", "with") else "right")
+    for row in rows[:_MOST_ROWS]:
+        table.add_row(*row)
+    if len(rows) > _MOST_ROWS:
+        table.add_row(f"… and {len(rows) - _MOST_ROWS} more: --json has all")
+    print_table(out, table)

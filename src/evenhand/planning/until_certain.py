@@ -1,0 +1,193 @@
+"""Until certain: questions are asked, as often as it takes, until the best option is certain.
+
+Notation
+--------
+w       (q,)  shares of the price;  w/price are evaluations per unit of price
+Δ_j     assumed lead of the best over a rival j (and the tolerance), in units of the noise
+s_j²    variance of its estimate, at a price of 1 in the shares w
+a_j     Δ_j/s_j: evidence against j grows to about ½(a_j √n + ξ_j)² at the price n
+L       log(1/δ), the evidence that rejects a rival;  ξ_j standard normal, correlated as the leads
+
+The stages of `CertainChoice` end about when the last rival is rejected, at the price
+max_j ((√(2L) − ξ_j)/a_j)², beside a first stage of two evaluations per dimension, which tests
+nothing. Shares are those of the limit T*, but that far rivals are planned for as if they were
+nearer: a search rejects them on its way. benchmarks/plan.py measures how far off that is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Floats
+from evenhand.limits import certainty_entropy
+from evenhand.planning.accuracy import Accuracy, accuracy
+from evenhand.planning.assumed import Assumed
+from evenhand.planning.panels import asked_of, price_of
+from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
+from evenhand.policies._stages import minimax_weights
+from evenhand.questions import Questions
+
+_FIRST = 2.0  # evaluations per dimension in the first stage of CertainChoice
+_FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest
+_LARGEST = 1e6  # lead, in units of the noise; a larger one takes no fewer evaluations
+_LUCKS = 512  # of how lucky a search is, in all cases together
+_DENSE = 1_000_000  # numbers in a matrix of rows, beyond which shares are a rule of thumb
+_WORK = 2_000_000  # such numbers, in all cases together
+_STEPS, _TOL = 100, 0.01  # of the search for shares
+
+
+@dataclass(frozen=True, eq=False)
+class UntilCertain:
+    """Questions are asked, as often as it takes, until the best option is certain."""
+
+    questions: Questions
+    terms: Terms
+    assumed: Assumed
+
+    def outcome(self, evaluators: Evaluators = None) -> Outcome:
+        """Return the mean price of certainty, over which option is best and how lucky one is."""
+        questions, terms = self.questions, self.terms
+        mask = asked_of(questions, evaluators)
+        even = mask / questions.prices
+        if math.isinf(self.roughly(accuracy(questions, even))):
+            return impossible(questions)
+        asked = Asked.of(questions, mask)
+        cases = self.assumed.cases(asked.most_cases)
+        lucks = max(16, _LUCKS // len(cases))
+        counts = _FIRST * asked.rank * even / even.sum()
+        for number, values in enumerate(cases):
+            shares = self._shares(asked, values, _FAR)
+            found = accuracy(questions, shares / questions.prices)
+            prices = self._prices(found, values, lucks, np.random.default_rng(number))
+            for bias in terms.wanted():
+                need = terms.half_width(found, bias) / bias.half_width
+                prices = np.maximum(prices, need**2)
+            counts += prices.mean() * shares / questions.prices / len(cases)
+        found = accuracy(questions, counts)
+        return Outcome(
+            counts,
+            float(counts.sum()),
+            price_of(questions, counts),
+            terms.first_half_width(found),
+            math.nan,
+            terms.precise(found),
+        )
+
+    def roughly(self, found: Accuracy) -> float:
+        """Return the mean variance of a lead; infinite where one, or a wanted bias, is lost."""
+        return math.inf if self.terms.lost(found) else found.mean_lead_variance()
+
+    def limit(self, evaluators: Evaluators = None) -> float:
+        """Return T*·kl(δ, 1 − δ), averaged over which option is best; NaN where that takes long."""
+        questions = self.questions
+        asked = Asked.of(questions, asked_of(questions, evaluators))
+        if asked.coordinates is None:
+            return math.nan
+        times = []
+        for values in self.assumed.cases(asked.most_cases):
+            shares = self._shares(asked, values, math.inf)
+            speeds, _ = self._speeds(accuracy(questions, shares / questions.prices), values)
+            times.append(float((2.0 / speeds**2).max(initial=0.0)))
+        return float(np.mean(times)) * certainty_entropy(self.terms.confidence)
+
+    def _leads(self, values: Floats) -> Floats:
+        """Return (k,) Δ: leads of the best, and the tolerance."""
+        return np.asarray(np.minimum(values.max() - values + self.terms.tolerance, _LARGEST))
+
+    def _speeds(self, found: Accuracy, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return a_j of the rivals, and (k,) which they are: of other features than the best."""
+        s = np.sqrt(found.lead_variances(int(np.argmax(values))))
+        rivals = s > 1e-9 * s.max()
+        return self._leads(values)[rivals] / s[rivals], rivals
+
+    def _prices(self, found: Accuracy, values: Floats, n: int, rng: np.random.Generator) -> Floats:
+        """Return (n,) prices at which the last rival is rejected, with more and less luck."""
+        speeds, rivals = self._speeds(found, values)
+        best = int(np.argmax(values))
+        errors = found.errors(n, rng)
+        s = np.sqrt(found.lead_variances(best)[rivals])
+        xi = (errors[:, [best]] - errors)[:, rivals] / s
+        lacking = np.maximum(self._level - xi, 0.0) / speeds
+        return np.asarray((lacking**2).max(axis=1, initial=0.0))
+
+    @property
+    def _level(self) -> float:
+        """√(2L)."""
+        return math.sqrt(2.0 * math.log(1.0 / (1.0 - self.terms.confidence)))
+
+    def _shares(self, asked: Asked, values: Floats, far: float) -> Floats:
+        """Return w, (q,), for rivals that are at most ``far`` times as far as the closest."""
+        questions, terms = self.questions, self.terms
+        best = int(np.argmax(values))
+        gaps = self._leads(values)
+        others = np.arange(len(gaps)) != best
+        gaps = np.minimum(gaps, far * gaps[others].min(initial=math.inf))
+        if asked.coordinates is None:
+            return _thumb(questions, asked.mask, gaps, best)
+        of_features, of_attributes = np.split(asked.coordinates, [questions.n_features])
+        H = questions.options.features @ of_features
+        rows = (H[best] - H[others]) * (self._level / gaps[others, None])
+        for bias in terms.wanted():
+            scale = terms.quantile * terms.sigma / bias.half_width
+            rows = np.vstack([rows, scale * bias.direction @ of_attributes])
+        return asked.shares(rows[np.abs(rows).max(axis=1) > 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The questions that some evaluators can be asked, in coordinates of their span.
+
+    ``coordinates``, (m, r), makes the rows over the root of their price, (n, r), a unit Gram
+    matrix; None where there are too many numbers.
+    """
+
+    mask: NDArray[np.bool_]
+    rank: int
+    points: Floats | None
+    coordinates: Floats | None
+
+    @property
+    def most_cases(self) -> int:
+        """How many options can be taken to be the best in turn without much ado."""
+        return 24 if self.points is None else max(3, _WORK // self.points.size)
+
+    @classmethod
+    def of(cls, questions: Questions, mask: NDArray[np.bool_]) -> Asked:
+        """Return the coordinates of the questions that are marked."""
+        m = questions.rows.shape[1]
+        if int(mask.sum()) * m > _DENSE:
+            return cls(mask, m, None, None)
+        A = questions.weighted_points[mask] / np.sqrt(questions.prices[mask])[:, None]
+        scales = np.abs(A).max(axis=0)
+        scales[scales == 0.0] = 1.0
+        _, singular, V = np.linalg.svd(A / scales, full_matrices=False)
+        kept = singular > 1e-10 * singular[0]
+        C = (V[kept].T / singular[kept]) / scales[:, None]
+        return cls(mask, int(kept.sum()), np.ascontiguousarray(A @ C), C)
+
+    def shares(self, directions: Floats) -> Floats:
+        """Return (q,) the shares of the price at which the largest variance is least."""
+        assert self.points is not None
+        w = np.full(len(self.points), 1.0 / len(self.points))
+        minimax_weights(self.points, np.ascontiguousarray(directions), w, _STEPS, _TOL)
+        shares = np.zeros(len(self.mask))
+        shares[self.mask] = w / w.sum()
+        return shares
+
+
+def _thumb(questions: Questions, mask: NDArray[np.bool_], gaps: Floats, best: int) -> Floats:
+    """Return shares that are best for means: ∝ 1/Δ_j², and the root of their squares for the best.
+
+    Within an option evenly; what can only be asked about gets the least share.
+    """
+    with np.errstate(divide="ignore"):
+        weights = np.minimum(1.0 / gaps**2, 1.0 / np.delete(gaps, best).min(initial=np.inf) ** 2)
+    weights[best] = math.sqrt(float((np.delete(weights, best) ** 2).sum())) or 1.0
+    every = np.append(weights, np.full(len(questions.items) - len(weights) + 1, weights.min()))
+    first, second = questions.about.T
+    shares = np.where(mask, np.maximum(every[first], np.where(second < 0, 0.0, every[second])), 0.0)
+    return np.asarray(shares / shares.sum())

@@ -1,0 +1,119 @@
+"""`evenhand plan` as a user runs it: numbers, words, pictures, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+
+SKATERS = "skater,nation\nAnn,fr\nBo,it\nCy,us\nDi,fr\nEva,\n"
+JUDGES = "judge,country,price\nP,fr,1\nQ,it,1\nR,us,2\nS,,4\n"
+
+
+@pytest.fixture(autouse=True)
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "skaters.csv").write_text(SKATERS)
+    (tmp_path / "judges.csv").write_text(JUDGES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    tables = ("skaters.csv", "--evaluators", "judges.csv", "--group", "nation")
+    own = ("--evaluator-group", "country")
+    return CliRunner().invoke(app, ["plan", *tables, *own, *arguments])
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    result = run(*arguments, "--json")
+    assert result.exit_code in (0, 4), result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def questions(**more: Any) -> eh.Questions:
+    skaters = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Eva": None}
+    judges = {"P": "fr", "Q": "it", "R": "us", "S": None}
+    return eh.Questions.panel(skaters, judges, **more)
+
+
+def test_the_command_is_the_library() -> None:
+    found = answer("--lead", "9", "--noise", "2", "--chance", "0.9")
+    plan = eh.plan(questions(), leads=9.0, noise_scale=2.0, chance=0.9)
+    assert found["by_evaluator"] == plan.by_evaluator
+    assert found["probability"] == plan.probability
+    assert found["enough"] is True
+    priced = answer("--spread", "2", "--capacity", "none", "--prices", "price", "--budget", "9")
+    free = questions(capacity=None, prices=[1.0, 1.0, 2.0, 4.0])
+    plan = eh.plan(free, values=2.0, budget=9.0)
+    assert priced["evaluations"] == plan.evaluations
+    assert priced["price"] == plan.price
+    assert priced["limit"] == plan.limit
+    assert priced["enough"] is False
+    first, second = priced["evaluators_curve"][:2]
+    assert first["evaluations"] is None  # never, by one who is partial
+    assert second["evaluations"] == plan.evaluators_curve[1].evaluations
+
+
+def test_people_read_it(tables: Path) -> None:
+    result = run("--precision", "4", "--noise", "2", "--picture", "plan.png")
+    assert result.exit_code == 0, result.output
+    shown = " ".join(result.stdout.split())
+    plan = eh.plan(questions(), precision=4.0, noise_scale=2.0)
+    assert f"takes {plan.evaluations} evaluations" in shown
+    assert "What each more evaluator buys" in shown
+    assert "plan.png" in shown
+    assert (tables / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_exit_codes(tables: Path) -> None:
+    assert run("--lead", "9").exit_code == 0
+    short = run("--lead", "1")
+    assert short.exit_code == 4
+    assert "not enough" in short.stdout
+    (tables / "judges.csv").write_text("judge,country\nP,fr\n")
+    never = run("--lead", "1")
+    assert never.exit_code == 3
+    assert "a neutral evaluator" in " ".join(never.stdout.split())
+    assert json.loads(run("--lead", "1", "--json").stdout)["identifiable"] is False
+
+
+def test_without_a_group_nobody_is_partial() -> None:
+    result = CliRunner().invoke(
+        app, ["plan", "skaters.csv", "--evaluators", "judges.csv", "--lead", "9", "--json"]
+    )
+    assert json.loads(result.stdout)["precision"] is None
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "words"),
+    [
+        ({}, (), "say what the plan is for"),
+        ({}, ("--lead", "1", "--label", "name"), "no column 'name', named by --label"),
+        ({}, ("--lead", "1", "--evaluator-group", "land"), "no column 'land', named by"),
+        ({}, ("--lead", "1", "--prices", "cost"), "no column 'cost', named by --prices"),
+        ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge' is not a number"),
+        ({}, ("--lead", "1", "--capacity", "often"), "--capacity must be a whole number"),
+        ({}, ("--lead", "0",), "a lead of 0 is never certain"),
+        ({}, ("--lead", "1", "--picture", "plan.doc"), "must end in"),
+        ({"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"}, ("--lead", "1"), "line 3 has the"),
+        ({"skaters.csv": "skater,nation\n,fr\nBo,it\n"}, ("--lead", "1"), "line 2 has no name"),
+        ({"judges.csv": "judge,country\n"}, ("--lead", "1"), "no lines below its header"),
+    ],
+)  # fmt: skip
+def test_refusals(
+    tables: Path, change: dict[str, str], arguments: tuple[str, ...], words: str
+) -> None:
+    for name, content in change.items():
+        (tables / name).write_text(content)
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.stderr.split())
+    assert not (tables / "plan.doc").exists()
