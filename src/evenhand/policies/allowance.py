@@ -46,7 +46,7 @@ class Allowance:
         self._evaluator, self._prices = questions.evaluator, questions.prices
         self._workload: Counts | None = None
         if (questions.workload < UNLIMITED).any():
-            self._workload = policy._free(pending)
+            self._workload = policy.workload_left(pending)
         spent = policy.paid + float(pending @ self._prices)
         self._money = (policy.money - spent) * _ROUNDING
 
