@@ -9,7 +9,7 @@ from importlib import import_module
 
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
-    "evenhand.answers": ("Answer", "Failure", "Progress", "Question", "choose"),
+    "evenhand.answers": ("Answer", "Failure", "NamedBias", "Progress", "Question", "choose"),
     "evenhand.designs": (
         "Certificate",
         "Design",
@@ -19,6 +19,7 @@ _NAMES = {
     ),
     "evenhand.environments": ("BiasedLinearBandit", "Latency", "SimulatedEvaluations"),
     "evenhand.errors": (
+        "AbsentError",
         "AccuracyError",
         "Confounding",
         "EvenhandError",
@@ -43,6 +44,7 @@ _NAMES = {
         "FairPhasedElimination",
         "Feedback",
         "Finding",
+        "PlannedChoice",
         "Policy",
         "PricedExploration",
         "policy",

@@ -16,6 +16,7 @@ from evenhand import testing as testing
 from evenhand.actions import ActionSet as ActionSet
 from evenhand.answers import Answer as Answer
 from evenhand.answers import Failure as Failure
+from evenhand.answers import NamedBias as NamedBias
 from evenhand.answers import Progress as Progress
 from evenhand.answers import Question as Question
 from evenhand.answers import choose as choose
@@ -28,6 +29,7 @@ from evenhand.environments import BiasedLinearBandit as BiasedLinearBandit
 from evenhand.environments import Latency as Latency
 from evenhand.environments import SimulatedEvaluations as SimulatedEvaluations
 from evenhand.environments import families as families
+from evenhand.errors import AbsentError as AbsentError
 from evenhand.errors import AccuracyError as AccuracyError
 from evenhand.errors import Confounding as Confounding
 from evenhand.errors import EvenhandError as EvenhandError
@@ -48,6 +50,7 @@ from evenhand.policies import Estimate as Estimate
 from evenhand.policies import FairPhasedElimination as FairPhasedElimination
 from evenhand.policies import Feedback as Feedback
 from evenhand.policies import Finding as Finding
+from evenhand.policies import PlannedChoice as PlannedChoice
 from evenhand.policies import Policy as Policy
 from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy

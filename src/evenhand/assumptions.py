@@ -1,21 +1,25 @@
 """What is taken for granted about the options, in words, before anything is evaluated.
 
-Notation: k options, whose points (x; z) have rank r. Evaluations are x·γ + z·ω and noise.
+Notation: q questions, whose points (x; z) have rank r; in an `ActionSet` every option is its own.
+Evaluations are x·γ + z·ω and noise.
 
-Nothing in a table says that values are linear in the features. Only evaluations can show that they
-are not, and only of k − r options more than the r that the parameters need.
+Nothing in a table says that values are linear in the features, nor in a panel that evaluators add
+the same to all options. Only evaluations can show that they do not, and only of q − r questions
+more than the r that the parameters need.
 """
 
 from __future__ import annotations
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import DoubtfulRankError, row_space
+from evenhand.questions import Askable, Questions
 
-_FEW = 2  # options beside those that the parameters need, that check the model but poorly
+_FEW = 2  # questions beside those that the parameters need, that check the model but poorly
 
 
-def model(actions: ActionSet) -> str:
+def model(actions: Askable) -> str:
     """Return what everything here rests on, in one sentence.
 
     Examples
@@ -23,7 +27,12 @@ def model(actions: ActionSet) -> str:
     >>> print(model(ActionSet([[1.0], [1.0]], ["home", "away"])))
     Values are taken to be linear in the features, exactly, and evaluations to add one and the same
     bias for each group.
+    >>> print(model(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})))
+    A score is taken to be what the option is worth, what the evaluator adds to everybody, and one
+    favour for the own group, the same for all evaluators.
     """
+    if isinstance(actions, Questions):
+        return _model_of_questions(actions)
     if actions.group_names is None:
         reaction = "evaluations to add what is linear in the attributes"
     else:
@@ -31,8 +40,41 @@ def model(actions: ActionSet) -> str:
     return f"Values are taken to be linear in the features, exactly, and {reaction}."
 
 
-def spare_options(actions: ActionSet) -> int:
-    """Return k − r: how many options are left to check with that values are linear.
+def _model_of_questions(questions: Questions) -> str:
+    """Return what a score is taken to be the sum of."""
+    two = bool((questions.about >= 0).all())
+    more = "by how much one option is worth more than the other"
+    parts = [more if two else "what the option is worth"]
+    if any(column.kind == "leniency" for column in questions.columns):
+        parts.append("what the evaluator adds to everybody")
+    if any(column.kind == "position" for column in questions.columns):
+        parts.append("what being named first adds")
+    parts += _favours(questions)
+    if any(column.kind == "attribute" for column in questions.columns):
+        parts.append("what is linear in the attributes")
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    said = f"A score is taken to be {listed}."
+    if questions.options.stand_alone:
+        return said
+    return f"Values are taken to be linear in the features, exactly. {said}"
+
+
+def _favours(questions: Questions) -> list[str]:
+    """Return which favours there may be, in words."""
+    favours = [column for column in questions.columns if column.kind == "bias"]
+    if not favours:
+        return []
+    if any(column.evaluator is not None for column in favours):
+        return ["one favour of each evaluator, the same for all who are favoured"]
+    if any(column.group is not None for column in favours):
+        return ["one favour for each own group, the same for all its evaluators"]
+    if len(questions.evaluators) < 2 or len(favours) > 1:
+        return [f"one favour for the {column.name}" for column in favours]
+    return [f"one favour for the {favours[0].name}, the same for all evaluators"]
+
+
+def spare_options(actions: Askable) -> int:
+    """Return q − r: how many options, or questions, are left to check the model with.
 
     Examples
     --------
@@ -41,11 +83,18 @@ def spare_options(actions: ActionSet) -> int:
     >>> spare_options(ActionSet([[1.0], [2.0], [3.0]], ["home", "away", "home"]))
     1
     """
-    A = actions.points
+    A = _askable(actions)
     return len(A) - row_space(A, sample_rows(len(A), 48 * A.shape[1])).rank
 
 
-def hardly_checked(actions: ActionSet) -> str | None:
+def _askable(actions: Askable) -> Floats:
+    """Return the points of what can be asked."""
+    if isinstance(actions, ActionSet):
+        return actions.points
+    return actions.points[actions.may_ask]
+
+
+def hardly_checked(actions: Askable) -> str | None:
     """Return that too few options can show where the model fails; None if there are enough.
 
     Examples
@@ -53,7 +102,10 @@ def hardly_checked(actions: ActionSet) -> str | None:
     >>> print(hardly_checked(ActionSet([[1.0], [1.0]], ["home", "away"])))
     No evaluations can check that here: 2 options are no more than the 2 numbers to be found.
     """
-    k, m = actions.points.shape
+    what = "options"
+    k, m = len(actions), actions.n_features + actions.n_attributes
+    if isinstance(actions, Questions):
+        what, k = "questions", int(actions.may_ask.sum())
     if k > m + _FEW:
         return None  # whatever the rank
     try:
@@ -62,18 +114,18 @@ def hardly_checked(actions: ActionSet) -> str | None:
         return "Evaluations can hardly check that here: some columns are all but combinations."
     if spare == 0:
         return (
-            f"No evaluations can check that here: {k} options are no more than the {k} numbers to "
+            f"No evaluations can check that here: {k} {what} are no more than the {k} numbers to "
             "be found."
         )
     if spare <= _FEW:
         return (
-            f"Evaluations can hardly check that here: {k} options are only {spare} more than the "
+            f"Evaluations can hardly check that here: {k} {what} are only {spare} more than the "
             f"{k - spare} numbers to be found."
         )
     return None
 
 
-def without_constant(actions: ActionSet) -> str | None:
+def without_constant(actions: Askable) -> str | None:
     """Return what it means that no constant lies in the span of the features; None if one does.
 
     Examples
@@ -93,7 +145,7 @@ def without_constant(actions: ActionSet) -> str | None:
     )
 
 
-def assumed(actions: ActionSet) -> tuple[str, ...]:
+def assumed(actions: Askable) -> tuple[str, ...]:
     """Return all of it that there is to say, the model first.
 
     Examples

@@ -42,6 +42,25 @@ class AccuracyError(EvenhandError):
     """
 
 
+class AbsentError(EvenhandError):
+    """An evaluator is not available: raise it in ``evaluate``, and `choose` goes on without him.
+
+    The question is not tried again, and nothing more is asked of this evaluator.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"], capacity=None)
+    >>> def evaluate(question):
+    ...     if question.evaluator == "R":
+    ...         raise eh.AbsentError("ill until Monday")
+    ...     return 9.0 - question.option + 0.01 * (question.number % 3)
+    >>> answer = eh.choose(questions, evaluate)
+    >>> answer.label, answer.policy.absent
+    ('Ann', ('R',))
+    """
+
+
 @dataclass(frozen=True)
 class Confounding:
     """Why a bias cannot be estimated, and what would help.

@@ -154,6 +154,20 @@ def test_careful_measures_every_part(
         assert all(f"| {name} | " in shown for name, _ in rows)
 
 
+@pytest.mark.parametrize("benchmark_", ["people"], indirect=True)
+def test_people_measures_every_mode(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    assert shown.count("## ") == 4
+    for name, *_ in benchmark_.MODES:
+        assert shown.count(f"| {name} | ") == 2, "real scores, and drawn ones"
+    once = next(line for line in shown.splitlines() if line.startswith("| once, σ unknown"))
+    sure, agree = (once.split(" | ")[i] for i in (2, 3))
+    assert agree == f"{sure} of {sure}", "at one look the whole panel is the look itself"
+
+
 @pytest.mark.parametrize("benchmark_", ["panels_large"], indirect=True)
 def test_large_panels_are_measured_against_the_dense_way(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

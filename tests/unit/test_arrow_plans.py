@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.policies.arrow import ArrowModel
-from evenhand.policies.arrow_plans import proportions, star
+from evenhand.policies.arrow.shares import proportions, star
 from evenhand.policies.dense import DenseModel
 from evenhand.questions import UNLIMITED
 from random_panels import as_calibrations, random_panel

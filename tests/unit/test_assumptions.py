@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.assumptions import assumed, hardly_checked, spare_options, without_constant
+from evenhand.assumptions import assumed, hardly_checked, model, spare_options, without_constant
 from evenhand.environments.problem_files import load_problem, save_problem
 from evenhand.report.bias_figure import bias_picture
 from evenhand.report.inspection import inspect_options
@@ -109,3 +109,56 @@ def test_two_options_and_one_feature_give_no_verdict_without_its_condition() -> 
     assert "if values" not in inspect_options(many).verdict
     assert inspect_options(many).assumptions == (assumed(many)[0],)
     assert "linear" not in bias_picture(eh.bias_geometry(many)).subtitle
+
+
+def crossed(**settings) -> eh.Questions:
+    return eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"}, **settings)
+
+
+@pytest.mark.parametrize(
+    ("questions", "words"),
+    [
+        (
+            crossed(),
+            "A score is taken to be what the option is worth, what the evaluator adds to "
+            "everybody, and one favour for the own group, the same for all evaluators.",
+        ),
+        (crossed(bias="evaluator", leniency=False), "worth, and one favour of each evaluator, the"),
+        (crossed(bias="group"), "and one favour for each own group, the same for all its"),
+        (crossed(partial=None, leniency=False), "A score is taken to be what the option is worth."),
+        (
+            eh.Questions.comparisons({"a": "A", "b": "B", "c": "C"}, {"J": "A", "K": "B"}),
+            "by how much one option is worth more than the other, what being named first adds, and",
+        ),
+        (
+            eh.Questions([[1.0], [2.0]], [[1.0], [2.0]], [[0.5], [0.1]]),
+            "Values are taken to be linear in the features, exactly. A score is taken to be what "
+            "the option is worth, and what is linear in the attributes.",
+        ),
+    ],
+)
+def test_the_model_of_questions_is_said_in_words(questions: eh.Questions, words: str) -> None:
+    assert words in model(questions)
+    assert assumed(questions)[0] == model(questions)
+
+
+@given(st.integers(2, 4), st.integers(1, 4), st.data())
+def test_questions_are_left_to_check_with_beyond_the_rank(k, e, data) -> None:
+    """By ranks in rational arithmetic, of those questions that can be asked at all."""
+    pairs = st.lists(st.booleans(), min_size=k * e, max_size=k * e).filter(any)
+    there = np.array(data.draw(pairs))
+    options = {f"o{x}": "ab"[x % 2] for x in range(k)}
+    judges = {f"j{x}": "abc"[x % 3] for x in range(e)}
+    asked = eh.Questions.panel(options, judges).restrict(there)
+    rows = asked.points[there].astype(int).tolist()
+    spare = len(rows) - exact_rank(rows)
+    said = hardly_checked(asked)
+    if spare > 2:
+        assert said is None
+        return
+    assert spare_options(asked) == spare
+    assert said is not None
+    assert said.startswith(
+        "No evaluations" if spare == 0 else "Evaluations can hardly check that here: "
+    )
+    assert f"{len(rows)} questions are " in said

@@ -534,3 +534,49 @@ def test_an_alarm_withdraws_what_was_certain(noise_scale: float | None) -> None:
     assert math.isfinite(bias.value)
     again = eh.restore(json.loads(json.dumps(policy.state())))
     assert again.recommend().warnings == decision.warnings
+
+
+def asked_all(questions: eh.Questions, times: int, means: np.ndarray, seed: int) -> Checks:
+    """Every question so often, in random order, noise of 1."""
+    x = even_order(len(questions), times, seed)
+    noise = np.random.default_rng(seed).standard_normal(len(x))
+    checks = Checks(questions)
+    for i, question in enumerate(x):
+        checks.take(*told(len(questions), (int(question), [float(means[question] + noise[i])])))
+    return checks
+
+
+def test_in_a_panel_findings_name_the_pair() -> None:
+    """One judge sees one option with other eyes; else values, leniency and favours explain all."""
+    options = {f"o{x}": "abc"[x % 3] for x in range(5)}
+    panel = eh.Questions.panel(options, {"P": "a", "Q": "b", "R": "d"}, capacity=None)
+    means = panel.points @ np.arange(1.0, 9.0)
+    assert not alarms(asked_all(panel, 8, means, 1))
+    (pair,) = panel.find(["o3"], ["Q"])
+    means[pair] += 6.0
+    found = alarms(asked_all(panel, 8, means, 1))["fit"]
+    assert found.options[0] == pair
+    assert "Values, leniency and favours do not explain the scores" in found.message
+    assert "most of all o3 by Q (+" in found.message
+    assert "bias='evaluator'" in found.message
+
+
+def test_a_favour_for_the_first_that_nobody_allowed_for_is_named() -> None:
+    worth = np.array([1.0, 0.5, 0.0, -1.0, 0.25])
+    names = [f"o{x}" for x in range(5)]
+    plain = eh.Questions.comparisons(names, ["J"], position=False)
+    means = worth[plain.about[:, 0]] - worth[plain.about[:, 1]] + 2.0
+    found = alarms(asked_all(plain, 6, means, 2))
+    assert set(found) == {"intercept"}
+    assert "position=True" in found["intercept"].message
+    allowed = eh.Questions.comparisons(names, ["J"])
+    assert not alarms(asked_all(allowed, 6, means, 2))
+
+
+def test_what_was_not_checked_of_a_panel_is_said_of_questions() -> None:
+    for capacity, words in ((1, "nothing can be asked twice"), (None, "hardly any question was")):
+        names = [f"o{x}" for x in range(8)]
+        panel = eh.Questions.panel(names, ["P", "Q", "R", "S"], capacity=capacity)
+        once = asked_all(panel, 1, panel.points @ np.ones(11), 3)
+        once.look()
+        assert words in notes(once)["looks"].message

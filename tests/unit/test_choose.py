@@ -428,7 +428,7 @@ def test_scores_without_noise_find_the_best_whatever_the_order_of_arrival() -> N
         ({"retries": -1}, "retries must be a whole number from 0"),
         ({"seed": -1}, "seed must be a whole number from 0"),
         ({"deviation": -0.1}, "deviation must be a number ≥ 0"),
-        ({"scores": "marks"}, "scores must be 'votes' or None"),
+        ({"scores": "marks"}, "scores must be 'votes', 'verdicts' or None"),
         ({"scores": "votes", "bounds": (0, 1)}, "leave out bounds"),
         ({"bounds": (1, 0)}, "bounds must be the lowest and the highest possible score"),
         ({"progress": "yes"}, "progress must be True, False, None or a function"),
@@ -467,7 +467,15 @@ def test_a_plain_function_that_returns_something_to_await_is_refused_at_once() -
 def test_evaluators_never_see_the_group() -> None:
     seen: list[eh.Question] = []
     eh.choose(OPTIONS, lambda q: seen.append(q) or 1.0, policy=Asks([1, 1, 1, 1]))
-    assert set(vars(seen[0])) == {"option", "label", "number", "evaluator"}
+    assert set(vars(seen[0])) == {
+        "option",
+        "label",
+        "number",
+        "evaluator",
+        "options",
+        "labels",
+        "price",
+    }
     assert {q.label for q in seen} == set(OPTIONS.labels)
 
 

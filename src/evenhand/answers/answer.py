@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.answers.biases import Biases, first_bias, named_biases
+from evenhand.answers.least_squares import LeastSquares, least_squares
 from evenhand.answers.question import Failure
+from evenhand.answers.raw import RawScores, raw_scores
+from evenhand.answers.scores import compares
 from evenhand.arrays import Floats
-from evenhand.checks import Checks
-from evenhand.estimation import least_squares_estimator
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
+from evenhand.questions import Options, Questions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +35,12 @@ class Standing:
     index, option, group
         Index and name of the option, and its group; None where there are attributes instead.
     raw
-        Mean of its scores; NaN without any.
+        Mean of its scores, whoever gave them; in comparisons, what they say for it less what they
+        say against it. NaN without any.
     value, low, high
-        What it is worth once the bias is taken off, with its interval. NaN and infinite where that
-        is not known.
+        What it is worth once the bias is taken off, with its interval: what an impartial evaluator
+        of average leniency would give. In comparisons, measured from the chosen option. NaN and
+        infinite where that is not known.
     lead
         By how much the chosen option leads it; 0 for the chosen one.
     evaluations
@@ -76,8 +81,14 @@ class Answer:
         How much the choice was allowed to lose.
     bias
         What evaluations add in one group and take off in the other; with attributes, of the first.
+        In a panel, what evaluators add to their own group.
+    biases
+        All biases by name, of evaluators, groups and positions, and evaluators' leniencies.
     spent, at_most
         Evaluations that were made, and how many were allowed.
+    paid, budget
+        What they cost at the questions' prices, and how much money there was; infinite if nobody
+        said.
     forecast
         How many more are expected to settle it; 0 where it is settled, NaN where nobody can say.
     stopped_because
@@ -115,8 +126,11 @@ class Answer:
     confidence: float
     tolerance: float
     bias: Estimate
+    biases: Biases
     spent: int
     at_most: int
+    paid: float
+    budget: float
     forecast: float
     stopped_because: str
     warnings: tuple[Finding, ...]
@@ -127,9 +141,29 @@ class Answer:
     policy: Policy
 
     @property
-    def options(self) -> ActionSet:
+    def options(self) -> ActionSet | Options:
         """The options."""
-        return self.policy.actions  # type: ignore[no-any-return]
+        actions: ActionSet | Questions = self.policy.actions
+        return actions.options if isinstance(actions, Questions) else actions
+
+    @property
+    def questions(self) -> Questions:
+        """What could be asked about them."""
+        return self.policy.questions
+
+    @property
+    def compared(self) -> bool:
+        """Whether options were compared in pairs, so that only their differences are known."""
+        return compares(self.questions)
+
+    @property
+    def withstands(self) -> float:
+        """How large a favour for a group may be which no score can tell from value.
+
+        In a panel, a favour of the whole panel. The option stays the best as long as it is no
+        larger; 0 claims nothing.
+        """
+        return self.decision.withstands
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
@@ -146,7 +180,7 @@ class Answer:
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
         columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
-        if self.options.group_names is None:
+        if self.policy.options.groups is None:
             columns.remove("group")
         return pd.DataFrame(
             {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
@@ -217,19 +251,26 @@ def answer_of(
     notes
         What there is to say about assumptions of which the policy says nothing.
     """
-    decision, bias, values = policy.recommend(), policy.bias(), _values(policy)
-    found = decision.warnings or policy.findings()
+    decision = policy.recommend()
+    fit = least_squares(policy.questions, policy.checks)
+    bias, biases = first_bias(policy), named_biases(policy, fit)
+    values = _values(policy, decision, fit)
+    decision = _with_known_leads(decision, values)
+    found = [one for one in decision.warnings or policy.findings() if _counts(one, policy)]
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
-    if len(policy.actions) == 1:
+    if len(policy.options) == 1:
         decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
     elif any(finding.alarm for finding in warnings):
-        decision, bias, values = _without_certainty(decision, bias, values)
+        decision = _without_certainty(decision)
+        bias = Estimate(bias.value, -math.inf, math.inf, 0.0)
+        biases, values = biases.without_intervals(), _everything_around(values[:, 0])
     certainty, loss = decision.certainty, decision.loss
     within = loss <= tolerance
     sure = within and (
         certainty == "own scores" or (certainty == "features exact" and features_exact)
     )
+    raw = raw_scores(policy.questions, policy.checks)
     return Answer(
         option=decision.option,
         label=decision.label,
@@ -239,35 +280,49 @@ def answer_of(
         confidence=decision.level or confidence,
         tolerance=tolerance,
         bias=bias,
+        biases=biases,
         spent=policy.spent,
         at_most=policy.horizon,
+        paid=policy.paid,
+        budget=policy.money,
         forecast=0.0 if sure else policy.forecast() or math.nan,
         stopped_because=stopped_because or policy.stopped_because or _end_of(policy),
         warnings=warnings,
         failures=tuple(failures),
-        raw_choice=_best_by_scores(policy.checks),
-        ranking=_ranking(policy, decision, values),
+        raw_choice=raw.best,
+        ranking=_ranking(policy, decision, values, raw),
         decision=decision,
         policy=policy,
     )
 
 
-def _without_certainty(
-    decision: Decision, bias: Estimate, values: Floats
-) -> tuple[Decision, Estimate, Floats]:
+def _with_known_leads(decision: Decision, values: Floats) -> Decision:
+    """Let leads of which nothing is known be what values say, and not a guess of 0."""
+    if decision.leads is None:
+        return decision
+    leads = decision.leads.copy()
+    unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
+    unknown[decision.option] = False
+    leads[unknown, 0] = (values[decision.option, 0] - values[:, 0])[unknown]
+    return replace(decision, leads=leads)
+
+
+def _counts(finding: Finding, policy: Policy) -> bool:
+    """Tell whether a finding is about this policy: one that goes by bounds alone minds no steps."""
+    by_bounds = policy.bounds is not None and policy.noise_known
+    return finding.alarm or finding.assumption != "rounding" or not by_bounds
+
+
+def _without_certainty(decision: Decision) -> Decision:
     """Withdraw all that rests on assumptions that were contradicted: estimates are what is left."""
     leads = decision.leads
-    return (
-        replace(
-            decision,
-            loss=math.inf,
-            level=0.0,
-            withstands=0.0,
-            leads=None if leads is None else _everything_around(leads[:, 0]),
-            certainty=None,
-        ),
-        Estimate(bias.value, -math.inf, math.inf, 0.0),
-        _everything_around(values[:, 0]),
+    return replace(
+        decision,
+        loss=math.inf,
+        level=0.0,
+        withstands=0.0,
+        leads=None if leads is None else _everything_around(leads[:, 0]),
+        certainty=None,
     )
 
 
@@ -277,64 +332,49 @@ def _everything_around(estimates: Floats) -> Floats:
     return np.column_stack([estimates, -everything, everything])
 
 
-def _values(policy: Policy) -> Floats:
+def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
     """Return (k, 3) values with intervals, as the policy says them.
 
-    Where it says none, or takes the features to be exact and leaves some out, least squares.
+    Where it says none, least squares; and where it leaves some out, unless scores of other options
+    would stand in for an option's own. Comparisons show differences alone: there it is by how much
+    options are behind the chosen one.
     """
+    if decision.leads is not None and compares(policy.questions):
+        behind = 0.0 - decision.leads[:, [0, 2, 1]]
+        behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
+        return behind
     said = policy.values()
-    if said is not None and policy.recommend().certainty != "features exact":
+    alone = policy.options.stand_alone
+    if said is not None and not alone and decision.certainty != "features exact":
         return said
-    model = _everything_around(_least_squares(policy.actions, policy.checks))
+    model = _everything_around(fit.values().estimates)
     return model if said is None else np.where(np.isnan(said[:, :1]), model, said)
 
 
-def _ranking(policy: Policy, decision: Decision, values: Floats) -> tuple[Standing, ...]:
+def _ranking(
+    policy: Policy, decision: Decision, values: Floats, raw: RawScores
+) -> tuple[Standing, ...]:
     """Return where every option stands, the most valuable first; of equals, the chosen one."""
-    actions, scores, k = policy.actions, policy.checks, len(policy.actions)
+    options = policy.options
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
-    raw = np.where(scores.counts > 0, scores.means, np.nan)
-    place = np.argsort(np.arange(k) != decision.option, kind="stable")
+    place = np.argsort(np.arange(len(options)) != decision.option, kind="stable")
     place = place[np.argsort(-values[place, 0], kind="stable")]  # NaN last
     return tuple(
         Standing(
             x,
-            actions.labels[x],
-            group_of(actions, x),
-            float(raw[x]),
+            options.labels[x],
+            options.group_of(x),
+            float(raw.means[x]),
             float(values[x, 0]),
             float(values[x, 1]),
             float(values[x, 2]),
             float(leads[x]),
-            int(scores.counts[x]),
+            int(raw.counts[x]),
         )
         for x in place.tolist()
     )
-
-
-def group_of(actions: ActionSet, option: int) -> str | None:
-    """Return the name of an option's group; None where there are attributes instead."""
-    names = actions.group_names
-    return None if names is None else names[int(actions.groups[option] > 0)]
-
-
-def _least_squares(actions: ActionSet, scores: Checks) -> Floats:
-    """Return (k,) values by least squares on the scores; NaN where these do not show one."""
-    targets = actions.points.copy()
-    targets[:, actions.n_features :] = 0.0
-    weights = least_squares_estimator(actions.points, scores.counts, np.eye(targets.shape[1]))
-    off = np.abs(targets @ (weights @ actions.points) - targets).max(axis=1)
-    seen = off <= 1e-8 * np.abs(targets).max()
-    return np.where(seen, targets @ (weights @ scores.means), np.nan)
-
-
-def _best_by_scores(scores: Checks) -> int | None:
-    """Return the option of the highest mean score; None without scores."""
-    if not scores.counts.any():
-        return None
-    return int(np.argmax(np.where(scores.counts > 0, scores.means, -np.inf)))
 
 
 def _alarms_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -345,4 +385,15 @@ def _end_of(policy: Policy) -> str:
     """Return why a policy that does not say is done."""
     if policy.remaining == 0:
         return f"all {policy.horizon:,} evaluations are spent"
+    left = policy.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
+    if not left.any() and policy.absent:
+        return f"nobody is left to ask: {', '.join(policy.absent)} left"
+    if not left.any():
+        return "every question has been asked as often as it may be"
+    cheapest = float(policy.questions.prices[left].min())
+    if policy.money - policy.paid < cheapest:
+        return (
+            f"the budget of {policy.money:,g} is spent: {policy.money - policy.paid:,g} is left, "
+            f"and an evaluation costs {cheapest:,g}"
+        )
     return "the policy asks for no more"

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
-
-from evenhand.actions import ActionSet, checked_actions
+from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_of
+from evenhand.answers.attendance import Attendance, Available
 from evenhand.answers.crews import Evaluate, crew_for
-from evenhand.answers.question import Question
 from evenhand.answers.run import Run, run
+from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
-from evenhand.errors import InputError
-from evenhand.policies import CarefulChoice, CertainChoice
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.policies import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
-from evenhand.policies.terms import checked_bounds
+from evenhand.policies.terms import afford_more, most_evaluations
+from evenhand.questions import Askable, Questions, checked_askable
 
-Bounds = tuple[float, float]
+Looks = Literal["always", "once"]
 
 _MOST_PARALLEL = 10_000
+_FEW = 4  # up to so often for each question, a fixed plan is sure more often than a search
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
 _NOT_CHECKED = (
     "No evaluation was spent on checking the model (checks=False): where it fails, that may not "
@@ -31,7 +33,7 @@ _NOT_CHECKED = (
 
 
 def choose(
-    options: ActionSet,
+    options: Askable,
     evaluate: Evaluate,
     confidence: float = 0.95,
     tolerance: float = 0.0,
@@ -39,27 +41,33 @@ def choose(
     parallel: int = 1,
     noise_scale: float | None = None,
     deviation: float | None = None,
-    scores: Literal["votes"] | None = None,
+    scores: Kind | None = None,
     bounds: Bounds | None = None,
     checks: bool = True,
     retries: int = 2,
     progress: bool | Callable[[Progress], object] | None = None,
     seed: int = 0,
     policy: Policy | None = None,
+    *,
+    budget: float | None = None,
+    at_once: int | None = None,
+    available: Available | None = None,
+    looks: Looks | None = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
 
     Scores may be noisy, and may favour one group. What is asked next depends on what came back; the
     asking ends when the choice is sure, when it can be seen that no more scores would settle it, or
-    when ``at_most`` evaluations are spent.
+    when ``at_most`` evaluations or the ``budget`` are spent.
 
     Parameters
     ----------
     options
-        The options: features, and the group (or attributes) that scores may react to.
+        The options: features, and the group (or attributes) that scores may react to. Or
+        `Questions`, where several evaluators can be asked, or options are compared in pairs.
     evaluate
         Returns a score, a number, for a `Question`. A plain or an async function. An exception
-        is a failed evaluation.
+        is a failed evaluation; `AbsentError` says that this evaluator is not available.
     confidence
         Probability with which what the answer says shall hold.
     tolerance
@@ -73,13 +81,15 @@ def choose(
         Standard deviation of one score, if it is known; else it is estimated.
     deviation
         Standard deviation of what the features do not explain of the options' values, if it is
-        known; else it is estimated. 0 says that the features are exact.
+        known; else it is estimated. 0 says that the features are exact. In a panel, where options
+        are compared by their own scores, only that matters.
     scores
-        "votes": every score is 0 or 1.
+        "votes": every score is 0 or 1. "verdicts", where options are compared: 'first', 'second' or
+        'tie' (True and False are the first and the second), or a number from −1 to 1.
     bounds
-        Lowest and highest score that there can be; others are refused. With ``deviation=0`` and
-        without a ``noise_scale`` they also say how loud noise can be: valid for any scores, but
-        costly where they are wide.
+        Lowest and highest score that there can be; others are refused. With ``deviation=0`` or
+        questions, and without a ``noise_scale``, they also say how loud noise can be: valid for
+        any scores, but costly where they are wide. Where options are compared, the middle is a tie.
     checks
         Whether to spend some evaluations on options that would otherwise be left out, so that a
         wrong model can show.
@@ -94,13 +104,32 @@ def choose(
         A policy of one's own to ask, or that of an earlier answer, to go on. It brings its own
         settings; of the above only ``tolerance``, ``deviation=0``, ``parallel``, ``retries``,
         ``progress`` and what says which scores are possible are used then, and ``at_most`` if the
-        policy can be given more.
+        policy can be given more; so for ``budget``.
+    budget
+        How much money may be spent, at the questions' prices; where there are none an evaluation
+        costs 1.
+    at_once
+        How many questions one evaluator may have at once, of ``parallel`` in all; as many as there
+        are if not given.
+    available
+        A function that returns the names of those evaluators who can be asked now; it is called
+        before every question. Everybody who has not left, if not given.
+    looks
+        Where every question can be asked once, or four times at most: "always" looks at the scores
+        after each, and stops when the choice is sure; "once" has all of them answered, looks once,
+        and is sure more often. To be decided before the first score; "always" if not given.
 
     Returns
     -------
     Answer
         Also after an interrupt (Ctrl-C), and where the evaluator fails again and again: with what
-        is known by then, and ``stopped_because`` says it.
+        is known by then, and ``stopped_because`` says it. Of several evaluators one who fails again
+        and again is taken to have left; the others go on, and ``warnings`` says it.
+
+    Raises
+    ------
+    NotIdentifiableError
+        Before anything is asked, if no number of answers could tell the options apart.
 
     Examples
     --------
@@ -114,40 +143,59 @@ def choose(
     >>> answer = eh.choose(options, evaluate)
     >>> answer.label, answer.sure                     # Cy's scores are higher: a bias for home
     ('Ann', True)
+
+    A panel: evaluators may favour their own group, and be lenient or severe. No features are
+    needed.
+
+    >>> teams = {"Ann": "away", "Bo": "away", "Cy": "home"}
+    >>> judges = {"Paul": "home", "Quinn": "away", "Rita": "nowhere"}
+    >>> def evaluate(question):
+    ...     favour = teams[question.label] == judges[question.evaluator]
+    ...     return [5.0, 3.0, 4.5][question.option] + favour + 0.1 * rng.standard_normal()
+    >>> answer = eh.choose(eh.Questions.panel(teams, judges, capacity=None), evaluate)
+    >>> answer.label, answer.sure, answer.certainty
+    ('Ann', True, 'own scores')
     """
-    checked_actions(options)
+    checked_askable(options)
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
+    at_once = None if at_once is None else _whole("at_once", at_once, 1, _MOST_PARALLEL)
     retries = _whole("retries", retries, 0, 1_000)
     seed = _whole("seed", seed, 0, 2**63 - 1)
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-    limits = _limits(scores, bounds)
+    if available is not None and not callable(available):
+        raise InputError(
+            f"available must be a function that returns names of evaluators; got {available!r}."
+        )
+    asked = _asked(options, deviation)
+    reading = Scores(scores, bounds, comparing=compares(Questions.of(asked)))
     if policy is None:
         settings: dict[str, Any] = {
             "at_most": at_most,
             "confidence": confidence,
             "tolerance": tolerance,
             "noise_scale": noise_scale,
-            "bounds": limits,
+            "bounds": reading.limits,
             "seed": seed,
         }
-        policy = _default_policy(options, deviation, checks, settings)
+        policy = _default_policy(asked, deviation, checks, looks, budget, settings)
     else:
-        _adopt(policy, options, at_most)
+        _adopt(policy, asked, at_most, budget)
     with watching(policy, progress) as watch:
         ran = (
             Run("there is no other option")
-            if len(options) == 1
+            if len(policy.options) == 1
             else run(
                 policy,
                 crew_for(evaluate, parallel),
                 parallel=parallel,
                 retries=retries,
-                read=_reader(scores, limits),
+                read=reading.read,
                 seed=seed,
                 watch=watch,
+                attendance=Attendance(policy, at_once, available),
             )
         )
     if policy.spent + policy.observed > 0:
@@ -159,22 +207,76 @@ def choose(
         features_exact=deviation == 0,
         stopped_because=ran.stopped_because,
         failures=ran.failures,
-        notes=_notes(policy, checks),
+        notes=[*_absences(ran), *_notes(policy, checks)],
     )
 
 
+def _asked(options: Askable, deviation: float | None) -> Askable:
+    """Return what is asked: about options that are what their features say, if they are exact."""
+    if isinstance(options, ActionSet) or deviation != 0:
+        return options
+    if options.options.stand_alone and options.options.known_features is None:
+        raise InputError(
+            "deviation=0 says that values follow from the features, but these options have none; "
+            "leave it out, or make the questions with features=..."
+        )
+    return options.with_exact_features()
+
+
 def _default_policy(
-    options: ActionSet, deviation: float | None, checks: bool, settings: dict[str, Any]
+    options: Askable,
+    deviation: float | None,
+    checks: bool,
+    looks: Looks | None,
+    budget: float | None,
+    settings: dict[str, Any],
 ) -> Policy:
     """Return what asks if nobody says otherwise: careful, or exact if the features are."""
-    if deviation == 0:
+    if looks not in (None, "always", "once"):
+        raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
+    few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
+    if looks is not None and not few:
+        raise InputError(
+            f"looks={looks!r} is for questions that can be asked once, or {_FEW} times at most "
+            "(capacity=1); here they can be asked again, and every score is looked at."
+        )
+    if isinstance(options, Questions):
+        _refuse_incomparable(options)
+        settings["budget"] = budget
+        if few:
+            del settings["bounds"]  # `read` refuses what lies beyond
+            return PlannedChoice(options, looks=looks or "always", **settings)
+    elif budget is not None:
+        settings["at_most"] = _affordable(options, settings["at_most"], budget)
+    if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
         return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 
 
-def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:
+def _refuse_incomparable(questions: Questions) -> None:
+    """Raise `NotIdentifiableError` if those questions that may be asked at all leave options apart.
+
+    Where all may be asked, policies see to it themselves.
+    """
+    if not questions.limited:
+        return
+    check = questions.check()
+    if not check.comparable:
+        raise NotIdentifiableError(str(check))
+
+
+def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:
+    """Return how many evaluations a budget pays for where each costs 1."""
+    if not is_number(budget) or budget < 1.0:
+        raise InputError(
+            f"budget must be a number ≥ 1, the price of one evaluation, or None; got {budget!r}."
+        )
+    return min(most_evaluations(options, None, at_most), math.floor(budget))
+
+
+def _adopt(policy: Policy, options: Askable, at_most: int | None, budget: float | None) -> None:
     """See that a given policy is about these options, and let it ask for more if it can."""
     if not isinstance(policy, Policy):
         raise InputError(f"policy must be a Policy, such as answer.policy; got {policy!r}.")
@@ -185,50 +287,22 @@ def _adopt(policy: Policy, options: ActionSet, at_most: int | None) -> None:
         )
     if at_most is not None and at_most != policy.horizon:
         policy.allow(at_most)
+    if budget is not None and budget != policy.money:
+        afford_more(policy, budget)
 
 
-def _limits(scores: object, bounds: Bounds | None) -> Bounds | None:
-    """Return the lowest and the highest possible score, if there are any."""
-    if scores not in (None, "votes"):
-        raise InputError(f"scores must be 'votes' or None; got {scores!r}.")
-    if scores == "votes":
-        if bounds is not None:
-            raise InputError(f"votes are 0 or 1; leave out bounds, which is {bounds!r}.")
-        return 0.0, 1.0
-    return checked_bounds(bounds)
-
-
-def _reader(scores: str | None, limits: Bounds | None) -> Callable[[Question, object], float]:
-    """Return what takes the score out of a reply, or says what is wrong with it."""
-
-    def read(question: Question, reply: object) -> float:
-        if scores == "votes" and isinstance(reply, bool | np.bool_):
-            return float(reply)
-        if not is_number(reply):
-            kind = "" if reply is None else f", of {type(reply).__name__}"
-            raise InputError(
-                f"the score of {question.label!r} must be a finite number; got {reply!r}{kind}."
-            )
-        score = float(reply)
-        if scores == "votes" and score not in (0.0, 1.0):
-            raise InputError(
-                f"the vote on {question.label!r} must be 0 or 1; got {score:g}. For scores in "
-                "between say bounds=(0, 1) instead of scores='votes'."
-            )
-        if limits is not None and not limits[0] <= score <= limits[1]:
-            raise InputError(
-                f"the score of {question.label!r} must lie in [{limits[0]:g}, {limits[1]:g}]; got "
-                f"{score:g}."
-            )
-        return score
-
-    return read
+def _absences(ran: Run) -> list[Finding]:
+    """Return who left during the run."""
+    return [
+        Finding("attendance", f"{name} left and was not asked again: {why}", alarm=False)
+        for name, why in ran.left.items()
+    ]
 
 
 def _notes(policy: Policy, checks: bool) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are."""
     options, unchecked = policy.actions, None
-    if policy.recommend().certainty == "features exact":
+    if isinstance(options, Questions) or policy.recommend().certainty == "features exact":
         unchecked = hardly_checked(options)
     said = {
         "checks": None if checks else _NOT_CHECKED,

@@ -20,7 +20,8 @@ from typing import Protocol
 from evenhand.answers.question import Question
 from evenhand.errors import InputError
 
-Evaluate = Callable[[Question], float | Awaitable[float]]
+Score = float | str  # a verdict may be a word
+Evaluate = Callable[[Question], Score | Awaitable[Score]]
 
 _FAREWELL = 1.0  # seconds that tasks have to put things away when they are cancelled
 

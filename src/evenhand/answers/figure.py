@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,14 +16,22 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.words import interval, percent, short, verdict
+from evenhand.answers.biases import NamedBias
+from evenhand.answers.phrases import interval, percent, short
+from evenhand.answers.words import verdict
 from evenhand.policies.messages import Estimate
 
 _MOST_ROWS = 25
 
+_MOST_BIASES = 24
+
 # Told apart by all kinds of colour vision (Okabe and Ito), and by their markers.
-_STYLES = (("#0072B2", "o"), ("#D55E00", "^"))
+_STYLES = (
+    ("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "v"), ("#E69F00", "D"),
+    ("#56B4E9", "<"), ("#000000", "p"),
+)  # fmt: skip
 _INK, _FAINT = "#222222", "#767676"
 _BESIDE = 0.26  # rows by which a mean score stands below its value
 
@@ -42,13 +51,19 @@ class AnswerPicture:
     ends
         Lowest and highest value on the axis; intervals may be longer.
     group_names
-        The names of −1 and +1; None where there are attributes instead.
+        The names of the groups, in an action set those of −1 and +1; None where there are none, or
+        too many to be told apart.
     level
         Probability that the intervals hold.
+    value_label
+        What the axis of the values is called.
     bias
         The bias, with its interval.
     bias_label
         What a bias above 0 means.
+    biases
+        All of them by name, instead, where there are evaluators; those of ``n_biases`` that are
+        drawn.
     """
 
     title: str
@@ -56,10 +71,13 @@ class AnswerPicture:
     n_options: int
     chosen: int
     ends: tuple[float, float]
-    group_names: tuple[str, str] | None
+    group_names: tuple[str, ...] | None
     level: float
+    value_label: str
     bias: Estimate
     bias_label: str
+    biases: tuple[NamedBias, ...] | None = None
+    n_biases: int = 0
 
     @property
     def note(self) -> str:
@@ -72,38 +90,84 @@ class AnswerPicture:
 
 def answer_picture(answer: Answer) -> AnswerPicture:
     """Work out which options to draw, and between which ends."""
-    names = answer.options.group_names
-    if names is None:
-        bias_label = f"scores per 1 of {short(answer.options.attribute_names[0])}"
-    else:
-        bias_label = f"too much for {short(names[1])},\ntoo little for {short(names[0])}"
-    rows = _rows(answer)
-    return AnswerPicture(
+    rows, options = _rows(answer), answer.options
+    picture = AnswerPicture(
         title=verdict(answer),
         rows=rows,
         n_options=len(answer.ranking),
         chosen=answer.option,
         ends=_ends(rows),
-        group_names=names,
+        group_names=None,
         level=answer.confidence,
+        value_label="value, in units of the scores",
         bias=answer.bias,
-        bias_label=bias_label,
+        bias_label="",
     )
+    if isinstance(options, ActionSet):
+        names = options.group_names
+        label = f"scores per 1 of {short(options.attribute_names[0])}"
+        if names is not None:
+            label = f"too much for {short(names[1])},\ntoo little for {short(names[0])}"
+        return replace(picture, group_names=names, bias_label=label)
+    if answer.compared:
+        picture = _measured_from_the_chosen(picture, answer)
+    groups = tuple(dict.fromkeys(group for group in options.groups or () if group is not None))
+    if len(groups) > len(_STYLES):  # too many to be told apart: named instead
+        groups = ()
+        rows = tuple(
+            one if one.group is None else replace(one, option=f"{one.option} ({one.group})")
+            for one in picture.rows
+        )
+        picture = replace(picture, rows=rows)
+    return replace(
+        picture,
+        group_names=groups or None,
+        biases=_biases(answer),
+        n_biases=len(answer.biases),
+    )
+
+
+def _measured_from_the_chosen(picture: AnswerPicture, answer: Answer) -> AnswerPicture:
+    """Set the mean verdict of the chosen option to 0, as its value is."""
+    chosen = answer.standing(answer.option)
+    rows = tuple(replace(one, raw=one.raw - chosen.raw) for one in picture.rows)
+    label = f"value, measured from {short(chosen.option)}"
+    return replace(picture, rows=rows, ends=_ends(rows), value_label=label)
+
+
+def _biases(answer: Answer) -> tuple[NamedBias, ...]:
+    """Return the biases to draw: favours as they come, then the most and the least lenient."""
+    others = [one for one in answer.biases if one.kind != "leniency"][:_MOST_BIASES]
+    lenient = sorted(
+        answer.biases.of_kind("leniency"), key=lambda one: (not one.known, -one.estimate)
+    )
+    room = max(_MOST_BIASES - len(others), 0)
+    if len(lenient) > room:
+        lenient = [*lenient[: room // 2], *lenient[len(lenient) - (room - room // 2) :]]
+    return (*others, *lenient)
 
 
 def draw_answer_picture(picture: AnswerPicture) -> Figure:
     """Draw the picture."""
-    n = len(picture.rows)
-    figure = Figure(figsize=(8.6, 2.3 + 0.3 * max(n, 4)), dpi=150)
+    panel = picture.biases is not None
+    n = max(len(picture.rows), len(picture.biases or ()), 4)
+    figure = Figure(figsize=(10.4 if panel else 8.6, 2.3 + 0.3 * n), dpi=150)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08, wspace=0.04)
     FigureCanvasAgg(figure)
-    options, bias = figure.subplots(1, 2, width_ratios=(5.2, 1.0))
-    title = "\n".join(textwrap.wrap(picture.title, 92))
+    options, bias = figure.subplots(1, 2, width_ratios=(5.2, 2.9 if panel else 1.0))
+    title = "\n".join(textwrap.wrap(picture.title, 110 if panel else 92))
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, weight="bold", parse_math=False)
     _draw_options(options, picture)
-    _draw_bias(bias, picture)
+    if picture.biases is None:
+        _draw_bias(bias, picture)
+    else:
+        _draw_biases(bias, picture.biases, picture.n_biases, n)
     legend = figure.legend(
-        handles=_handles(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
+        handles=_handles(picture),
+        loc="outside lower left",
+        ncols=6 if panel else 4,
+        frameon=False,
+        fontsize=8.5,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # a user's dollar signs are not mathematics
@@ -123,12 +187,20 @@ def _rows(answer: Answer) -> tuple[Standing, ...]:
 
 def _ends(rows: tuple[Standing, ...]) -> tuple[float, float]:
     """Return ends that hold all values and scores, and intervals unless they dwarf them."""
-    points = [x for one in rows for x in (one.value, one.raw) if math.isfinite(x)]
+    raw = [one.raw for one in rows if math.isfinite(one.raw)]
+    return _ends_of([(one.value, one.low, one.high) for one in rows], raw)
+
+
+def _ends_of(
+    intervals: Sequence[tuple[float, float, float]], more: Sequence[float]
+) -> tuple[float, float]:
+    """Return ends that hold all estimates and more, and intervals unless they dwarf them."""
+    points = [*(value for value, _, _ in intervals if math.isfinite(value)), *more]
     if not points:
         return 0.0, 1.0
     low, high = min(points), max(points)
     room = (high - low) or max(abs(high), 1.0)
-    edges = [x for one in rows for x in (one.low, one.high) if math.isfinite(x)]
+    edges = [x for _, *ends in intervals for x in ends if math.isfinite(x)]
     low = max(min([low, *edges]), low - 0.75 * room)
     high = min(max([high, *edges]), high + 0.75 * room)
     margin = 0.04 * ((high - low) or room)
@@ -136,9 +208,9 @@ def _ends(rows: tuple[Standing, ...]) -> tuple[float, float]:
 
 
 def _style(picture: AnswerPicture, standing: Standing) -> tuple[str, str]:
-    if picture.group_names is None or standing.group == picture.group_names[0]:
+    if picture.group_names is None or standing.group is None:
         return _STYLES[0]
-    return _STYLES[1]
+    return _STYLES[picture.group_names.index(standing.group)]
 
 
 def _draw_options(axes: Axes, picture: AnswerPicture) -> None:
@@ -171,7 +243,7 @@ def _draw_options(axes: Axes, picture: AnswerPicture) -> None:
         name.set_parse_math(False)
         if standing.index == picture.chosen:
             name.set_fontweight("bold")
-    axes.set_xlabel("value, in units of the scores", fontsize=9, color=_INK)
+    axes.set_xlabel(picture.value_label, fontsize=9, color=_INK, parse_math=False)
     if picture.note:
         axes.set_title(picture.note, loc="left", fontsize=8.5, color=_FAINT)
     axes.grid(True, axis="x", color="#ececec", lw=0.7)
@@ -207,6 +279,41 @@ def _draw_bias(axes: Axes, picture: AnswerPicture) -> None:
     axes.spines["bottom"].set_visible(False)
 
 
+def _draw_biases(axes: Axes, biases: tuple[NamedBias, ...], n_biases: int, n_rows: int) -> None:
+    """Draw favours, and below them who is lenient and who severe, each in a row with its name."""
+    first = sum(one.kind != "leniency" for one in biases)  # leniencies come last
+    places = [y if y < first else y + 1.2 * (first > 0) for y in range(len(biases))]
+    axes.axvline(0.0, color=_FAINT, lw=0.9, ls=(0, (4, 3)))
+    for y, one in zip(places, biases, strict=True):
+        colour, marker, fill = (_INK, "D", _INK) if one.kind != "leniency" else (_INK, "o", "white")
+        if math.isfinite(one.low) and math.isfinite(one.high):
+            axes.plot([one.low, one.high], [y, y], color=colour, lw=2.2, alpha=0.45)
+        axes.plot(one.estimate, y, marker=marker, color=colour, mfc=fill, ms=5.5, ls="")
+        if not one.known:
+            axes.annotate(
+                "not known", (0.0, y), (4, 0), textcoords="offset points", va="center",
+                fontsize=7.5, color=_FAINT,
+            )  # fmt: skip
+    if 0 < first < len(biases):
+        axes.annotate(
+            "lenient (+), severe (−)", (0.0, first - 0.1),
+            xycoords=axes.get_yaxis_transform(), fontsize=7.5, color=_FAINT, va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+        )  # fmt: skip
+    axes.set_xlim(*_ends_of([(one.estimate, one.low, one.high) for one in biases], (0.0,)))
+    axes.set_ylim(max([*places, n_rows - 1.0]) + 0.6, -0.6)
+    names = axes.set_yticks(places, [short(one.name) for one in biases])
+    for tick in names:
+        tick.label1.set_parse_math(False)
+    left_out = n_biases - len(biases)
+    title = "what evaluators add to scores" + (f" ({left_out:,} not drawn)" if left_out else "")
+    axes.set_title(title, loc="left", fontsize=8.5, color=_FAINT)
+    axes.grid(True, axis="x", color="#ececec", lw=0.7)
+    axes.set_axisbelow(True)
+    _frame(axes)
+    axes.tick_params(axis="y", labelsize=8.5, labelcolor=_INK, length=0)
+
+
 def _frame(axes: Axes) -> None:
     axes.tick_params(labelsize=8, colors=_FAINT)
     for side, spine in axes.spines.items():
@@ -220,8 +327,9 @@ def _handles(picture: AnswerPicture) -> list[Line2D]:
         Line2D([], [], ls="", marker=marker, color=colour, ms=6.5, label=short(name))
         for name, (colour, marker) in zip(names, _STYLES, strict=False)
     ]
+    said = "mean score, bias and all"
     hollow = {"ls": "", "marker": "o", "color": _FAINT, "mfc": "white"}
-    handles.append(Line2D([], [], **hollow, ms=4.5, label="mean score, bias and all"))  # type: ignore[arg-type]
+    handles.append(Line2D([], [], **hollow, ms=4.5, label=said))  # type: ignore[arg-type]
     if any(math.isfinite(one.high - one.low) for one in picture.rows):
         said = f"interval ({percent(picture.level)})"
         handles.append(Line2D([], [], color=_FAINT, lw=2.2, alpha=0.6, label=said))

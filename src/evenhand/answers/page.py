@@ -1,4 +1,4 @@
-"""An answer as HTML, for notebooks: the same words, and the standings with their intervals."""
+"""An answer as HTML, for notebooks: the same words, standings and biases with their intervals."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 
 from evenhand import html
+from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.words import facts, short, verdict
+from evenhand.answers.phrases import short
+from evenhand.answers.words import facts, verdict
 
 _MOST_ROWS = 25
 
@@ -18,13 +20,14 @@ def as_html(answer: Answer) -> str:
     for title, text in facts(answer):
         said.setdefault(title, []).append(html.text(text))
     below = {title: html.Markup("<br>".join(texts)) for title, texts in said.items()}
-    return html.block(verdict(answer), html.facts(below), standings_table(answer))
+    biases = [] if isinstance(answer.options, ActionSet) else [biases_table(answer)]
+    return html.block(verdict(answer), html.facts(below), standings_table(answer), *biases)
 
 
 def standings_table(answer: Answer) -> html.Markup:
     """Return the standings as a table, the chosen option in bold."""
     shown = answer.ranking[:_MOST_ROWS]
-    ends = _ends(shown)
+    ends = _ends([(one.value, one.low, one.high) for one in shown])
     header = ["option", "group", "mean score", "value", "low", "high", "", "behind", "evaluations"]
     rows = [
         [
@@ -40,9 +43,29 @@ def standings_table(answer: Answer) -> html.Markup:
         ]
         for standing in shown
     ]
-    if answer.options.group_names is None:
+    if answer.policy.options.groups is None:
         header, rows = header[:1] + header[2:], [row[:1] + row[2:] for row in rows]
     return html.table(header, rows, left_out=len(answer.ranking) - len(shown))
+
+
+def biases_table(answer: Answer) -> html.Markup:
+    """Return what evaluators add to their scores, as a table."""
+    shown = answer.biases[:_MOST_ROWS]
+    ends = _ends([(one.estimate, one.low, one.high) for one in shown])
+    rows = [
+        [
+            html.text(short(one.name)),
+            one.kind,
+            one.estimate,
+            _known(one.low),
+            _known(one.high),
+            html.interval(one.estimate, one.low, one.high, ends),
+            one.shrunk,
+        ]
+        for one in shown
+    ]
+    header = ["bias", "kind", "estimate", "low", "high", "", "towards the mean"]
+    return html.table(header, rows, left_out=len(answer.biases) - len(shown))
 
 
 def _known(end: float) -> float | None:
@@ -55,8 +78,7 @@ def _name(standing: Standing, *, bold: bool) -> html.Markup:
     return html.Markup(f"<b>{name}</b>") if bold else name
 
 
-def _ends(standings: Sequence[Standing]) -> tuple[float, float]:
+def _ends(intervals: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
     """Return the ends of the axis that the intervals are drawn on."""
-    everything = (x for one in standings for x in (one.value, one.low, one.high))
-    places = [x for x in everything if math.isfinite(x)] or [0.0]
+    places = [x for one in intervals for x in one if math.isfinite(x)] or [0.0]
     return min(places), max(places)

@@ -2,7 +2,8 @@
 
 Up to ``parallel`` questions are out at once. What is told is told one score at a time, in the order
 of arrival. Within what the policy asks for, the order of the questions is drawn at random, so that
-a drift of the evaluator favours nobody.
+a drift of the evaluator favours nobody. Of several evaluators one who fails again and again is
+taken to have left, and the others go on.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evenhand.answers.attendance import Attendance
 from evenhand.answers.crews import Crew, Reply, is_hopeless
 from evenhand.answers.interrupts import Interrupts
-from evenhand.answers.question import Failure, Question
+from evenhand.answers.question import Failure, Question, question_of
 from evenhand.arrays import Counts
-from evenhand.errors import InputError
+from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 
 _TICK = 0.2  # seconds between two looks at the clock, for a progress bar
 _INTERRUPTED = "it was interrupted"
+_NOBODY = (
+    "those who are to be asked now are not available; policy=answer.policy goes on when they are"
+)
 _LEAST_PATIENCE = 5  # questions given up in a row before the evaluator is taken to be broken
 
 
@@ -36,10 +41,13 @@ class Run:
         Why the asking ended, if not because the policy was done.
     failures
         The questions that were given up.
+    left
+        The evaluators who left, and why.
     """
 
     stopped_because: str | None = None
     failures: list[Failure] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
 
 
 def run(
@@ -51,6 +59,7 @@ def run(
     read: Callable[[Question, object], float],
     seed: int,
     watch: Callable[[Run], None],
+    attendance: Attendance | None = None,
 ) -> Run:
     """Ask until the policy is done, the evaluator is broken, or somebody interrupts.
 
@@ -70,8 +79,11 @@ def run(
         Where the order of the questions comes from.
     watch
         Is called after every reply, and now and then while nothing comes back.
+    attendance
+        Who can be asked when; everybody, if not given.
     """
-    return _Desk(policy, crew, parallel, retries, read, seed, watch).work()
+    there = Attendance(policy) if attendance is None else attendance
+    return _Desk(policy, crew, parallel, retries, read, seed, watch, there).work()
 
 
 class _Desk:
@@ -86,18 +98,20 @@ class _Desk:
         read: Callable[[Question, object], float],
         seed: int,
         watch: Callable[[Run], None],
+        attendance: Attendance,
     ) -> None:
-        self._policy, self._crew = policy, crew
+        self._policy, self._crew, self._attendance = policy, crew, attendance
         self._parallel, self._retries = parallel, retries
         self._read, self._watch = read, watch
         self._order = np.random.default_rng([seed, policy.spent])
         self._number = policy.spent
-        self._pending: Counts = np.zeros(len(policy.actions), dtype=np.int64)
+        self._pending: Counts = np.zeros(len(policy.questions), dtype=np.int64)
         self._attempts: dict[int, int] = {}  # of the questions that are out, by their number
+        self._indices: dict[int, int] = {}  # likewise: which question of the policy's it is
         self._patience = max(_LEAST_PATIENCE, 2 * parallel)
         self._given_up = 0  # questions in a row, of whatever option
-        self._given_up_on: Counter[int] = Counter()  # questions in a row, of this option
-        self._run = Run()
+        self._given_up_on: Counter[str] = Counter()  # questions in a row, of this option
+        self._run = Run(left=attendance.left)
 
     def work(self) -> Run:
         try:
@@ -113,6 +127,10 @@ class _Desk:
                         return self._run
                 if interrupts.seen:
                     self._run.stopped_because = _INTERRUPTED
+        except NotIdentifiableError as error:
+            if not self._policy.absent:
+                raise
+            self._run.stopped_because = f"without those who left, {error}"
         finally:
             self._crew.close()
         return self._run
@@ -120,22 +138,34 @@ class _Desk:
     def _hand_out(self) -> bool:
         """Hand out what the policy wants; return whether there is anything to wait for."""
         while len(self._attempts) < self._parallel:
-            wanted = self._policy.ask(pending=self._pending)
-            if wanted.total == 0:
-                # with something on its way, that may mean to wait for it, or to be done
-                return bool(self._attempts) and not self._policy.finished
-            chosen = np.cumsum(wanted.counts)
-            for _ in range(min(wanted.total, self._parallel - len(self._attempts))):
+            self._attendance.look()
+            free = self._attendance.free()
+            wanted = self._policy.ask(pending=self._pending, available=free).counts
+            chosen = np.cumsum(wanted if free is None else np.where(free, wanted, 0))
+            if chosen[-1] == 0:
+                return self._may_come()
+            together = 1 if self._attendance.one_by_one else int(chosen[-1])
+            for _ in range(min(together, self._parallel - len(self._attempts))):
                 x = int(np.searchsorted(chosen, self._order.integers(chosen[-1]), side="right"))
                 chosen[x:] -= 1
                 self._hand(x)
         return True
 
-    def _hand(self, option: int) -> None:
+    def _may_come(self) -> bool:
+        """Return whether to wait: with something on its way, unless the policy is done."""
+        if self._policy.finished:
+            return False
+        if not self._attempts:
+            self._run.stopped_because = _NOBODY
+        return bool(self._attempts)
+
+    def _hand(self, index: int) -> None:
         self._number += 1
-        self._pending[option] += 1
+        self._pending[index] += 1
         self._attempts[self._number] = 1
-        self._crew.start(Question(option, self._policy.actions.labels[option], self._number))
+        self._indices[self._number] = index
+        self._attendance.begin(index)
+        self._crew.start(question_of(self._policy.questions, index, self._number))
 
     def _take(self, reply: Reply) -> None:
         """Tell a score; try a question again, or give it up."""
@@ -145,50 +175,74 @@ class _Desk:
             return
         if error is not None and is_hopeless(error):
             raise error
+        if isinstance(error, AbsentError):
+            self._part_with(question, _said(error) or "not available")
+            return
         if error is None:
             try:
                 score = self._read(question, reply.score)
-                self._policy.tell(self._feedback(question.option, score))
+                self._policy.tell(self._feedback(self._indices[question.number], score))
             except InputError as refused:  # nothing has changed
                 error = refused
             else:
                 self._close(question)
-                self._given_up = self._given_up_on[question.option] = 0
+                self._given_up = self._given_up_on[question.label] = 0
+                self._attendance.answered(question.evaluator)
                 return
-        if self._attempts[question.number] <= self._retries:
+        gone = question.evaluator in self._run.left
+        if self._attempts[question.number] <= self._retries and not gone:
             self._attempts[question.number] += 1
             self._crew.start(question)
             return
         self._give_up(question, error)
 
-    def _give_up(self, question: Question, error: BaseException) -> None:
-        said = " ".join(f"{_kind(error)}{error}".split())
-        self._run.failures.append(Failure(question, said, self._attempts[question.number]))
+    def _part_with(self, question: Question, why: str) -> None:
+        """Go on without an evaluator, if there are others."""
         self._close(question)
+        if question.evaluator is None:
+            self._run.stopped_because = f"the evaluator left: {why}"
+            return
+        self._attendance.leave(question.evaluator, why)
+
+    def _give_up(self, question: Question, error: BaseException) -> None:
+        said, name, patience = _said(error), question.evaluator, self._patience
+        self._run.failures.append(Failure(question, said, self._attempts[question.number]))
+        if name in self._run.left:
+            self._close(question)
+            return
         self._given_up += 1
-        self._given_up_on[question.option] += 1
-        if self._given_up_on[question.option] >= self._patience > self._given_up:
+        self._given_up_on[question.label] += 1
+        if name is not None and self._attendance.failed(name) >= patience:
+            self._given_up = 0
+            self._part_with(question, f"failed {patience} times in a row, last with: {said}")
+            return
+        self._close(question)
+        # several evaluators who all fail are one broken line to them
+        enough = patience if name is None else 2 * patience
+        if self._given_up_on[question.label] >= patience > self._given_up:
             whom = f"on {question.label} "
-        elif self._given_up >= self._patience:
-            whom = ""
+        elif self._given_up >= enough:
+            whom, patience = "", enough
         else:
             return
+        who = "the evaluator" if name is None else "evaluators"
         self._run.stopped_because = (
-            f"the evaluator failed {whom}{self._patience} times in a row, last with: {said}"
+            f"{who} failed {whom}{patience} times in a row, last with: {said}"
         )
 
     def _close(self, question: Question) -> None:
         """Take a question off the list of those that are out."""
         del self._attempts[question.number]
-        self._pending[question.option] -= 1
+        index = self._indices.pop(question.number)
+        self._pending[index] -= 1
+        self._attendance.end(index)
 
-    def _feedback(self, option: int, score: float) -> Feedback:
-        counts = self._policy.single(option, 1)
+    def _feedback(self, index: int, score: float) -> Feedback:
+        counts = self._policy.single(index, 1)
         return Feedback(counts, counts * score, counts * score**2)
 
 
-def _kind(error: BaseException) -> str:
-    """Return what to call an error before its message; ours speak for themselves."""
-    if isinstance(error, InputError):
-        return ""
-    return f"{type(error).__name__}{': ' if str(error) else ''}"
+def _said(error: BaseException) -> str:
+    """Return an error in one line, after its kind; ours speak for themselves."""
+    kind = "" if isinstance(error, EvenhandError) else type(error).__name__
+    return " ".join(": ".join(part for part in (kind, str(error)) if part).split())

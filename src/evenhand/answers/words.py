@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer
+from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
+from evenhand.answers.phrases import (
+    decimals,
+    fixed,
+    interval,
+    listed,
+    number,
+    percent,
+    short,
+    size_and_span,
+)
 from evenhand.policies.messages import Estimate
 
 WIDTH = 100
-_LONGEST_NAME = 40
-_MOST_NAMES = 4
 _MOST_FAILURES = 3
 
 
@@ -79,7 +87,11 @@ def verdict(answer: Answer) -> str:
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
-    said += [("Bias", bias_in_words(answer.options, answer.bias))]
+    if isinstance(answer.options, ActionSet):
+        said += [("Bias", bias_in_words(answer.options, answer.bias))]
+    else:
+        said += [("Bias", biases_in_words(answer.biases))]
+        said += [("Evaluators", evaluators_in_words(answer.biases))]
     said += [("Raw scores", raw_in_words(answer)), ("Cost", cost(answer))]
     said += [("Stopped", end(answer)), ("To be surer", advice(answer))]
     said += [("Failed", failures(answer))]
@@ -114,6 +126,11 @@ def margin(answer: Answer) -> str:
     size = answer.decision.withstands
     if answer.certainty is None or answer.loss > 0.0 or not 0.0 < size < math.inf:
         return ""
+    if not isinstance(answer.options, ActionSet):
+        return (
+            f"A favour of all evaluators together for a group, of up to {number(size)}, would not "
+            "change the choice; no score can tell such a favour from value."
+        )
     two = answer.options.group_names is not None
     return (
         f"It stays the best if {'belonging to a group is' if two else 'attributes are'} truly "
@@ -149,9 +166,9 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
         if bias.value < 0.0:
             less, more = more, less
             bias = Estimate(-bias.value, -bias.high, -bias.low, bias.level)
-        size, span = _size(bias)
+        size, span = size_and_span(bias)
         return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
-    size, span = _size(bias)
+    size, span = size_and_span(bias)
     others = listed(actions.attribute_names[1:])
     rest = f" That of {others} is taken off, too." if others else ""
     return f"{doubt}scores change by {size} {_with_first_attribute(actions)}{span}.{rest}"
@@ -174,20 +191,25 @@ def raw_in_words(answer: Answer) -> str:
     if answer.raw_choice is None:
         return ""
     if answer.raw_choice == answer.option:
-        return "The highest mean score is that of the same option."
+        means = "mean verdict" if answer.compared else "mean score"
+        return f"The highest {means} is that of the same option."
     best = answer.standing(answer.raw_choice)
     own = answer.standing(answer.option)
-    said = f"By the mean scores alone it would have been {short(best.option)}"
+    means = "mean verdicts" if answer.compared else "mean scores"
+    said = f"By the {means} alone it would have been {short(best.option)}"
     if math.isnan(own.raw):
         return f"{said}."
-    digits = _decimals((best.raw - own.raw) / 2)
+    digits = decimals((best.raw - own.raw) / 2)
     return f"{said} ({fixed(best.raw, digits)} against {fixed(own.raw, digits)})."
 
 
 def cost(answer: Answer) -> str:
-    """Return how many evaluations were made."""
+    """Return how many evaluations were made and, where money counts, what they cost."""
     said = f"{answer.spent:,} evaluation{'' if answer.spent == 1 else 's'}"
-    return f"{said} of at most {answer.at_most:,}."
+    if math.isfinite(answer.budget):
+        return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
+    said = f"{said} of at most {answer.at_most:,}"
+    return f"{said}, for {number(answer.paid)}." if answer.questions.priced else f"{said}."
 
 
 def end(answer: Answer) -> str:
@@ -211,6 +233,8 @@ def advice(answer: Answer) -> str:
             "If you know that values follow from the features with nothing left over, say so: "
             "deviation=0."
         )
+    if not answer.policy.left(np.zeros(len(answer.questions), dtype=np.int64)).any():
+        return "Ask further evaluators: of these, everybody has said what there is to ask."
     if math.isfinite(answer.forecast) and answer.forecast >= 1.0:
         return f"About {math.ceil(answer.forecast):,} evaluations more should settle it."
     return ""
@@ -225,98 +249,9 @@ def failures(answer: Answer) -> str:
     return f"{n:,} question{'' if n == 1 else 's'}, {'' if n <= _MOST_FAILURES else 'last '}{last}"
 
 
-def interval(estimate: Estimate) -> str:
-    """Return a number with its interval, to two digits of the interval's half-width.
-
-    Examples
-    --------
-    >>> interval(Estimate(1.5849, 0.917, 2.31, 0.95))
-    '1.58 (0.92 to 2.31)'
-    >>> interval(Estimate(1.5849, float("-inf"), float("inf"), 0.95))
-    '1.58'
-    """
-    size, span = _size(estimate)
-    return f"{size}{span}"
-
-
-def number(value: float) -> str:
-    """Return a number to three digits, with thousands apart.
-
-    Examples
-    --------
-    >>> number(0.123456), number(12345.6), number(-2.0), number(3e9)
-    ('0.123', '12,346', '−2', '3e+09')
-    """
-    size = abs(value)
-    written = f"{value:,.0f}" if 100 <= size < 1e7 else f"{value:.3g}"
-    return written.replace("-", "−") if size < 1e7 else written
-
-
-def percent(share: float) -> str:
-    """Return a probability as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
-    """
-    return f"{100 * share:.6g}%"
-
-
-def short(name: str) -> str:
-    r"""Return a name on one line, cut if it is very long.
-
-    Examples
-    --------
-    >>> short("two\nlines"), len(short("x" * 1000))
-    ('two lines', 40)
-    """
-    line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return some names in a row.
-
-    Examples
-    --------
-    >>> listed(["Ann"]), listed(["Ann", "Bo"]), listed(["a", "b", "c", "d", "e", "f"])
-    ('Ann', 'Ann and Bo', 'a, b, c, d and 2 more')
-    """
-    if not names:
-        return ""
-    shown = [short(name) for name in names[:_MOST_NAMES]]
-    more = len(names) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def fixed(value: float, digits: int) -> str:
-    """Return a number with so many decimals, or in powers of ten where it is huge or tiny."""
-    if digits > 6 or abs(value) >= 1e7:
-        return number(value)
-    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")
-
-
 def _tied_with(answer: Answer) -> list[int]:
     """Return the other options over which the lead is certainly nothing."""
     leads = answer.decision.leads
     if leads is None:
         return []
     return [int(x) for x in np.flatnonzero((leads == 0.0).all(axis=1)) if x != answer.option]
-
-
-def _size(estimate: Estimate) -> tuple[str, str]:
-    """Return a number, and its interval in brackets if there is one."""
-    if not math.isfinite(estimate.high - estimate.low):
-        return number(estimate.value), ""
-    digits = _decimals((estimate.high - estimate.low) / 2)
-    value, low, high = (fixed(x, digits) for x in (estimate.value, estimate.low, estimate.high))
-    return value, f" ({low} to {high})"
-
-
-def _decimals(width: float) -> int:
-    """Return how many decimals a difference deserves: two of its digits, and no more than 6."""
-    width = abs(width)
-    return max(0, 1 - math.floor(math.log10(width))) if 0.0 < width < math.inf else 3

@@ -15,14 +15,15 @@ class Finding:
     ----------
     assumption
         Which one, in a word: fit, scale, drift, dependence, outliers, repeats, rounding, range,
-        intercept, looks.
+        intercept, looks, attendance.
     message
         In plain words: what was seen, on which options, and what to do.
     alarm
         Whether the assumption is contradicted, so that nothing certain may rest on it. Else a
         note, which withdraws nothing.
     options
-        The options that it was seen on, by their indices; empty if on all of them.
+        The options that it was seen on, by their indices (in a panel or in comparisons: the
+        questions); empty if on all of them.
     p_value
         How probable as much would be if the assumption held; NaN where that is not the point.
 

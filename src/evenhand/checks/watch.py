@@ -101,6 +101,7 @@ class Checks:
         self.questions = Questions.of(actions)
         self.noise_scale = noise_scale
         self.rate = rate
+        self._terms = words.terms_of(self.questions)
         self.record = Record(len(actions))
         self._looks = 0
         self._next_look = _FIRST_LOOK
@@ -200,9 +201,9 @@ class Checks:
         if self.noise_scale is not None:
             notes += self._judge_scale(usual, found.w, self.noise_scale)
         rho, p = dependence(usual, found)
-        self._sound("dependence", p, lambda: words.dependence(rho))
+        self._sound("dependence", p, lambda: words.dependence(rho, self._terms))
         slope, p = drift(found)
-        self._sound("drift", p, lambda: words.drift(slope))
+        self._sound("drift", p, lambda: words.drift(slope, self._terms))
         variance, df = self.pooled_scatter()
         if df and 0.0 < variance < step**2:
             notes.append(Finding("rounding", words.rounding(step, math.sqrt(variance)), False))
@@ -234,15 +235,15 @@ class Checks:
         if math.isnan(lack.p_value):
             if lack.df > 0 and self.record.different == 0 and self.record.alike > 0:
                 return []  # no scatter at all, which is a finding of its own
-            return [Finding("looks", words.not_checked(len(seen), lack.df), False)]
+            return [Finding("looks", words.not_checked(len(seen), lack.df, self._terms), False)]
         worst = np.argsort(-np.abs(left.standardised), kind="stable")[:_NAMED]
         worst = worst[np.abs(left.standardised[worst]) > 2.0]
         named = [(self.questions.label(int(seen[i])), float(left.raw[i])) for i in worst]
         options = tuple(int(x) for x in seen[worst])
-        if self._sound("fit", lack.p_value, lambda: words.fit(lack, named), options):
+        if self._sound("fit", lack.p_value, lambda: words.fit(lack, named, self._terms), options):
             constant = self._constant(seen, left)
             if constant > 0.0:
-                told = words.intercept(lack, constant)
+                told = words.intercept(lack, constant, self._terms)
                 self._alarms["fit"] = Finding("intercept", told, True, (), lack.p_value)
         return []
 
@@ -253,9 +254,12 @@ class Checks:
         Beta(1/2, (df − 1)/2).
         """
         n, df = self.counts[seen], left.lack.df
-        if self.questions.options.stand_alone:  # a constant is what all of them may share
+        alone = self.questions.options.stand_alone
+        if alone and (self.questions.about[:, 1] < 0).any():  # it is what all of them may share
             return 0.0
-        rows = np.column_stack([self.questions.weighted_points[seen], np.ones(len(seen))])
+        relative = self.questions.noise
+        one = np.ones(len(seen)) if relative is None else 1.0 / relative[seen]
+        rows = np.column_stack([self.questions.weighted_points[seen], one])
         more = residuals(rows, n, self.means[seen], self.scatters[seen], self.noise_scale)
         if more.lack.df in (0, df):  # it explains all, or lies in the span of the features
             return 0.0
@@ -266,11 +270,15 @@ class Checks:
     def _judge_scale(self, entries: Entries, w: Floats, noise_scale: float) -> list[Finding]:
         p = scale_p_value(entries, w, noise_scale)
         seen = math.sqrt(self.pooled_scatter()[0])
-        if self._sound("scale", p, lambda: words.scale_too_small(noise_scale, seen)):
+        if self._sound("scale", p, lambda: words.scale_too_small(noise_scale, seen, self._terms)):
             return []
         p = overstated_p_value(entries, w, noise_scale)
         if p <= self._level("scale"):
-            return [Finding("scale", words.scale_too_large(noise_scale, seen), False, (), p)]
+            return [
+                Finding(
+                    "scale", words.scale_too_large(noise_scale, seen, self._terms), False, (), p
+                )
+            ]
         return []
 
     def _judge_strays(self, entries: Entries, found: Strays) -> list[Finding]:
@@ -284,11 +292,14 @@ class Checks:
             named += ", …"
         share = len(far) / len(entries)
         self._sound(
-            "outliers", found.p_value, lambda: words.outliers(len(far), share, named), options
+            "outliers",
+            found.p_value,
+            lambda: words.outliers(len(far), share, named, self._terms),
+            options,
         )
         if "outliers" in self._alarms:
             return []
-        return [Finding("outliers", words.suspicious(named), False, options)]
+        return [Finding("outliers", words.suspicious(named, self._terms), False, options)]
 
     def _named_stray(self, entries: Entries, i: int) -> str:
         """Return an entry in words, and how the mean of its option changes without it."""

@@ -2,89 +2,147 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from evenhand.checks.fit import LackOfFit
+from evenhand.questions import Questions
 
 
-def fit(lack: LackOfFit, worst: list[tuple[str, float]]) -> str:
+class Terms(NamedTuple):
+    """What to call what was evaluated, what should explain it, and what to do if it does not."""
+
+    one: str
+    many: str
+    model: str
+    means: str
+    remedy: str
+    further: str
+    again: str
+
+
+_OPTIONS = Terms(
+    "option",
+    "options",
+    "the features",
+    "mean scores of options lie further from the linear model than their scatter allows",
+    "Go by the options' own scores, or add features that tell these options apart.",
+    "Evaluate further ones.",
+    "hardly any option was evaluated twice. Evaluate some again.",
+)
+_QUESTIONS = Terms(
+    "question",
+    "questions",
+    "values, leniency and favours",
+    "mean answers to questions lie further from their sum than their scatter allows",
+    "Evaluators differ on these by more: let each have a favour of its own (bias='evaluator'), or "
+    "ask more evaluators about the options that matter.",
+    "Ask further ones.",
+    "hardly any question was asked twice, so what one evaluator adds to one option alone counts as "
+    "noise. Ask some again, if that can be.",
+)
+_ONCE = _QUESTIONS._replace(
+    again="nothing can be asked twice, so what one evaluator adds to one option alone counts as "
+    "noise."
+)
+
+
+def terms_of(questions: Questions) -> Terms:
+    """Return what to call what was evaluated: options, where each is its own question.
+
+    Examples
+    --------
+    >>> terms_of(Questions.panel(["Ann", "Bo"], ["P", "Q"])).many
+    'questions'
+    """
+    if not len(questions.evaluators):
+        return _OPTIONS
+    return _ONCE if int(questions.capacity.max(initial=0)) <= 1 else _QUESTIONS
+
+
+def fit(lack: LackOfFit, worst: list[tuple[str, float]], terms: Terms = _OPTIONS) -> str:
     """``worst``: labels and residuals."""
-    seen = _unexplained(lack)
+    seen = _unexplained(lack, terms)
     if worst:
         seen += ", most of all " + ", ".join(f"{label} ({off:+.2g})" for label, off in worst)
-    return f"{seen}. Go by the options' own scores, or add features that tell these options apart."
+    return f"{seen}. {terms.remedy}"
 
 
-def intercept(lack: LackOfFit, share: float) -> str:
+def intercept(lack: LackOfFit, share: float, terms: Terms = _OPTIONS) -> str:
     """``share``: how much of the lack of fit a constant would explain."""
+    seen = _unexplained(lack, terms)
+    if terms is not _OPTIONS:
+        return (
+            f"{seen}. A favour for what is named first would explain {share:.0%} of it: allow for "
+            "it, Questions.comparisons(..., position=True)."
+        )
     return (
-        f"{_unexplained(lack)}. A constant, which the features do not hold, would explain "
-        f"{share:.0%} of it: add an intercept, ActionSet(..., intercept=True)."
+        f"{seen}. A constant, which the features do not hold, would explain {share:.0%} of it: add "
+        "an intercept, ActionSet(..., intercept=True)."
     )
 
 
-def _unexplained(lack: LackOfFit) -> str:
+def _unexplained(lack: LackOfFit, terms: Terms) -> str:
     p = f"p = {lack.p_value:.1g}" if lack.p_value >= 1e-12 else "p < 1e-12"
-    return (
-        "The features do not explain the scores: mean scores of options lie further from the "
-        f"linear model than their scatter allows ({p})"
-    )
+    model = terms.model[0].upper() + terms.model[1:]
+    return f"{model} do not explain the scores: {terms.means} ({p})"
 
 
-def not_checked(n_options: int, df: int) -> str:
+def not_checked(n_options: int, df: int, terms: Terms = _OPTIONS) -> str:
     """Nothing could be seen of the fit, with so many options and degrees of freedom."""
-    seen = "Whether the features explain the scores was not checked: "
+    seen = f"Whether {terms.model} explain the scores was not checked: "
     if df == 0:
         return (
-            f"{seen}{n_options} options were evaluated, no more than the model has parameters. "
-            "Evaluate further ones."
+            f"{seen}{n_options} {terms.many} were evaluated, no more than the model has "
+            f"parameters. {terms.further}"
         )
-    return f"{seen}hardly any option was evaluated twice. Evaluate some again."
+    return f"{seen}{terms.again}"
 
 
-def scale_too_small(stated: float, seen: float) -> str:
+def scale_too_small(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
     """Repeats scatter more than stated."""
     return (
-        f"Scores of one and the same option scatter by {seen:.3g}, more than the stated "
+        f"Scores of one and the same {terms.one} scatter by {seen:.3g}, more than the stated "
         f"noise_scale of {stated:.3g} allows. Give noise_scale=None, and it is estimated."
     )
 
 
-def scale_too_large(stated: float, seen: float) -> str:
+def scale_too_large(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
     """Repeats scatter far less than stated."""
     return (
-        f"Scores of one and the same option scatter by {seen:.3g} only; noise_scale was stated as "
-        f"{stated:.3g}. A smaller one needs fewer evaluations."
+        f"Scores of one and the same {terms.one} scatter by {seen:.3g} only; noise_scale was "
+        f"stated as {stated:.3g}. A smaller one needs fewer evaluations."
     )
 
 
-def drift(slope: float) -> str:
+def drift(slope: float, terms: Terms = _OPTIONS) -> str:
     """Scores move with time, by so much per evaluation."""
     return (
         f"Scores {'rise' if slope > 0 else 'fall'} with time, by {abs(100 * slope):.2g} in 100 "
-        "evaluations, for one and the same option. Ask in random order, and ask early options "
-        "again."
+        f"evaluations, for one and the same {terms.one}. Ask in random order, and ask early "
+        f"{terms.many} again."
     )
 
 
-def dependence(correlation: float) -> str:
+def dependence(correlation: float, terms: Terms = _OPTIONS) -> str:
     """Neighbours are correlated."""
     return (
-        "Scores that follow each other are alike beyond their options (correlation "
+        f"Scores that follow each other are alike beyond their {terms.many} (correlation "
         f"{correlation:.2f}), so they tell less than so many independent ones. Ask in random "
         "order, with breaks or by several evaluators."
     )
 
 
-def outliers(n: int, share: float, named: str) -> str:
+def outliers(n: int, share: float, named: str, terms: Terms = _OPTIONS) -> str:
     """So many scores, this share of all, lie far out."""
     return (
-        f"{n} scores ({share:.1%}) lie far outside what their options' other scores allow: "
+        f"{n} scores ({share:.1%}) lie far outside what their {terms.many}' other scores allow: "
         f"{named}. Look for typing errors; drop or mend these scores."
     )
 
 
-def suspicious(named: str) -> str:
+def suspicious(named: str, terms: Terms = _OPTIONS) -> str:
     """A score or a few lie far out."""
-    return f"Suspicious, far from its option's other scores: {named}. Look at it again."
+    return f"Suspicious, far from its {terms.one}'s other scores: {named}. Look at it again."
 
 
 def repeats(n: int) -> str:

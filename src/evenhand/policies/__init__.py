@@ -13,6 +13,7 @@ from evenhand.policies.certain_choice import CertainChoice
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
+from evenhand.policies.planned_choice import PlannedChoice
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.policies.registry import built_in_policies, policy, registered_policies
 from evenhand.policies.sequential import SequentialPolicy
@@ -29,6 +30,7 @@ __all__ = [
     "FairPhasedElimination",
     "Feedback",
     "Finding",
+    "PlannedChoice",
     "Policy",
     "PricedExploration",
     "SequentialPolicy",

@@ -252,9 +252,9 @@ class Policy(ABC):
         """Return the estimate of the bias, with an interval."""
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return what every attribute adds to evaluations, with intervals; leniencies from 0.
+        """Return all biases with their intervals, leniencies as deviations from the panel's mean.
 
-        Nothing, if the policy does not say.
+        None of those that the policy does not say.
         """
         return []
 
@@ -384,6 +384,11 @@ class Policy(ABC):
         self._absent.discard(self._evaluator(evaluator))
         self._answers.clear()
         self.attendance_changed()
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The evaluators who left."""
+        return tuple(self.questions.evaluators[e] for e in sorted(self._absent))
 
     def attendance_changed(self) -> None:  # noqa: B027 # most have nothing to plan anew
         """Plan anew, if need be, since an evaluator has joined or left."""

@@ -11,7 +11,7 @@ R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = �
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -90,38 +90,37 @@ class DenseModel:
         """Return questions that identify all leads, the cheapest first.
 
         Where options are their own questions, in G-optimal proportions: all is needed. Else by
-        what each tells of the leads for its price, beginning with the same prior variance, vast,
-        of everything: an evaluator's leniency is then no reason to ask, but two questions that
-        have it in common are.
+        what each tells of the leads for its price when nothing is known of anything: a leniency is
+        then no reason to ask, but two questions that have it in common are. The rest as in any
+        stage.
         """
         frame = self.frame
         if self.own_questions:
             rest = spread_out_by(frame.points, frame.points, frame.weights, length)
             return np.concatenate([frame.basis, rest])[:length]
-        q = len(frame.points)
         leads = frame.values - frame.values.mean(axis=0)
-        even, none = np.full(q, 1.0 / q), np.zeros(q, dtype=np.int64)
-        order = dealt(
-            frame.points,
-            leads,
-            even,
-            self._vague,
-            length + self.rank,
-            self.questions.prices,
-            none,
-            left,
-            self.peers,
-        )
-        while length < len(order) and not self._identifies(order[:length], leads):
-            length += 1
-        return order[:length]
+        none = np.zeros(len(left), dtype=np.int64)
+        first = self._dealt(leads, self._vague, 2 * self.rank, none, left)
+        first = first[: _least(lambda n: self._identifies(first[:n], leads), len(first))]
+        made = np.bincount(first, minlength=len(left))
+        head = gram(frame.points, made.astype(np.float64)) + self._leniencies
+        rest = self._dealt(leads, head, max(0, length - len(first)), made, left - made)
+        return np.concatenate([first, rest])
+
+    def _dealt(
+        self, directions: Floats, head: Floats, length: int, asked: Counts, left: Counts
+    ) -> Indices:
+        """Return an order of any questions that may be asked."""
+        points, prices = self.frame.points, self.questions.prices
+        even = np.full(len(points), 1.0 / len(points))
+        return dealt(points, directions, even, head, length, prices, asked, left, self.peers)
 
     @cached_property
     def _vague(self) -> Floats:
-        """V when nothing is known of the parameters, in units of their columns, but leniencies."""
+        """V when nothing is known of the parameters, in units of their columns."""
         scales = np.sqrt((self.questions.weighted_points**2).mean(axis=0))
         root = self.frame.transform * np.where(scales > 0.0, scales, 1.0)
-        return np.asarray(root @ root.T / _UNKNOWN + self._leniencies)
+        return np.asarray(root @ root.T / _UNKNOWN)
 
     @cached_property
     def _leniencies(self) -> Floats:
@@ -209,6 +208,12 @@ class DenseFit:
         H = self.model.frame.values
         return self._spread(H[leader] - H[rivals])
 
+    def lead_covariance(self, leader: int, rivals: Indices) -> Floats:
+        """Return (n, n) the covariance of leads over the noise variance, where all are known."""
+        H = self.model.frame.values
+        along = (H[leader] - H[rivals]) @ self._root
+        return np.asarray(along @ along.T)
+
     def values(self) -> Spread:
         """Return (k,) the value of every option."""
         questions = self.model.questions
@@ -259,6 +264,15 @@ class DenseFit:
         numbers = {name: float(memory[name]) for name in ("scatter", "freedom", "size")}
         r = len(theta)
         return cls(model, theta, root.reshape(r, -1), beside.reshape(r, -1), **numbers)
+
+
+def _least(enough: Callable[[int], bool], most: int) -> int:
+    """Return the least number that is enough, of 0 to ``most``; ``most`` if none is."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
 
 
 def _range(V: Floats) -> tuple[Floats, Floats]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.html import Markup, block, facts, interval, table
 from evenhand.policies.messages import Decision, Estimate
+from evenhand.questions import Options
 
 if TYPE_CHECKING:
     from evenhand.policies.base import Policy
@@ -88,28 +88,28 @@ def _standings(policy: Policy, decision: Decision) -> list[Markup]:
     """Return a table of values with intervals, or of leads; nothing if the policy says neither."""
     values = policy.values()
     if values is not None:
-        return [_ranked(policy.actions, "value", values, -values[:, 0])]
+        return [_ranked(policy.options, "value", values, -values[:, 0])]
     if decision.leads is None:
         return []
     leads = decision.leads.copy()
     leads[np.isinf(leads[:, 2]), 0] = np.nan  # not known yet
     leads[decision.option] = 0.0
     order = np.where(np.arange(len(leads)) == decision.option, -np.inf, leads[:, 0])
-    return [_ranked(policy.actions, f"behind {decision.label} by", leads, order)]
+    return [_ranked(policy.options, f"behind {decision.label} by", leads, order)]
 
 
-def _ranked(actions: ActionSet, header: str, rows: Floats, keys: Floats) -> Markup:
+def _ranked(options: Options, header: str, rows: Floats, keys: Floats) -> Markup:
     order = np.argsort(keys, kind="stable")[:_MOST_ROWS]  # NaN comes last
     shown = rows[order]
     finite = shown[np.isfinite(shown)]
     ends = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
-    names = actions.group_names
+    groups = options.groups
     return table(
-        ["option", *([] if names is None else ["group"]), header, "from", "to", ""],
+        ["option", *([] if groups is None else ["group"]), header, "from", "to", ""],
         [
             [
-                actions.labels[x],
-                *([] if names is None else [names[int(actions.groups[x] > 0)]]),
+                options.labels[x],
+                *([] if groups is None else [groups[x]]),
                 *(value, low, high),
                 interval(value, low, high, ends),
             ]

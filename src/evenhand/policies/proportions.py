@@ -6,8 +6,8 @@ P       (q, r)  points of the questions, U (n, r) directions: leads, each scaled
 c, n    (q,)    prices, and how often a question is asked;  V = Σ n p pᵀ
 u       (q,)    shares of the money: n ∝ u/c, so that for one unit of it V = Σ u (p/√c)(p/√c)ᵀ
 f       (n,)    variances uᵀV⁻¹u of the directions
-h       (q,)    how often a question was asked beyond its share of what its peers were: the same
-                question to other evaluators
+h       (q,)    how often a question was asked beyond its share of what its peers were, rounded
+                down: the same question to other evaluators
 
 Money is shared so that the largest f is least (`proportions`). An order takes one question after
 the other: the next is the one that lessens Σ f³ most for its price, from a small head start in the
@@ -108,7 +108,8 @@ def dealt(
     while len(order) < length and room.any():
         if len(order) < _GREEDY:
             gain = (S**2 @ (f / f.max()) ** _LEAN) / (lever * price)
-            again = np.maximum(have - among * np.bincount(group, have)[group], 0.0)
+            due = np.floor(among * np.bincount(group, have)[group] + 1e-9)
+            again = np.maximum(have - due, 0.0)
             gain /= (1.0 + _STAYS * again) * (1.0 + _STAYS * (again + 1))
             gain[room == 0] = -1.0
             a = first_largest(gain)

@@ -53,6 +53,30 @@ def allow_more(policy: Policy, at_most: int) -> None:
     policy._answers.clear()
 
 
+def afford_more(policy: Policy, budget: float) -> None:
+    """Let a policy spend so much money in all, no less than it has spent.
+
+    Examples
+    --------
+    >>> from evenhand.policies import CertainChoice
+    >>> questions = Questions.panel(["Ann", "Bo"], ["P", "Q"], prices=[1.0, 5.0], capacity=None)
+    >>> policy = CertainChoice(questions, budget=20.0)
+    >>> afford_more(policy, 50.0)
+    >>> policy.money
+    50.0
+    """
+    if not is_number(budget) or budget <= 0.0 or budget < policy.paid:
+        raise InputError(
+            f"budget must be a number, and at least the {policy.paid:g} that was spent so far; got "
+            f"{budget!r}."
+        )
+    policy.allow(policy.horizon)  # what was given up may be worth another try
+    placed, named = policy._arguments
+    policy._arguments = placed, named | {"budget": float(budget)}
+    policy.money = float(budget)
+    policy._answers.clear()
+
+
 def checked_bounds(bounds: Sequence[float] | None) -> tuple[float, float] | None:
     """Return the lowest and the highest score there is, or say what is wrong with them.
 

@@ -18,13 +18,10 @@ from scipy import sparse
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
-from evenhand.policies.arrow_plans import (
-    Panel,
-    dealt,
-    proportions,
-    start,
-    with_attributes_known,
-)
+from evenhand.policies.arrow.orders import dealt, with_attributes_known
+from evenhand.policies.arrow.panel import Panel
+from evenhand.policies.arrow.shares import proportions
+from evenhand.policies.arrow.start import start
 from evenhand.policies.messages import Feedback
 from evenhand.policies.models import Plan, Spread
 from evenhand.questions import UNLIMITED, Questions

@@ -1,0 +1,227 @@
+"""Biases by name: whose they are, how large, with their intervals.
+
+Notation
+--------
+b_i, v_i    estimate of one of several biases of a kind, and its variance
+τ²          variance of the true ones around their mean μ
+
+What is estimated poorly says little: b_i is drawn towards the mean of its kind, to
+μ + (b_i − μ) τ²/(τ² + v_i), with τ² such that Σ (b_i − μ)²/(τ² + v_i) is as large as it should be,
+n − 1, for μ the mean with weights 1/(τ² + v_i) (Paule and Mandel), and 0 if it is smaller at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+
+from evenhand.answers.least_squares import LeastSquares
+from evenhand.arrays import Floats
+from evenhand.policies.base import Policy
+from evenhand.policies.messages import Estimate
+from evenhand.questions import Column, Questions
+from evenhand.questions.options import Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class NamedBias:
+    """Something that scores react to and value does not.
+
+    Parameters
+    ----------
+    name, kind
+        What it is called, and what it is: "bias", a favour; "leniency", what an evaluator adds to
+        all scores, more or less than the average of all evaluators; "position", what being named
+        first adds; "attribute", anything else.
+    evaluator, group
+        Whose it is, and towards whom; None if it is everybody's.
+    estimate, low, high
+        How large it is, with its interval; NaN and infinite where that is not known.
+    shrunk
+        The same, drawn towards the mean of its kind by as much as it is uncertain: the better
+        guess of each where there are several.
+
+    Examples
+    --------
+    >>> NamedBias("own group", "bias", None, None, 1.5, 0.5, 2.5, 1.5).known
+    True
+    """
+
+    name: str
+    kind: Kind
+    evaluator: str | None
+    group: str | None
+    estimate: float
+    low: float
+    high: float
+    shrunk: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an estimate."""
+        return math.isfinite(self.estimate)
+
+    @property
+    def interval(self) -> Estimate:
+        """The estimate with its interval."""
+        return Estimate(self.estimate, self.low, self.high, 0.0)
+
+
+class Biases(tuple[NamedBias, ...]):
+    """All biases, in order: a tuple, which `to_frame` makes a data frame of.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> judges = {"P": "a", "Q": "b", "R": None}
+    >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, judges, capacity=None)
+    >>> scores = dict(zip(panel.labels, panel.points @ [5.0, 4.0, 0.5, 0.2, 0.7]))
+    >>> rng = np.random.default_rng(0)
+    >>> def evaluate(question):
+    ...     return scores[f"{question.label} by {question.evaluator}"] + 0.01 * rng.normal()
+    >>> biases = eh.choose(panel, evaluate).biases
+    >>> [(bias.name, bias.kind, round(bias.estimate, 1)) for bias in biases]
+    [('own group', 'bias', 0.5), ('P', 'leniency', -0.3), ('Q', 'leniency', -0.1),
+     ('R', 'leniency', 0.4)]
+    >>> biases.named("own group") == biases[0]
+    True
+    """
+
+    __slots__ = ()
+
+    def named(self, name: str) -> NamedBias:
+        """Return a bias by its name."""
+        return next(bias for bias in self if bias.name == name)
+
+    def of_kind(self, *kinds: Kind) -> Biases:
+        """Return the biases of some kinds."""
+        return Biases(bias for bias in self if bias.kind in kinds)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame, one row per bias."""
+        import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
+
+        names = [entry.name for entry in fields(NamedBias)]
+        return pd.DataFrame({name: [getattr(one, name) for one in self] for name in names})
+
+    def without_intervals(self) -> Biases:
+        """Return the estimates alone."""
+        return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
+
+
+def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
+    """Return all biases as a policy says them; those of which it says nothing by least squares."""
+    columns, rows = _directions(policy.questions)
+    if not columns:
+        return Biases()
+    plain, variances = fit.attributes(rows)
+    said = {
+        _key(column): estimate
+        for column, estimate in _said(policy)
+        if math.isfinite(estimate.value)
+    }
+    found = [
+        said.get(_key(column), Estimate(float(value), -math.inf, math.inf, 0.0))
+        for column, value in zip(columns, plain, strict=True)
+    ]
+    values = np.array([estimate.value for estimate in found])
+    drawn = values.copy()
+    for kind in dict.fromkeys(_family(column) for column in columns):
+        of_kind = np.array([_family(column) == kind for column in columns])
+        drawn[of_kind] = shrunk(values[of_kind], variances[of_kind])
+    return Biases(
+        NamedBias(
+            column.name,
+            column.kind,
+            column.evaluator,
+            column.group,
+            float(estimate.value),
+            float(estimate.low),
+            float(estimate.high),
+            float(better),
+        )
+        for column, estimate, better in zip(columns, found, drawn, strict=True)
+    )
+
+
+def _said(policy: Policy) -> Iterable[tuple[Column, Estimate]]:
+    """Return what the policy says of biases, by their columns."""
+    said = policy.biases()
+    bias = first_bias(policy)
+    if not said and math.isfinite(bias.value):
+        return [(policy.questions.columns[0], bias)]
+    return said
+
+
+def first_bias(policy: Policy) -> Estimate:
+    """Return the first bias, as a policy says it; unknown where there are leniencies only."""
+    columns = policy.questions.columns
+    if not columns or columns[0].kind == "leniency":
+        return Estimate(math.nan, -math.inf, math.inf, 0.0)
+    return policy.bias()
+
+
+def _directions(questions: Questions) -> tuple[list[Column], Floats]:
+    """Return what to estimate, and of which combination of attributes, (n, p), it is the sum.
+
+    Of leniencies, each evaluator's against the average of all: the first, from which the others are
+    measured, has no column of its own.
+    """
+    columns, unit = questions.columns, np.eye(len(questions.columns))
+    named = [column for column in columns if column.kind != "leniency"]
+    rows = [unit[j] for j, column in enumerate(columns) if column.kind != "leniency"]
+    place = {column.evaluator: j for j, column in enumerate(columns) if column.kind == "leniency"}
+    for name in questions.evaluators if place else ():
+        named.append(Column(name, "leniency", name))
+        rows.append((unit[place[name]] if name in place else 0.0) - questions.neutral)
+    return named, np.array(rows).reshape(len(named), len(columns))
+
+
+def _key(column: Column) -> tuple[str, str | None, str | None, str]:
+    """Return what tells columns apart; a leniency is its evaluator's, whatever it is called."""
+    name = "" if column.kind == "leniency" else column.name
+    return column.kind, column.evaluator, column.group, name
+
+
+def _family(column: Column) -> tuple[str, bool, bool]:
+    """Return what columns have in common that are drawn towards each other."""
+    return column.kind, column.evaluator is not None, column.group is not None
+
+
+def shrunk(estimates: Floats, variances: Floats) -> Floats:
+    """Return estimates drawn towards their mean; unchanged where their variances are not known.
+
+    Examples
+    --------
+    >>> shrunk(np.array([1.0, 3.0]), np.array([4.0, 4.0]))         # no more apart than by chance
+    array([2., 2.])
+    >>> shrunk(np.array([1.0, 9.0]), np.array([8.0, 8.0])).round(6)     # τ² = 32 − 8
+    array([2., 8.])
+    """
+    known = np.isfinite(estimates) & np.isfinite(variances)
+    b, v = estimates[known], variances[known]
+    if len(b) < 2 or not v.any():
+        return estimates.copy()
+
+    def mean(tau: float) -> float:
+        return float(np.average(b, weights=1.0 / (tau + v)))
+
+    def excess(tau: float) -> float:
+        return float(((b - mean(tau)) ** 2 / (tau + v)).sum()) - (len(b) - 1)
+
+    floor = 1e-12 * float(v.max())  # so that an exact one has a weight
+    tau = floor
+    if excess(floor) > 0.0:
+        tau = float(brentq(excess, floor, floor + float(((b - b.mean()) ** 2).sum())))
+    drawn = estimates.copy()
+    share = 0.0 if tau == floor else tau / (tau + v)
+    drawn[known] = mean(tau) + share * (b - mean(tau))
+    return drawn

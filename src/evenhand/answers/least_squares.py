@@ -1,0 +1,140 @@
+"""Least squares on all evaluations, for what a policy does not say itself.
+
+Notation
+--------
+A, n        (s, m)  rows of the questions that were asked, (s,) how often
+√n·A = U Σ Wᵀ       of rank r, with columns scaled to a largest entry of 1; θ̂ = W Σ⁻¹ Uᵀ √n·ȳ
+
+t·θ is shown by the scores if t = W Wᵀt; its variance is then σ² |Σ⁻¹Wᵀt|². What is not shown is
+NaN: nothing is refused. Panels keep their arrow form, so that nothing has the size of questions ×
+options.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats
+from evenhand.checks import Checks
+from evenhand.numerics.arrow import Arrow
+from evenhand.questions import Questions
+
+_RANK = 1e-11  # singular values above this share of the largest count
+_SEEN = 1e-8  # share of a direction that scores may miss for it to count as seen
+
+
+class Known(NamedTuple):
+    """Estimates, (n,), and their variances, (n,); NaN where the scores do not show them."""
+
+    estimates: Floats
+    variances: Floats
+
+
+class LeastSquares(Protocol):
+    """Values and biases by least squares."""
+
+    def values(self) -> Known:
+        """Return (k,) the values of the options."""
+
+    def attributes(self, rows: Floats) -> Known:
+        """Return combinations, (n, p), of what attributes add to evaluations."""
+
+
+def least_squares(questions: Questions, checks: Checks) -> LeastSquares:
+    """Return least squares on all that was told.
+
+    Parameters
+    ----------
+    questions
+        What can be asked.
+    checks
+        Counts, means and scatter of what was told.
+
+    Examples
+    --------
+    >>> panel = Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"})
+    >>> checks = Checks(panel)
+    >>> y = panel.points @ [5.0, 4.0, 0.5, 0.25]         # values, a favour, Q is lenient
+    >>> checks.take(np.ones(4, dtype=np.int64), y, y**2)
+    >>> fit = least_squares(panel, checks)
+    >>> fit.attributes(np.eye(2)).estimates.round(6), fit.values().estimates.round(6)
+    (array([0.5 , 0.25]), array([5.125, 4.125]))
+    """
+    told = checks.counts, checks.means, float(checks.scatters.sum())
+    return _OfPanel(questions, *told) if questions.has_arrow_form else _OfRows(questions, *told)
+
+
+class _OfRows:
+    """Least squares on dense rows."""
+
+    def __init__(self, questions: Questions, n: Counts, means: Floats, scatter: float) -> None:
+        self._questions = questions
+        (seen,) = np.nonzero(n)
+        rows, root = questions.weighted_points[seen], np.sqrt(n[seen])
+        self._scales = np.abs(rows).max(axis=0, initial=0.0)
+        self._scales[self._scales == 0.0] = 1.0
+        U, sizes, W = np.linalg.svd(rows / self._scales * root[:, None], full_matrices=False)
+        span = sizes > _RANK * sizes.max(initial=0.0)
+        U, self._span, self._sizes = U[:, span], W[span].T, sizes[span]
+        y = root * means[seen]
+        self._along = U.T @ y
+        left = float(((y - U @ self._along) ** 2).sum())
+        self._variance = _variance(scatter + left, int(n.sum()) - len(self._sizes))
+
+    def values(self) -> Known:
+        options = self._questions.options
+        away = np.tile(self._questions.neutral, (len(options), 1))
+        return self._of(np.hstack([options.features, away]))
+
+    def attributes(self, rows: Floats) -> Known:
+        none = np.zeros((len(rows), self._questions.n_features))
+        return self._of(np.hstack([none, rows]))
+
+    def _of(self, targets: Floats) -> Known:
+        T = targets / self._scales
+        inside = T @ self._span
+        off = np.abs(T - inside @ self._span.T).max(axis=1, initial=0.0)
+        seen = off <= _SEEN * np.abs(T).max(initial=0.0)
+        weights = inside / self._sizes
+        variances = np.where(seen, (weights**2).sum(axis=1), np.inf)
+        return _known(weights @ self._along, variances, self._variance)
+
+
+class _OfPanel:
+    """Least squares in arrow form."""
+
+    def __init__(self, questions: Questions, n: Counts, means: Floats, scatter: float) -> None:
+        self._neutral, self._options = questions.neutral, np.arange(len(questions.options))
+        (seen,) = np.nonzero(n)
+        items = questions.about[seen, 0]
+        Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
+        noise = 1.0 if questions.noise is None else questions.noise[seen]
+        weights, y = n[seen] / noise**2, means[seen] * noise
+        self._form = Arrow.of(items, Z, weights, len(questions.items))
+        self._items, self._omega = self._form.solve(items, Z, weights * y)
+        left = float(weights @ (y - self._items[items] - Z @ self._omega) ** 2)
+        self._variance = _variance(scatter + left, int(n.sum()) - self._form.rank)
+
+    def values(self) -> Known:
+        variances = self._form.value_variances(self._options, self._neutral)
+        values = self._items[self._options] + self._omega @ self._neutral
+        return _known(values, variances, self._variance)
+
+    def attributes(self, rows: Floats) -> Known:
+        variances = self._form.variances(rows, self._form.lengths(rows))
+        return _known(rows @ self._omega, variances, self._variance)
+
+
+def _variance(scatter: float, freedom: int) -> float:
+    """Return the variance of an evaluation by what is left over; NaN if nothing can be."""
+    return scatter / freedom if freedom > 0 else math.nan
+
+
+def _known(estimates: Floats, variances: Floats, unit: float) -> Known:
+    """Return what is known, of estimates with variances per ``unit``, infinite where nothing is."""
+    seen = np.isfinite(variances)
+    return Known(np.where(seen, estimates, np.nan), np.where(seen, variances, np.nan) * unit)

@@ -1,0 +1,49 @@
+"""What the scores say as they stand: means by option, bias and all."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.arrays import Counts, Floats
+from evenhand.checks import Checks
+from evenhand.questions import Questions
+
+
+class RawScores(NamedTuple):
+    """(k,) mean scores of the options, NaN without any, and how many evaluations they are of."""
+
+    means: Floats
+    counts: Counts
+
+    @property
+    def best(self) -> int | None:
+        """The option of the highest mean; None without scores."""
+        return int(np.nanargmax(self.means)) if self.counts.any() else None
+
+
+def raw_scores(questions: Questions, checks: Checks) -> RawScores:
+    """Return the mean of all answers about each option, whoever gave them.
+
+    A comparison counts for the first option as it is, and for the second with the sign turned.
+
+    Examples
+    --------
+    >>> pair = Questions(options=np.eye(2), features=[[1.0, -1.0], [-1.0, 1.0]],
+    ...                  attributes=[[1.0], [1.0]])
+    >>> checks = Checks(pair)
+    >>> checks.take(np.array([3, 1]), np.array([3.0, 1.0]), np.array([3.0, 1.0]))
+    >>> raw_scores(pair, checks)
+    RawScores(means=array([ 0.5, -0.5]), counts=array([4, 4]))
+    """
+    k = len(questions.options)
+    answers = checks.means if questions.noise is None else checks.means * questions.noise
+    counts, sums = np.zeros(k, dtype=np.int64), np.zeros(k)
+    for items, sign in zip(questions.about.T, (1.0, -1.0), strict=True):
+        about = (items >= 0) & (items < k)
+        n = checks.counts[about]
+        counts += np.bincount(items[about], n, k).astype(np.int64)
+        sums += np.bincount(items[about], sign * n * answers[about], k)
+    with np.errstate(invalid="ignore"):
+        return RawScores(sums / counts, counts)

@@ -1,0 +1,46 @@
+"""A policy that asks what it is told to ask, for tests of what becomes of the answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.arrays import Counts
+from evenhand.policies.base import first_of
+
+
+class Wants(eh.Policy):
+    """Asks every question so often, within what is left, and says nothing certain."""
+
+    name = "wants"
+    plays_questions = True
+    heeds_limits = True
+    spends_all = False
+
+    def __init__(self, questions: eh.Questions, wanted: Any = 2, **settings: Any) -> None:
+        self.wanted = np.broadcast_to(np.asarray(wanted, dtype=np.int64), (len(questions),))
+        super().__init__(questions, int(self.wanted.sum()), **settings)
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        lacking = np.maximum(self.wanted - self._asked - pending, 0)
+        wanted = np.minimum(lacking, self.left(pending))
+        return first_of(wanted, self.room(pending) if n is None else min(n, self.room(pending)))
+
+    def learn(self, feedback: eh.Feedback) -> None:
+        pass
+
+    def memory(self) -> dict[str, Any]:
+        return {}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        pass
+
+    def recommend(self) -> eh.Decision:
+        return self.decision(0)
+
+    def bias(self) -> eh.Estimate:
+        return eh.Estimate(math.nan, -math.inf, math.inf, 0.95)

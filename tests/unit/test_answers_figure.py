@@ -1,0 +1,125 @@
+"""The picture of a panel: values beside raw means, and every bias in a row with its name."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox
+
+import evenhand as eh
+from asking import Wants
+from evenhand.answers.figure import answer_picture, draw_answer_picture
+
+K, E = 20, 12
+
+
+def answered(groups: int = 6, judges: int = E, seed: int = 0) -> eh.Answer:
+    options = {f"a rather long name of option {x}": f"nation {x % groups}" for x in range(K)}
+    evaluators = {f"evaluator number {j}": f"nation {j % groups}" for j in range(judges)}
+    questions = eh.Questions.panel(options, evaluators, capacity=None, bias="evaluator")
+    rng = np.random.default_rng(seed)
+    values, lenience = 10.0 + rng.standard_normal(K), rng.standard_normal(judges)
+
+    def evaluate(question: eh.Question) -> float:
+        judge = list(evaluators).index(str(question.evaluator))
+        own = options[question.label] == evaluators[str(question.evaluator)]
+        return float(values[question.option] + lenience[judge] + own + rng.standard_normal())
+
+    return eh.choose(questions, evaluate, policy=Wants(questions, 1))
+
+
+def names_of(axes: Axes) -> list[Bbox]:
+    boxes = [text.get_window_extent() for text in axes.get_yticklabels() if text.get_text()]
+    return sorted(boxes, key=lambda box: box.y0)
+
+
+def test_nothing_covers_anything_else_with_many_options_and_evaluators() -> None:
+    figure = draw_answer_picture(answer_picture(answered()))
+    figure.canvas.draw()
+    options, biases = figure.axes
+    for axes in (options, biases):
+        assert all(below.y1 <= above.y0 for below, above in pairwise(names_of(axes)))
+    boxes = [axes.get_tightbbox() for axes in (options, biases)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert not boxes[0].overlaps(boxes[1])
+    for box in boxes:
+        assert box is not None
+        assert figure.bbox.x0 <= box.x0 <= box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0 <= box.y1 <= figure.bbox.y1
+
+
+def test_every_bias_stands_in_a_row_with_its_name() -> None:
+    partial = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]])
+    questions = eh.Questions.panel(
+        list("ABC"), list("PQRS"), partial=partial, bias="evaluator", capacity=None
+    )
+    rng = np.random.default_rng(0)
+    wanted = np.where(questions.attributes[:, 3] == 1.0, 0, 2)  # nobody asks S about the favourite
+    answer = eh.choose(questions, lambda q: rng.normal(), policy=Wants(questions, wanted))
+    picture = answer_picture(answer)
+    assert picture.biases is not None
+    assert sorted(one.name for one in picture.biases) == sorted(one.name for one in answer.biases)
+    lenient = [one.estimate for one in picture.biases if one.kind == "leniency"]
+    assert lenient == sorted(lenient, reverse=True)
+    _, axes = draw_answer_picture(picture).axes
+    named = {
+        text.get_text(): float(y)
+        for text, y in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
+    }
+    points = {
+        (round(float(x), 9), float(y))
+        for line in axes.get_lines()
+        for x, y in np.asarray(line.get_xydata())
+    }
+    low, high = axes.get_xlim()
+    for one in picture.biases:
+        if one.known:
+            assert (round(one.estimate, 9), named[one.name]) in points
+            assert low < one.estimate < high
+    assert low < 0.0 < high
+    assert [one.name for one in picture.biases if not one.known] == ["own group of S"]
+    assert sum(text.get_text() == "not known" for text in axes.texts) == 1
+
+
+def test_too_many_evaluators_are_cut_in_the_middle() -> None:
+    answer = answered(judges=40)
+    picture = answer_picture(answer)
+    assert picture.biases is not None
+    assert len(picture.biases) == 24 < picture.n_biases == len(answer.biases)
+    assert "not drawn" in draw_answer_picture(picture).axes[1].get_title(loc="left")
+
+
+@pytest.mark.parametrize(("groups", "told_apart"), [(6, True), (7, True), (10, False)])
+def test_groups_have_colours_or_stand_beside_the_names(groups: int, told_apart: bool) -> None:
+    picture = answer_picture(answered(groups))
+    assert (picture.group_names is not None) is told_apart
+    for one in picture.rows:
+        assert one.option.endswith(f"({one.group})") is not told_apart
+    options = draw_answer_picture(picture).axes[0]
+    colours = {str(line.get_color()) for line in options.get_lines() if line.get_marker() != "None"}
+    assert len(colours) == (groups if told_apart else 1)
+
+
+def test_comparisons_are_drawn_from_the_chosen_option(tmp_path: Path) -> None:
+    questions = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["J", "$K$"])
+    rng = np.random.default_rng(0)
+
+    def evaluate(question: eh.Question) -> float:
+        a, b = question.options
+        return float(b - a + 0.5 + 0.1 * rng.standard_normal())
+
+    answer = eh.choose(questions, evaluate)
+    picture = answer_picture(answer)
+    assert picture.value_label == "value, measured from Ann"
+    raw = {one.option: one.raw for one in picture.rows}
+    assert raw["Ann"] == 0.0
+    gap = answer.standing(1).raw - answer.standing(0).raw
+    assert math.isclose(raw["Bo"], gap)
+    answer.plot(tmp_path / "answer.png")
+    assert (tmp_path / "answer.png").stat().st_size > 10_000

@@ -1,0 +1,151 @@
+"""The winner test: truncated normal and Student laws, far tails, and what it costs to lead."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
+from evenhand.policies.winner import Winner
+
+COVARIANCE = np.array([[2.0, 1.0, -0.3], [1.0, 2.0, 0.2], [-0.3, 0.2, 1.5]])
+
+
+@pytest.mark.parametrize("freedom", [1.0, 3.5, 40.0, 900.0])
+@pytest.mark.parametrize("t", [0.0, 1e-6, 1.0, 30.0, 1e8, 1e40])
+def test_student_tails_agree_with_many_digits(t: float, freedom: float) -> None:
+    with mpmath.workdps(60):
+        f = mpmath.mpf(freedom) / (freedom + mpmath.mpf(t) ** 2)
+        exact = mpmath.log(mpmath.betainc(freedom / 2, 0.5, 0, f, regularized=True) / 2)
+        found = log_student_tail(np.array([float(f)]), freedom)[0]
+    if float(f) == 0.0:
+        assert found == -np.inf
+    else:
+        assert found == pytest.approx(float(exact), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        (-1.0, 2.0),
+        (30.0, 31.0),
+        (-31.0, -30.0),
+        (45.0, np.inf),
+        (-np.inf, np.inf),
+        (-np.inf, -40.0),
+    ],
+)
+def test_masses_agree_with_many_digits(low: float, high: float) -> None:
+    with mpmath.workdps(800):
+        exact = mpmath.log(mpmath.ncdf(high) - mpmath.ncdf(low))
+    found = log_mass(log_normal_tail, np.array([low]), np.array([high]))[0]
+    assert found == pytest.approx(float(exact), rel=1e-12, abs=1e-15)
+
+
+def test_nothing_lies_between_equal_ends() -> None:
+    ends = np.array([-2.0, 0.0, 3.0, np.inf])
+    assert (log_mass(log_normal_tail, ends, ends) == -np.inf).all()
+
+
+def test_the_ends_are_where_the_winner_changes() -> None:
+    """A lead moved along, with what is independent of it kept, leads up to lo and hi only."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        A = rng.standard_normal((3, 3))
+        S, L = A @ A.T, np.abs(rng.standard_normal(3))
+        winner = Winner.of(L, S)
+        for j in range(3):
+            c = S[:, j] / S[j, j]
+
+            def least(x: float, j: int = j, c: np.ndarray = c, L: np.ndarray = L) -> float:
+                return float((L + c * (x - L[j])).min())
+
+            lo, hi = winner.low[j], winner.high[j]
+            assert lo >= -1e-12  # the lead over j itself is one of them
+            assert least(lo) == pytest.approx(0.0, abs=1e-9)
+            assert least(lo - 1e-6) < 0.0 <= least(0.5 * (lo + L[j])) + 1e-9
+            if math.isfinite(hi):
+                assert least(hi) == pytest.approx(0.0, abs=1e-9)
+                assert least(hi + 1e-6) < 0.0
+
+
+def test_chances_are_those_of_a_truncated_normal() -> None:
+    L = np.array([1.2, 2.0, 0.4])
+    winner = Winner.of(L, COVARIANCE)
+    for null in (0.0, -0.7, 0.3):
+        for j in range(3):
+            sd = math.sqrt(COVARIANCE[j, j])
+            a, b = (winner.low[j] - null) / sd, (winner.high[j] - null) / sd
+            exact = stats.truncnorm.sf(L[j], a, b, loc=null, scale=sd)
+            assert winner.chances(null)[j] == pytest.approx(exact, rel=1e-8)
+
+
+def test_chances_are_those_of_students_law_given_the_sphere() -> None:
+    """With σ unknown: by numerical integration of the density of L given R + L²/S."""
+    L, R, nu = np.array([1.2, 2.0, 0.4]), 5.0, 7.0
+    winner = Winner.of(L, COVARIANCE, R, nu)
+    for null in (0.0, -0.7):
+        for j in range(3):
+            s = COVARIANCE[j, j]
+            Q = R + (L[j] - null) ** 2 / s
+
+            def density(x: float, null: float = null, s: float = s, Q: float = Q) -> float:
+                left = 1.0 - (x - null) ** 2 / (s * Q)
+                return max(left, 0.0) ** (nu / 2 - 1)  # L and R are independent, R is σ²χ²_ν
+
+            ends = null - math.sqrt(s * Q), null + math.sqrt(s * Q)
+            a, b = max(winner.low[j], ends[0]), min(winner.high[j], ends[1])
+            exact = float(mpmath.quad(density, [L[j], b]) / mpmath.quad(density, [a, b]))
+            assert winner.chances(null)[j] == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.parametrize("freedom", [math.inf, 12.0])
+def test_chances_are_uniform_given_who_leads(freedom: float) -> None:
+    """All values equal: given that the first leads, p over each rival is uniform."""
+    rng, n = np.random.default_rng(5), 3_000
+    X = rng.standard_normal((40_000, 4)) * [1.0, 0.7, 1.3, 1.0]
+    X = X[(X[:, 0] > X[:, 1:].max(axis=1))][:n]
+    S = np.diag([0.49, 1.69, 1.0]) + 1.0
+    scatter = rng.chisquare(freedom, n) if math.isfinite(freedom) else np.zeros(n)
+    p = np.array(
+        [Winner.of(x[0] - x[1:], S, r, freedom).chances() for x, r in zip(X, scatter, strict=True)]
+    )
+    for j in range(3):
+        assert stats.kstest(p[:, j], "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("freedom", [math.inf, 12.0])
+def test_ends_of_intervals_are_where_the_chance_is_the_failure(freedom: float) -> None:
+    winner = Winner.of(np.array([1.2, 2.0, 0.4]), COVARIANCE, 9.0, freedom)
+    low, high = winner.at_least(0.05), winner.at_most(0.05)
+    assert (low < winner.leads).all()
+    assert winner.chances(low) == pytest.approx(0.05, rel=0.02)
+    assert (winner.chances(low) <= 0.05 + 1e-9).all(), "the end is on the safe side"
+    known = np.isfinite(high)
+    assert 1.0 - winner.chances(high)[known] == pytest.approx(0.05, rel=0.02)
+
+
+def test_far_leads_are_numbers() -> None:
+    for size in (30.0, 1e3, 1e8):
+        for freedom in (math.inf, 20.0):
+            p = Winner.of(np.array([size, 2 * size]), np.eye(2) + 1.0, 20.0, freedom).chances()
+            assert (p >= 0.0).all()
+            assert (p < 1e-8).all()
+
+
+def test_a_tie_at_the_top_certifies_nobody() -> None:
+    for freedom in (math.inf, 20.0):
+        p = Winner.of(np.array([0.0, 3.0]), np.eye(2) + 1.0, 20.0, freedom).chances()
+        assert p[0] == 1.0
+        assert np.isfinite(p).all()
+
+
+def test_without_scatter_nothing_is_known_of_the_noise() -> None:
+    for scatter, freedom in ((0.0, 10.0), (1.0, 0.0)):
+        winner = Winner.of(np.array([5.0]), np.eye(1), scatter, freedom)
+        assert winner.chances().tolist() == [1.0]
+        assert winner.at_least(0.05).tolist() == [-np.inf]
