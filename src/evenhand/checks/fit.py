@@ -18,6 +18,12 @@ constant, with degrees of freedom by their first two moments (Box; Satterthwaite
 k − r and Σν where all is alike. Noise may differ from option to option: no common σ is needed. With
 few evaluations of an option s_x² is drawn towards the pooled variance s², as if that had been seen
 in `_PRIOR` further ones: that steadies f and g, and gives options with one evaluation a variance.
+
+In a panel the same pair of option and evaluator may have an effect of its own, which does not
+average out when the pair is asked again. Against effects of variance τ² the score of the likelihood
+at τ = 0 weighs squares by how often a pair was asked: Q = Σ n_x² (ȳ_x − a_x·θ̂)², with E Q ≈
+Σ n_x (1 − h_x) σ_x², and f and g as above with n_x σ_x² for σ_x². A choice rests on the pairs that
+were asked most, and so does this test.
 """
 
 from __future__ import annotations
@@ -61,6 +67,8 @@ def residuals(
     means: Floats,
     scatters: Floats,
     noise_scale: float | None = None,
+    *,
+    persistent: bool = False,
 ) -> Residuals:
     """Return what the model leaves over of evaluated options, and whether that is too much.
 
@@ -74,6 +82,9 @@ def residuals(
     noise_scale
         σ where it is known. It is used only where hardly any option was evaluated twice: else the
         scatter tells, and a wrong σ is no lack of fit.
+    persistent
+        Whether to weigh what is left over by how often it was evaluated: the score test against
+        an effect that an evaluation has each time it is made.
     """
     span = RowSpan(points, counts) if isinstance(points, np.ndarray) else points
     root = np.sqrt(counts.astype(np.float64))
@@ -96,11 +107,13 @@ def residuals(
     error = left / math.sqrt(pooled)
     through = rest < 1e-9  # the model passes through these whatever they are
     standardised = np.where(through, 0.0, error / np.sqrt(np.where(through, 1.0, rest * variances)))
-    D = float(rest @ variances)
-    ratio = float(error @ error) / D
-    f = D**2 / (float((variances**2) @ (2.0 * rest - 1.0)) + span.mixed(variances))
+    weights = counts / counts.mean() if persistent else np.ones(len(counts))
+    weighted = weights * variances
+    D = float(rest @ weighted)
+    ratio = float(weights @ error**2) / D
+    f = D**2 / (float((weighted**2) @ (2.0 * rest - 1.0)) + span.mixed(weighted))
     if by_scatter:
-        g = D**2 / float((rest**2 * variances**2) @ (1.0 / (nu + _PRIOR)))
+        g = D**2 / float((rest**2 * weighted**2) @ (1.0 / (nu + _PRIOR)))
         p = float(special.fdtrc(f, min(g, within), ratio))
     else:
         p = float(special.chdtrc(f, ratio * f))

@@ -11,7 +11,9 @@ At look l a check sounds an alarm if its p-value is at most α_l. So it never do
 at least 1 − α, where its assumption holds, however long the run and whenever the findings are read.
 Of the rate, 40% are for the fit, 30% for drift, 15% each for scale and dependence. The check for
 strays is against Student's t(3), with eight times the rate, since Gaussian noise never sets it off:
-that would take three scores beyond 5σ. An alarm stays, but for 'repeats', which is as of now.
+that would take three scores beyond 5σ. In a panel, where the fit is what a choice stands on, that
+check is looked at once more when all is in, at 4/3 of the rate, half if it comes to a second end,
+and so on. An alarm stays, but for 'repeats', which is as of now.
 docs/checks.md has what each check sees.
 
 Checks see what goes through `tell` and `observe`. Compiled loops of a simulation bypass them.
@@ -49,6 +51,7 @@ from evenhand.questions import Askable, Questions
 
 RATE = 0.03
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
+_LAST = 4 / 3  # of the rate, for the fit of a panel when all is in
 _FIRST_LOOK = 30
 _GROWTH = 1.3
 _ALIKE = 6  # repeats, all of the same score, from which on an evaluator repeats itself
@@ -103,7 +106,9 @@ class Checks:
         self.rate = rate
         self._terms = words.terms_of(self.questions)
         self.record = Record(len(actions))
-        self._looks = 0
+        self._panel = len(self.questions.evaluators) > 1
+        self._looks = self._last_looks = 0
+        self._at_the_end = False
         self._next_look = _FIRST_LOOK
         self._alarms: dict[str, Finding] = {}
         self._notes: tuple[Finding, ...] = ()
@@ -120,10 +125,16 @@ class Checks:
     def look(self) -> None:
         """Look at all that is there now, out of turn, as at the end of a run.
 
-        It counts as a look, with its share of the rate.
+        It counts as a look, with its share of the rate; in a panel the check of the fit has a
+        further share for it.
         """
         self._looks += 1
-        self._look()
+        self._last_looks += 1
+        self._at_the_end = self._panel
+        try:
+            self._look()
+        finally:
+            self._at_the_end = False
 
     @property
     def counts(self) -> Counts:
@@ -169,6 +180,7 @@ class Checks:
         return {
             "record": self.record.memory(),
             "looks": self._looks,
+            "last_looks": self._last_looks,
             "next_look": self._next_look,
             "alarms": [dataclasses.asdict(finding) for finding in self._alarms.values()],
             "notes": [dataclasses.asdict(finding) for finding in self._notes],
@@ -178,6 +190,7 @@ class Checks:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
         self.record.recall(memory["record"])
         self._looks, self._next_look = memory["looks"], memory["next_look"]
+        self._last_looks = memory["last_looks"]
         self._alarms = {said["assumption"]: _finding(said) for said in memory["alarms"]}
         self._notes = tuple(_finding(said) for said in memory["notes"])
 
@@ -219,7 +232,10 @@ class Checks:
         return True
 
     def _level(self, check: str) -> float:
-        return self.rate * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
+        level = self.rate * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
+        if check == "fit" and self._at_the_end:
+            level += self.rate * _LAST / (self._last_looks * (self._last_looks + 1))
+        return level
 
     def _residuals(self) -> tuple[Indices, Residuals]:
         (seen,) = self.counts.nonzero()
@@ -227,7 +243,7 @@ class Checks:
             return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
         columns = self.counts[seen], self.means[seen], self.scatters[seen]
         span = span_of(self.questions, seen, columns[0])
-        return seen, residuals(span, *columns, self.noise_scale)
+        return seen, residuals(span, *columns, self.noise_scale, persistent=self._panel)
 
     def _judge_fit(self) -> list[Finding]:
         seen, left = self._residuals()
