@@ -52,12 +52,13 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
 
-# How often what is sure is true, and what that costs: the tables of docs/careful.md, checks.md, certainty.md.
+# How often what is sure is true, and what that costs: the tables of docs/careful.md, checks.md, certainty.md, people.md.
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/bent.py
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/certainty.py
+	$(BIN)/python benchmarks/people.py
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)
