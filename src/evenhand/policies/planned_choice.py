@@ -54,6 +54,7 @@ from evenhand.questions import Askable, Column, Questions, checked_askable
 Looks = Literal["once", "always"]
 
 _TIMES = (0.4, 0.6, 0.8, 1.0)  # shares of the answers at which most of δ is used
+_HEARD = 5  # degrees of freedom from which on an unknown noise is known well enough to give up
 _STEADY = 0.1  # share of δ that is used answer by answer
 _MOST_LOOKS = 500  # that these are taken at, in a long plan
 _REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
@@ -258,8 +259,11 @@ class PlannedChoice(Policy):
         """Return the chance that the last look will make it sure, if things go on as they are.
 
         By what is in, a lead of z deviations at the share t of the answers will be normal at the
-        end, of mean z/√t and variance (1 − t)/t.
+        end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
+        says nothing about z, and all may still come.
         """
+        if not self.noise_known and self._fit.freedom < _HEARD:
+            return 1.0
         t = int(self._told.counts.sum()) / int(self._planned.sum())
         last = (1.0 - _TIMES[-2] ** 2) * (1.0 - _STEADY) * self.delta
         z, enough = (-float(special.ndtri(0.5 * p)) for p in (max(worst, 1e-300), last))
