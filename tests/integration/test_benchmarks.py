@@ -152,3 +152,14 @@ def test_careful_measures_every_part(
     for title, rows in benchmark_.parts(0).items():
         assert f"## {title}" in shown
         assert all(f"| {name} | " in shown for name, _ in rows)
+
+
+@pytest.mark.parametrize("benchmark_", ["panels"], indirect=True)
+@pytest.mark.parametrize("section", ["skating", "comparisons", "prices", "crossing", "errors"])
+def test_panels_tells_what_certainty_costs(
+    benchmark_: ModuleType, section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main([section, "--runs", "1"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert len({row.count("|") for row in rows}) == 1
+    assert len(rows) > 4
