@@ -177,3 +177,14 @@ def test_large_panels_are_measured_against_the_dense_way(
     for model in ("arrow", "dense", "ratio"):
         assert shown.count(f" {model} ") >= len(benchmark_.TINY)
     assert shown.count("2 right") == 2  # by both models, of two searches to certainty
+
+
+@pytest.mark.parametrize("benchmark_", ["panels"], indirect=True)
+@pytest.mark.parametrize("section", ["skating", "comparisons", "prices", "crossing", "errors"])
+def test_panels_tells_what_certainty_costs(
+    benchmark_: ModuleType, section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main([section, "--runs", "1"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert len({row.count("|") for row in rows}) == 1
+    assert len(rows) > 4
