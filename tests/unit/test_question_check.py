@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import qr
 
@@ -80,6 +80,17 @@ def test_a_check_says_what_ranks_say_of_panels(questions: eh.Questions) -> None:
     refuse_what_is_not_true(questions)
 
 
+@settings(max_examples=40)
+@given(panels())
+def test_a_check_on_exact_features_says_what_ranks_say_and_its_advice_cures(
+    questions: eh.Questions,
+) -> None:
+    assume(questions.options.known_features is not None)
+    exact = questions.with_exact_features()
+    refuse_what_is_not_true(exact)
+    assert exact.adding(exact.check().advice).check().fine
+
+
 @settings(max_examples=80)
 @given(panels())
 def test_advice_cures_when_it_is_followed(questions: eh.Questions) -> None:
@@ -115,6 +126,9 @@ def anything(draw: st.DrawFn) -> eh.Questions:
         matrix(q, p) * draw(st.sampled_from([1.0, 1e-4, 1e5])),
         capacity=draw(st.lists(st.integers(0, 1), min_size=q, max_size=q)),
         prices=draw(st.lists(st.sampled_from([1.0, 5.0]), min_size=q, max_size=q)),
+        evaluator=draw(
+            st.none() | st.lists(st.sampled_from(["P", "Q", None]), min_size=q, max_size=q)
+        ),
     )
 
 

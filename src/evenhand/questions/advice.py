@@ -123,18 +123,17 @@ def grow(questions: Questions) -> Questions:
         asks += [Ask((labels[0],), None, name) for name in shown]
         return add_questions(questions, asks)
     neutral = _unused(NEUTRAL, questions.evaluators)
-    if (questions.about[:, 1] >= 0).any():
-        others = [(labels[0], name) for name in labels[1:]]
-        pairs = [*others, *((b, a) for a, b in others)]
-        return add_questions(questions, [Ask(pair, neutral) for pair in pairs])
-    if questions.options.stand_alone:
-        asks = [Ask((name,), neutral) for name in questions.items]
-        item = _unused(ITEM, questions.items)
-        asks += [Ask((item,), who) for who in (neutral, *questions.evaluators)]
-    else:
+    if not questions.options.stand_alone:
         asks = [Ask((name,), neutral) for name in labels]
         shown = [column.name for column in questions.columns if column.kind != "leniency"]
         asks += [Ask((labels[0],), neutral, name) for name in shown]
+    elif (questions.about[:, 1] >= 0).any():
+        others = [(labels[0], name) for name in labels[1:]]
+        asks = [Ask(pair, neutral) for pair in (*others, *((b, a) for a, b in others))]
+    else:
+        asks = [Ask((name,), neutral) for name in questions.items]
+        item = _unused(ITEM, questions.items)
+        asks += [Ask((item,), who) for who in (neutral, *questions.evaluators)]
     return add_questions(questions, asks)
 
 

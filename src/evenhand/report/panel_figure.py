@@ -89,8 +89,9 @@ def panel_picture(found: PanelInspection) -> PanelPicture:
     groups = [options.group_of(x) if x < len(options) else None for x in range(i)]
     sides = questions.evaluator_groups or (None,) * e
     by = [(p < 0, p, g or "~", x) for x, (p, g) in enumerate(zip(part, groups, strict=True))]
-    rows = [x for *_, x in sorted(by)][:_MOST_ITEMS]
-    columns = [j for _, j in sorted((g or "~", j) for j, g in enumerate(sides))][:_MOST_EVALUATORS]
+    rows = _evenly([x for *_, x in sorted(by)], _MOST_ITEMS)
+    ordered = sorted((g or "~", j) for j, g in enumerate(sides))
+    columns = _evenly([j for _, j in ordered], _MOST_EVALUATORS)
     drawn = [f"{len(rows)} of {i:,} items"] * (len(rows) < i)
     drawn += [f"{len(columns)} of {e:,} evaluators"] * (len(columns) < e)
     return PanelPicture(
@@ -148,6 +149,12 @@ def draw_panel_picture(picture: PanelPicture) -> Figure:
         title=picture.note or None, title_fontsize=8,
     )  # fmt: skip
     return figure
+
+
+def _evenly(places: list[int], most: int) -> list[int]:
+    """Return so many at most, evenly spaced."""
+    kept = np.linspace(0, len(places) - 1, min(len(places), most))
+    return [places[x] for x in kept.astype(np.intp).tolist()]
 
 
 def _named(name: str, group: str | None) -> str:
