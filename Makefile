@@ -52,7 +52,7 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
 
-# How often what is sure is true, and what that costs: the tables of docs/careful.md, checks.md, certainty.md.
+# How often what is sure is true, and what that costs: the tables of docs/careful.md, checks.md, certainty.md, people.md.
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/bent.py
@@ -60,6 +60,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/certainty.py
 	$(BIN)/python benchmarks/panels_large.py
 	$(BIN)/python benchmarks/comparisons.py
+	$(BIN)/python benchmarks/people.py
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

@@ -210,3 +210,14 @@ def test_plan_holds_plans_to_what_happens(
     for premise in benchmark_.PREMISES:
         assert premise in shown
     assert "false certificates" in shown
+
+
+@pytest.mark.parametrize("benchmark_", ["panels"], indirect=True)
+@pytest.mark.parametrize("section", ["skating", "comparisons", "prices", "crossing", "errors"])
+def test_panels_tells_what_certainty_costs(
+    benchmark_: ModuleType, section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main([section, "--runs", "1"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert len({row.count("|") for row in rows}) == 1
+    assert len(rows) > 4

@@ -8,6 +8,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
+from evenhand.policies import model_choice
 from evenhand.policies.alike import chance_of_difference
 from evenhand.policies.messages import Feedback
 from evenhand.policies.planned_choice import PlannedChoice
@@ -49,7 +50,7 @@ def test_the_chance_is_uniform_where_they_are_alike(noise_scale: float | None) -
     assert stats.kstest(chances, "uniform").pvalue > 1e-3
 
 
-def test_the_chance_is_that_of_two_nested_regressions() -> None:
+def test_the_chance_is_that_of_two_nested_regressions(monkeypatch: pytest.MonkeyPatch) -> None:
     common, own = (
         eh.Questions.panel(*PANEL, bias=bias)  # type: ignore[arg-type]
         for bias in ("common", "evaluator")
@@ -62,6 +63,8 @@ def test_the_chance_is_that_of_two_nested_regressions() -> None:
     ranks = [np.linalg.matrix_rank(questions.points) for questions in (common, own)]
     more, freedom = ranks[1] - ranks[0], 16 - ranks[1]
     exact = stats.f.sf((r0 - r1) / more / (r1 / freedom), more, freedom)
+    assert chance_of_difference(common, told(common, scores), None) == pytest.approx(exact)
+    monkeypatch.setattr(model_choice, "_LARGE", 0)  # as on large panels
     assert chance_of_difference(common, told(common, scores), None) == pytest.approx(exact)
     known = stats.chi2.sf((r0 - r1) / 0.25, more)
     assert chance_of_difference(common, told(common, scores), 0.5) == pytest.approx(known)

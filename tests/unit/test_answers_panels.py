@@ -136,6 +136,14 @@ def test_who_asks_depends_on_how_often_one_may(capacity: int | None, kind: type)
     assert answer.policy.confidence == 0.9  # type: ignore[attr-defined]
 
 
+def test_nobody_gives_up_before_the_noise_was_heard() -> None:
+    """Eight numbers to be found: of the first seven answers nothing is left to hear noise by."""
+    log = Log()
+    answer = eh.choose(panel(capacity=1), log)
+    assert (answer.label, answer.sure) == ("Ann", True)
+    assert 8 < len(log.asked) <= 16
+
+
 def test_people_who_leave_end_what_they_were_planned_for() -> None:
     log = Log()
 

@@ -341,3 +341,18 @@ def test_looks_leave_enough_to_check_the_model_by() -> None:
     assert kinds - np.linalg.matrix_rank(problem.questions.points[counts > 0]) >= 8
     assert counts.sum() - kinds >= 8
     assert policy.checks.lack_of_fit().df >= 8
+
+
+def test_two_partial_judges_crossed_on_two_options_are_asked_all_four_questions() -> None:
+    """A lead of ten deviations: v₁ − v₂ needs both judges about both, in every stage.
+
+    Two stages of the least length do, with the noise known: each tells the lead.
+    """
+    panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"}, capacity=None)
+    problem = eh.BiasedLinearBandit(panel, gamma=[1.0, 0.0], omega=[0.5, 0.25], noise_scale=0.1)
+    policy = eh.CertainChoice(panel, noise_scale=0.1)
+    evaluations = eh.SimulatedEvaluations(problem, seed=1)
+    while not policy.finished:
+        policy.tell(evaluations.evaluate(policy.ask()))
+    assert (policy.recommend().option, policy.recommend().loss) == (0, 0.0)
+    assert policy.spent <= 3 * 4

@@ -13,6 +13,7 @@ from scipy import optimize, stats
 import evenhand as eh
 from evenhand import families
 from evenhand.environments.panels import skating_panels
+from evenhand.policies import model_choice
 from evenhand.policies.assignment import even_order, next_ones
 from evenhand.policies.messages import Feedback
 from evenhand.policies.planned_choice import PlannedChoice
@@ -269,6 +270,28 @@ def test_a_plan_is_handed_out_without_gaps() -> None:
         assert counts.tolist() == np.bincount(slots[:n], minlength=q).tolist()
         more = next_ones(planned, counts, order, np.full(q, 99), 3)
         assert more.tolist() == np.bincount(slots[n : n + 3], minlength=q).tolist()
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_large_panels_are_judged_alike_without_large_matrices(
+    mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The arrow form of a panel, and its dense rows, tell the same of every lead and bias."""
+    monkeypatch.setattr(model_choice, "_LARGE", 10**9)
+    ways = [PlannedChoice(PROBLEM.questions, **mode)]
+    monkeypatch.setattr(model_choice, "_LARGE", 0)
+    ways.append(PlannedChoice(PROBLEM.questions, **mode))
+    assert [type(policy.model).__name__ for policy in ways] == ["DenseModel", "ArrowModel"]
+    scores = scores_of(PROBLEM, 4)
+    one, other = (answered(policy, scores) for policy in ways)
+    assert one == other
+    dense, arrow = (policy.recommend() for policy in ways)
+    assert dense.option == arrow.option
+    assert dense.loss == pytest.approx(arrow.loss)
+    assert dense.leads == pytest.approx(arrow.leads)
+    pairs = zip(ways[0].biases(), ways[1].biases(), strict=True)
+    assert all(a[1].high == pytest.approx(b[1].high) for a, b in pairs)
+    assert ways[0].values() == pytest.approx(ways[1].values())
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

@@ -10,7 +10,18 @@ import pytest
 from scipy import stats
 
 from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
+from evenhand.policies.models import Shared
 from evenhand.policies.winner import Winner
+
+
+def winner_of(
+    leads: np.ndarray, S: np.ndarray, scatter: float = 0.0, freedom: float = math.inf
+) -> Winner:
+    """Return the winner of leads with this covariance, taken apart in some way."""
+    own = np.full(len(S), 0.5 * np.linalg.eigvalsh(S)[0])
+    shared = Shared(np.linalg.cholesky(S - np.diag(own)), own)
+    return Winner.of(leads, shared, scatter, freedom)
+
 
 COVARIANCE = np.array([[2.0, 1.0, -0.3], [1.0, 2.0, 0.2], [-0.3, 0.2, 1.5]])
 
@@ -57,7 +68,7 @@ def test_the_ends_are_where_the_winner_changes() -> None:
     for _ in range(200):
         A = rng.standard_normal((3, 3))
         S, L = A @ A.T, np.abs(rng.standard_normal(3))
-        winner = Winner.of(L, S)
+        winner = winner_of(L, S)
         for j in range(3):
             c = S[:, j] / S[j, j]
 
@@ -75,7 +86,7 @@ def test_the_ends_are_where_the_winner_changes() -> None:
 
 def test_chances_are_those_of_a_truncated_normal() -> None:
     L = np.array([1.2, 2.0, 0.4])
-    winner = Winner.of(L, COVARIANCE)
+    winner = winner_of(L, COVARIANCE)
     for null in (0.0, -0.7, 0.3):
         for j in range(3):
             sd = math.sqrt(COVARIANCE[j, j])
@@ -87,7 +98,7 @@ def test_chances_are_those_of_a_truncated_normal() -> None:
 def test_chances_are_those_of_students_law_given_the_sphere() -> None:
     """With σ unknown: by numerical integration of the density of L given R + L²/S."""
     L, R, nu = np.array([1.2, 2.0, 0.4]), 5.0, 7.0
-    winner = Winner.of(L, COVARIANCE, R, nu)
+    winner = winner_of(L, COVARIANCE, R, nu)
     for null in (0.0, -0.7):
         for j in range(3):
             s = COVARIANCE[j, j]
@@ -112,7 +123,7 @@ def test_chances_are_uniform_given_who_leads(freedom: float) -> None:
     S = np.diag([0.49, 1.69, 1.0]) + 1.0
     scatter = rng.chisquare(freedom, n) if math.isfinite(freedom) else np.zeros(n)
     p = np.array(
-        [Winner.of(x[0] - x[1:], S, r, freedom).chances() for x, r in zip(X, scatter, strict=True)]
+        [winner_of(x[0] - x[1:], S, r, freedom).chances() for x, r in zip(X, scatter, strict=True)]
     )
     for j in range(3):
         assert stats.kstest(p[:, j], "uniform").pvalue > 1e-4
@@ -120,7 +131,7 @@ def test_chances_are_uniform_given_who_leads(freedom: float) -> None:
 
 @pytest.mark.parametrize("freedom", [math.inf, 12.0])
 def test_ends_of_intervals_are_where_the_chance_is_the_failure(freedom: float) -> None:
-    winner = Winner.of(np.array([1.2, 2.0, 0.4]), COVARIANCE, 9.0, freedom)
+    winner = winner_of(np.array([1.2, 2.0, 0.4]), COVARIANCE, 9.0, freedom)
     low, high = winner.at_least(0.05), winner.at_most(0.05)
     assert (low < winner.leads).all()
     assert winner.chances(low) == pytest.approx(0.05, rel=0.02)
@@ -132,20 +143,20 @@ def test_ends_of_intervals_are_where_the_chance_is_the_failure(freedom: float) -
 def test_far_leads_are_numbers() -> None:
     for size in (30.0, 1e3, 1e8):
         for freedom in (math.inf, 20.0):
-            p = Winner.of(np.array([size, 2 * size]), np.eye(2) + 1.0, 20.0, freedom).chances()
+            p = winner_of(np.array([size, 2 * size]), np.eye(2) + 1.0, 20.0, freedom).chances()
             assert (p >= 0.0).all()
             assert (p < 1e-8).all()
 
 
 def test_a_tie_at_the_top_certifies_nobody() -> None:
     for freedom in (math.inf, 20.0):
-        p = Winner.of(np.array([0.0, 3.0]), np.eye(2) + 1.0, 20.0, freedom).chances()
+        p = winner_of(np.array([0.0, 3.0]), np.eye(2) + 1.0, 20.0, freedom).chances()
         assert p[0] == 1.0
         assert np.isfinite(p).all()
 
 
 def test_without_scatter_nothing_is_known_of_the_noise() -> None:
     for scatter, freedom in ((0.0, 10.0), (1.0, 0.0)):
-        winner = Winner.of(np.array([5.0]), np.eye(1), scatter, freedom)
+        winner = winner_of(np.array([5.0]), np.eye(1), scatter, freedom)
         assert winner.chances().tolist() == [1.0]
         assert winner.at_least(0.05).tolist() == [-np.inf]

@@ -14,11 +14,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Indices
 from evenhand.checks import Finding
 from evenhand.errors import NotIdentifiableError
-from evenhand.policies.dense import DenseFit, DenseModel
+from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
+from evenhand.policies.model_choice import keeps_structure, model_of
+from evenhand.policies.models import Fit
 from evenhand.questions import Questions
 from evenhand.questions.own_biases import with_own_biases
 
@@ -40,10 +42,8 @@ def chance_of_difference(questions: Questions, told: Feedback, noise_scale: floa
     (used,) = np.nonzero(told.counts)
     if apart is None or not len(used):
         return 1.0
-    root = np.sqrt(told.counts[used].astype(np.float64))
-    y = root * told.means[used]
-    scatter, rank = _left_over(questions.weighted_points[used] * root[:, None], y)
-    rest, full = _left_over(apart.weighted_points[used] * root[:, None], y)
+    scatter, rank = _left_over(questions, told, used)
+    rest, full = _left_over(apart, told, used)
     freedom, more = float(told.counts.sum()) - full, full - rank
     if more <= 0:
         return 1.0
@@ -58,13 +58,13 @@ def chance_of_difference(questions: Questions, told: Feedback, noise_scale: floa
     return float(special.fdtrc(more, freedom, ratio))
 
 
-def own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> DenseFit | None:
+def own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> Fit | None:
     """Return least squares with a bias for each evaluator; None where that leaves values open."""
     apart = with_own_biases(questions)
     if apart is None:
         return None
     try:
-        model = DenseModel(apart)
+        model = model_of(apart)
     except NotIdentifiableError:
         return None
     return model.fit(told, noise_scale)
@@ -100,8 +100,17 @@ def difference_found(chance: float, confirmed: bool, identified: bool) -> Findin
     return Finding("alike", seen + rest, alarm=not confirmed, p_value=chance)
 
 
-def _left_over(rows: Floats, y: Floats) -> tuple[float, int]:
-    """Return the residual sum of squares of y on the rows, and their rank."""
+def _left_over(questions: Questions, told: Feedback, used: Indices) -> tuple[float, int]:
+    """Return the residual sum of squares of mean answers, and the rank of what was asked."""
+    counts, means = told.counts[used].astype(np.float64), told.means[used]
+    if keeps_structure(questions):
+        loud = 1.0 if questions.noise is None else questions.noise[used]
+        items, Z = questions.about[used, 0], questions.matrix[used][:, questions.n_features :]
+        weights, y = counts / loud**2, means * loud
+        form = Arrow.of(items, Z, weights, len(questions.items))
+        v, omega = form.solve(items, Z, weights * y)
+        return float(weights @ (y - v[items] - Z @ omega) ** 2), form.rank
+    rows, y = questions.weighted_points[used] * np.sqrt(counts)[:, None], np.sqrt(counts) * means
     scales = np.abs(rows).max(axis=0, initial=0.0)
     U, sizes, _ = np.linalg.svd(rows / np.where(scales > 0.0, scales, 1.0), full_matrices=False)
     U = U[:, sizes > _RANK * sizes.max(initial=0.0)]

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.confidence import Frame
+from evenhand.policies.dense import DenseModel
+from evenhand.policies.models import Model
 from evenhand.questions import UNLIMITED, Questions
 
 _UNKNOWN = 1e-6  # precision of what nothing is known of yet
@@ -33,7 +35,7 @@ def all_there_is(questions: Questions) -> int:
     return max(1, int(_within_workloads(questions, often).sum()))
 
 
-def planned_counts(questions: Questions, frame: Frame, most: int, money: float) -> Counts:
+def planned_counts(questions: Questions, model: Model, most: int, money: float) -> Counts:
     """Return (q,) how often to ask each question: all alike, as far as that goes.
 
     What does not suffice for one more evaluation of all questions goes to those that tell most of
@@ -41,8 +43,8 @@ def planned_counts(questions: Questions, frame: Frame, most: int, money: float) 
 
     Parameters
     ----------
-    questions, frame
-        What can be asked, and its coordinates.
+    questions, model
+        What can be asked, and how answers depend on it.
     most, money
         How many evaluations there are at most, and what they may cost.
     """
@@ -73,7 +75,11 @@ def planned_counts(questions: Questions, frame: Frame, most: int, money: float) 
         spent = float(counts @ questions.prices)
         return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
 
-    return _filled(frame, counts, rest, may, questions.prices)
+    if isinstance(model, DenseModel):
+        return _filled(model.frame, counts, rest, may, questions.prices)
+    for question in model.start(rest, left)[:rest].tolist():
+        counts[question] += may(counts)[question]
+    return counts
 
 
 def _filled(

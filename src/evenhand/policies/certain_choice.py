@@ -50,8 +50,7 @@ from evenhand.questions import Askable, Column
 
 Target = Literal["best", "bias"]
 
-_ALL, _PANEL = (2.0, 3.0), (1.0, 1.0)  # evaluations per dimension, of a start and a stage at least
-_SPARE = 6  # evaluations of the first stage beyond that, at least, to hear an unknown noise
+_ALL, _PANEL = (2.0, 3.0, 6), (1.0, 1.5, 2)  # see `CertainChoice._pace`
 _GROWTH, _LAST = 0.2, 0.3  # a stage as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
@@ -353,19 +352,20 @@ class CertainChoice(Policy):
 
     def _opening(self) -> Indices:
         """Return the questions that a search starts with: as far as possible, all leads."""
-        rank = self.model.rank
-        length = math.ceil(self._pace[0] * rank)
+        rank, (pace, _, spare) = self.model.rank, self._pace
+        length = math.ceil(pace * rank)
         if not self.noise_known:
-            length = max(length, rank + _SPARE)
+            length = max(length, rank + spare)
         left = self.left(self._nothing)
         return self.allowed(self.model.start(length, left), self._nothing)
 
     @property
-    def _pace(self) -> tuple[float, float]:
-        """Evaluations per dimension of a start, and of any later stage.
+    def _pace(self) -> tuple[float, float, int]:
+        """Evaluations per dimension of a start, and of any later stage at least.
 
-        Where options are their own questions all dimensions matter to all leads. Of a panel, most
-        are those of options that are soon out of the question.
+        And how many a start has beyond the dimensions, at least, to hear an unknown noise. Where
+        options are their own questions all dimensions matter to all leads. Of a panel, most are
+        those of options that are soon out of the question.
         """
         return _ALL if self.actions is not self.questions else _PANEL
 

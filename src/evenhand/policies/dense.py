@@ -22,7 +22,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.confidence import Frame
 from evenhand.policies.messages import Feedback
-from evenhand.policies.models import Plan, Spread
+from evenhand.policies.models import Plan, Shared, Spread
 from evenhand.policies.proportions import (
     IN_SPAN,
     dealt,
@@ -184,6 +184,9 @@ class DenseModel:
         evaluations[used] = np.maximum(all_shares[used], 1e-9 / len(points)) / prices[used]
         head = head_start(points, evaluations) + self._leniencies
         order = dealt(points, U, evaluations, head, length, prices, asked, left, self.peers)
+        if not self._identifies(order, D[known]):  # a stage that takes leniencies for known
+            vague = self._vague
+            order = dealt(points, U, evaluations, vague, length, prices, asked, left, self.peers)
         return Plan(order, variances, all_shares)
 
 
@@ -212,11 +215,10 @@ class DenseFit:
         H = self.model.frame.values
         return self._spread(H[leader] - H[rivals])
 
-    def lead_covariance(self, leader: int, rivals: Indices) -> Floats:
-        """Return (n, n) the covariance of leads over the noise variance, where all are known."""
+    def shared(self, leader: int, rivals: Indices) -> Shared:
+        """Return what leads over rivals have in common."""
         H = self.model.frame.values
-        along = (H[leader] - H[rivals]) @ self._root
-        return np.asarray(along @ along.T)
+        return Shared((H[leader] - H[rivals]) @ self._root, np.zeros(len(rivals)))
 
     def values(self) -> Spread:
         """Return (k,) the value of every option."""

@@ -19,8 +19,12 @@ def model_of(actions: Askable) -> Model:
     >>> model_of(ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1])).rank
     3
     """
-    if isinstance(actions, Questions):
-        q, m = actions.rows.shape
-        if q * m > _LARGE and actions.has_arrow_form:
-            return ArrowModel(actions)
+    if isinstance(actions, Questions) and keeps_structure(actions):
+        return ArrowModel(actions)
     return DenseModel(actions)
+
+
+def keeps_structure(questions: Questions) -> bool:
+    """Tell whether these questions are a panel that is large enough for the arrow form."""
+    q, m = questions.rows.shape
+    return bool(q * m > _LARGE) and questions.has_arrow_form

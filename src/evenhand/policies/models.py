@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.messages import Feedback
 
@@ -19,6 +21,24 @@ class Spread(NamedTuple):
 
     estimates: Floats
     variances: Floats
+
+
+class Shared(NamedTuple):
+    """A covariance B Bᵀ + diag(own) per unit of noise variance: B is (n, r), own (n,)."""
+
+    factor: Floats
+    own: Floats
+
+    def columns(self, which: Indices) -> Floats:
+        """Return some columns, (n, m), of the covariance."""
+        found = self.factor @ self.factor[which].T
+        found[which, np.arange(len(which))] += self.own[which]
+        return np.asarray(found)
+
+    @property
+    def variances(self) -> Floats:
+        """(n,) the diagonal."""
+        return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor) + self.own)
 
 
 class Plan(NamedTuple):
@@ -58,6 +78,9 @@ class Fit(Protocol):
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
+
+    def shared(self, leader: int, rivals: Indices) -> Shared:
+        """Return what leads over rivals have in common: their covariance, taken apart."""
 
     def values(self) -> Spread:
         """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""

@@ -33,7 +33,7 @@ from evenhand.policies.alike import chance_of_difference, difference_found, own_
 from evenhand.policies.assignment import all_there_is, even_order, next_ones, planned_counts
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.biases import named_biases
-from evenhand.policies.dense import DenseFit, DenseModel
+from evenhand.policies.dense import DenseFit
 from evenhand.policies.e_process import planned_interval
 from evenhand.policies.messages import (
     Certainty,
@@ -44,7 +44,8 @@ from evenhand.policies.messages import (
     nothing,
     sparse,
 )
-from evenhand.policies.models import Spread
+from evenhand.policies.model_choice import model_of
+from evenhand.policies.models import Fit, Spread
 from evenhand.policies.registry import registered
 from evenhand.policies.terms import most_evaluations
 from evenhand.policies.winner import Winner
@@ -53,7 +54,9 @@ from evenhand.questions import Askable, Column, Questions, checked_askable
 Looks = Literal["once", "always"]
 
 _TIMES = (0.4, 0.6, 0.8, 1.0)  # shares of the answers at which most of δ is used
+_HEARD = 5  # degrees of freedom from which on an unknown noise is known well enough to give up
 _STEADY = 0.1  # share of δ that is used answer by answer
+_MOST_LOOKS = 500  # that these are taken at, in a long plan
 _REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 
 
@@ -152,8 +155,8 @@ class PlannedChoice(Policy):
         super().__init__(actions, limit, noise_scale=noise_scale, seed=seed, budget=budget, **bound)
         self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
         self.tolerance, self.looks, self.give_up = float(tolerance), looks, float(give_up)
-        self.model = DenseModel(self.actions)
-        self._planned = planned_counts(self.questions, self.model.frame, self.horizon, self.money)
+        self.model = model_of(self.actions)
+        self._planned = planned_counts(self.questions, self.model, self.horizon, self.money)
         self._order: Indices = even_order(self.questions, np.random.default_rng(seed))
         self._told = nothing(len(self.questions))
         self._used = 0.0  # share of δ
@@ -161,7 +164,7 @@ class PlannedChoice(Policy):
         self._gave_up = False
         self._seen: list[tuple[int, Winner, float]] = []  # who led at a look, and its share of δ
         self._kept: dict[tuple[int, int], Floats] = {}
-        self._fitted: DenseFit | None = None
+        self._fitted: Fit | None = None
         self._alike: list[Finding] | None = None  # what was found of evaluators who differ
 
     # ------------------------------------------------------------------ what is asked
@@ -207,9 +210,11 @@ class PlannedChoice(Policy):
             return 1.0, True
         if self.looks == "once":
             return 0.0, False
-        t = int(self._told.counts.sum()) / int(self._planned.sum())
+        N = int(self._planned.sum())
+        t = int(self._told.counts.sum()) / N
         step = max((time for time in _TIMES if time <= t + 1e-9), default=0.0) ** 2
-        return (1.0 - _STEADY) * step + _STEADY * t, self._used < (1.0 - _STEADY) * step
+        steady = math.floor(t * _MOST_LOOKS) / _MOST_LOOKS if N > _MOST_LOOKS else t
+        return (1.0 - _STEADY) * step + _STEADY * steady, self._used < (1.0 - _STEADY) * step
 
     # ------------------------------------------------------------------ a look
 
@@ -217,9 +222,11 @@ class PlannedChoice(Policy):
         """Use the share of δ that is due to see whether the leader is certain."""
         share, planned = self._share()
         failure = self.delta * (share - self._used)
+        if self._over or failure <= 0.0:
+            return
         fit = self._fit
         leader = self._leader(fit)
-        if self._over or failure <= 0.0 or leader is None:
+        if leader is None:
             return
         self._used = share
         winner = self._winner(fit, leader)
@@ -252,54 +259,61 @@ class PlannedChoice(Policy):
         """Return the chance that the last look will make it sure, if things go on as they are.
 
         By what is in, a lead of z deviations at the share t of the answers will be normal at the
-        end, of mean z/√t and variance (1 − t)/t.
+        end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
+        says nothing about z, and all may still come.
         """
+        if not self.noise_known and self._fit.freedom < _HEARD:
+            return 1.0
         t = int(self._told.counts.sum()) / int(self._planned.sum())
         last = (1.0 - _TIMES[-2] ** 2) * (1.0 - _STEADY) * self.delta
         z, enough = (-float(special.ndtri(0.5 * p)) for p in (max(worst, 1e-300), last))
         return float(special.ndtr((z / math.sqrt(t) - enough) / math.sqrt((1.0 - t) / t)))
 
     @property
-    def _fit(self) -> DenseFit:
+    def _fit(self) -> Fit:
         """Least squares on all that is in."""
         if self._fitted is None:
             self._fitted = self.model.fit(self._told, self.stated_noise)
         return self._fitted
 
     @cached_property
-    def _whole(self) -> DenseFit:
+    def _whole(self) -> Fit:
         """Least squares on the whole plan, of which only variances are known before it is in."""
         zeros = np.zeros(len(self._planned))
         return self.model.fit(Feedback(self._planned, zeros, zeros), 1.0)
 
-    def _leader(self, fit: DenseFit) -> int | None:
+    def _leader(self, fit: Fit) -> int | None:
         """Return the option that leads; None while not all can be compared."""
-        H = fit.model.frame.values
-        if not np.isfinite(fit.leads(0, np.arange(len(H))).variances).all():
-            return None
-        return first_largest(H @ fit.theta)
+        behind, variances = fit.leads(0, np.arange(len(self.options)))
+        return first_largest(-behind) if np.isfinite(variances).all() else None
 
     def _rivals(self, option: int) -> Indices:
         """Return the options that are not the same as this one in all features."""
-        H = self.model.frame.values
-        return np.flatnonzero(np.abs(H[option] - H).max(axis=1) > 1e-12 * np.abs(H).max())
+        if self.options.stand_alone:
+            return np.delete(np.arange(len(self.options)), option)
+        X = self.options.features
+        return np.flatnonzero((np.abs(X[option] - X) > 1e-12 * np.abs(X).max(axis=0)).any(axis=1))
 
-    def _winner(self, fit: DenseFit, leader: int) -> Winner:
+    def _winner(self, fit: Fit, leader: int) -> Winner:
         rivals = self._rivals(leader)
-        covariance = fit.lead_covariance(leader, rivals)
         leads = np.maximum(fit.leads(leader, rivals).estimates, 0.0)
-        if self.noise_known:
-            return Winner.of(leads, covariance)
-        return Winner.of(leads, covariance, self._scatter(fit), fit.freedom)
+        scatter, freedom = self._noise_by(fit)
+        return Winner.of(leads, fit.shared(leader, rivals), scatter, freedom)
 
-    def _scatter(self, fit: DenseFit) -> float:
-        """Return the residual sum of squares; 0 where it is rounding."""
-        counts, sums, squares = self._told.parts
-        means = self._told.means
-        within = np.maximum(squares - sums * means, 0.0).sum()
-        about = counts @ (means - fit.model.frame.points @ fit.theta) ** 2
-        scatter = float(within + about)
-        return scatter if scatter > _REPEATS * float(squares.sum()) else 0.0
+    def _noise_by(self, fit: Fit) -> tuple[float, float]:
+        """Return the residual sum of squares and its degrees of freedom; 0 and ∞ if σ is known.
+
+        Where the residuals are rounding, nothing is known of the noise: then both are 0.
+        """
+        if self.noise_known:
+            return 0.0, math.inf
+        scatter, squares = fit.scatter, float(self._told.sums_of_squares.sum())
+        if isinstance(fit, DenseFit):  # by the residuals themselves, of which fewer digits cancel
+            counts, sums, each = self._told.parts
+            within = np.maximum(each - sums * self._told.means, 0.0).sum()
+            left = self._told.means - fit.model.frame.points @ fit.theta
+            scatter = float(within + counts @ left**2)
+        return (scatter, fit.freedom) if scatter > _REPEATS * squares else (0.0, 0.0)
 
     # ------------------------------------------------------------------ what is said
 
@@ -366,12 +380,14 @@ class PlannedChoice(Policy):
         return "own scores" if self.options.stand_alone else "features exact"
 
     def _guess(self) -> int:
-        """Return an option while not all can be compared: values drawn towards their mean."""
-        points, H = self.model.frame.points, self.model.frame.values
-        counts = self._told.counts.astype(np.float64)
-        middle = float(self._told.sums.sum() / max(counts.sum(), 1.0))
-        V = (points.T * counts) @ points + np.eye(points.shape[1])
-        return first_largest(H @ np.linalg.solve(V, points.T @ (self._told.sums - counts * middle)))
+        """Return an option while not all can be compared: by its own scores, drawn to the mean."""
+        counts, sums, _ = self._told.parts
+        beyond = sums - counts * (sums.sum() / max(int(counts.sum()), 1))
+        first, second = self.questions.about.T
+        n, k = len(self.questions.items) + 1, len(self.options)  # the last: none
+        total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
+        often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
+        return first_largest((total / (often + 1.0))[:k])
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""
@@ -396,11 +412,8 @@ class PlannedChoice(Policy):
 
         Plain ones where one looks once; else they hold at all times.
         """
-        fit, ends = self._fit, []
-        freedom = math.inf if self.noise_known else fit.freedom
-        scatter = 0.0 if self.noise_known else self._scatter(fit)
-        if not self.noise_known and scatter == 0.0:
-            freedom = 0.0  # nothing is known of the noise
+        ends = []
+        scatter, freedom = self._noise_by(self._fit)
         for value, variance, plan in zip(*found, planned.variances, strict=True):
             if not 0.0 < variance < math.inf:
                 ends.append((math.nan, -math.inf, math.inf))

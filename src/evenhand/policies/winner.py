@@ -36,7 +36,9 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
 from evenhand.policies.e_process import first_beyond
+from evenhand.policies.models import Shared
 
+_CHUNK = 256  # rivals at once: nothing has the size of options × options
 _TOGETHER = 1e-12  # correlation of leads from which on one bounds the other
 
 
@@ -57,7 +59,7 @@ class Winner:
     --------
     Two options, one look: half of all chances are gone, since one of them leads anyway.
 
-    >>> winner = Winner.of(np.array([2.0]), np.array([[1.0]]))
+    >>> winner = Winner.of(np.array([2.0]), Shared(np.zeros((1, 0)), np.array([1.0])))
     >>> round(float(winner.chances()[0]), 4)
     0.0455
     """
@@ -71,17 +73,19 @@ class Winner:
 
     @classmethod
     def of(
-        cls, leads: Floats, covariance: Floats, scatter: float = 0.0, freedom: float = math.inf
+        cls, leads: Floats, shared: Shared, scatter: float = 0.0, freedom: float = math.inf
     ) -> Winner:
-        """Return the winner with these leads, (n,), of this covariance, (n, n), over σ²."""
-        variances = np.diagonal(covariance)
-        roots = np.sqrt(variances)
-        shared = covariance / np.outer(roots, roots)
-        c = covariance / variances  # in column j, c_l
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.maximum(leads, 0.0)[:, None] / np.abs(c)
-        down = np.where(shared > _TOGETHER, room, np.inf).min(axis=0, initial=np.inf)
-        up = np.where(shared < -_TOGETHER, room, np.inf).min(axis=0, initial=np.inf)
+        """Return the winner with these leads, (n,), and what they have in common."""
+        n, variances = len(leads), shared.variances
+        down, up, roots = np.full(n, np.inf), np.full(n, np.inf), np.sqrt(variances)
+        for start in range(0, n, _CHUNK):
+            which = np.arange(start, min(start + _CHUNK, n))
+            S = shared.columns(which)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.maximum(leads, 0.0)[:, None] * (variances[which] / np.abs(S))  # L_l/|c_l|
+            correlation = S / np.outer(roots, roots[which])
+            down[which] = np.where(correlation > _TOGETHER, room, np.inf).min(axis=0)
+            up[which] = np.where(correlation < -_TOGETHER, room, np.inf).min(axis=0)
         return cls(leads, variances, leads - down, leads + up, scatter, freedom)
 
     def memory(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from evenhand.policies.arrow.panel import Panel
 from evenhand.policies.arrow.shares import proportions
 from evenhand.policies.arrow.start import start
 from evenhand.policies.messages import Feedback
-from evenhand.policies.models import Plan, Spread
+from evenhand.policies.models import Plan, Shared, Spread
 from evenhand.questions import UNLIMITED, Questions
 
 
@@ -64,6 +64,13 @@ class ArrowFit:
         return _known(
             self.items[leader] - self.items[rivals], self.form.lead_variances(leader, rivals)
         )
+
+    def shared(self, leader: int, rivals: Indices) -> Shared:
+        """Return what leads over rivals share: the leader's own answers, and attributes."""
+        form = self.form
+        apart = form.centres_of(np.array([leader])) - form.centres_of(rivals)
+        level = np.full((len(rivals), 1), 1.0 / math.sqrt(form.sizes[leader]))
+        return Shared(np.hstack([level, apart @ form.root]), 1.0 / form.sizes[rivals])
 
     def values(self) -> Spread:
         """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""
