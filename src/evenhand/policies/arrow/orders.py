@@ -10,13 +10,13 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.arrow.panel import (
-    CHUNK,
     GOLDEN,
     SMALL,
     Panel,
     form_of,
     occurrences,
     places_of,
+    some_of,
     told_of,
 )
 from evenhand.policies.arrow.shares import Shares
@@ -108,8 +108,7 @@ def with_attributes_known(
         worst = int(np.argmax(beside))
         if beside[worst] <= SMALL * float((scale * own).max()):
             return now
-        asked_about = among[form.sizes[panel.item[among]] > 0.0]
-        asked_about = asked_about[:: 1 + len(asked_about) // CHUNK]  # a sample will do
+        asked_about = some_of(among[form.sizes[panel.item[among]] > 0.0])
         apart = form.centres_of(np.array([leader])) - form.centres_of(told[worst : worst + 1])
         gain = told_of(form, panel, asked_about, apart[0], known=bool(np.isfinite(beside[worst])))
         best = np.argsort(-gain / panel.price[asked_about], kind="stable")

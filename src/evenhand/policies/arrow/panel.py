@@ -92,6 +92,14 @@ def occurrences(items: Indices) -> Indices:
     return nth
 
 
+def some_of(questions: Indices) -> Indices:
+    """Return `CHUNK` of the questions at most, in their order, as if at random."""
+    if len(questions) <= CHUNK:
+        return questions
+    chosen = np.random.default_rng(0).choice(len(questions), CHUNK, replace=False)
+    return questions[np.sort(chosen)]
+
+
 def told_of(
     form: Arrow, panel: Panel, questions: Indices, direction: Floats, *, known: bool
 ) -> Floats:
@@ -106,4 +114,8 @@ def told_of(
     along = (y @ (direction @ basis)) ** 2
     if not known:
         return np.asarray(np.where(along > BESIDE, along, 0.0))
-    return np.asarray(spare * along / (1.0 + spare * np.einsum("ij,ij->i", y, y)))
+    gain = spare * along / (1.0 + spare * np.einsum("ij,ij->i", y, y))
+    if form.lost.shape[1]:  # what is not known otherwise tells nothing else
+        beside = panel.Z[questions] @ form.lost - (form.centres @ form.lost)[item]
+        gain[np.abs(beside).max(axis=1) > BESIDE] = 0.0
+    return np.asarray(gain)

@@ -20,6 +20,7 @@ from evenhand.policies.arrow.panel import (
     firsts_of,
     form_of,
     places_of,
+    some_of,
     told_of,
 )
 
@@ -62,7 +63,8 @@ def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices
     basis = np.concatenate([firsts, more])
     if not by_turns:
         basis = _strengthened(panel, basis, options, length - len(basis))
-    spare = np.setdiff1d(spare, basis, assume_unique=True)
+    spare = spare[~np.isin(spare, basis)]
+    spare = spare[np.argsort(~panel.partial[spare], kind="stable")]  # biases before leniencies
     basis = np.concatenate([basis, spare[: max(0, length - len(basis))]])
     return np.concatenate([basis, _further(panel, options, basis, left, length - len(basis))])
 
@@ -143,7 +145,7 @@ def _strengthened(panel: Panel, basis: Indices, options: Indices, n: int) -> Ind
     """
     items = np.unique(panel.item[basis])
     items = items[items < panel.n_options]
-    candidates = options[:: 1 + len(options) // CHUNK]
+    candidates = some_of(options[np.isin(panel.evaluator[options], panel.evaluator[basis])])
     most = len(basis) + n
     while len(basis) < most:
         form = form_of(panel, basis)
