@@ -85,6 +85,19 @@ def test_a_start_uses_calibrations_where_the_leads_need_them():
     assert set(ArrowModel(panel).start(2, left).tolist()) == {0, 2, 4, 5}
 
 
+def test_no_lead_of_a_short_start_rests_on_single_answers():
+    panel = eh.Questions.panel(
+        {f"o{i}": f"g{i % 5}" for i in range(80)},
+        {f"e{i}": f"g{i}" for i in range(5)},
+        capacity=None,
+    )
+    order = ArrowModel(panel).start(110, panel.capacity)  # fewer than two for every option
+    counts = np.bincount(order, minlength=len(panel)).astype(float)
+    found = variances(panel, counts, lead_rows(panel)[1])
+    # 1 + 1 by themselves; attributes add 0.15 at most to each end, beside the middle of all
+    assert found.max() <= 2.0 + (2.0 * np.sqrt(0.15)) ** 2 + 1e-9
+
+
 def test_evaluators_take_turns():
     panel = eh.Questions.panel([f"o{i}" for i in range(60)], list("PQRSTU"), capacity=None)
     order = ArrowModel(panel).start(120, panel.capacity)

@@ -9,20 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.arrow import Arrow
 from evenhand.policies.arrow.panel import (
-    BESIDE,
-    CHUNK,
     GOLDEN,
+    SMALL,
     Panel,
     form_of,
     occurrences,
     places_of,
+    some_of,
+    told_of,
 )
 from evenhand.policies.arrow.shares import Shares
 
 _LATEST = 0.25  # of its turn, when an item is due: rather a little too often than too rarely
-_SMALL = 0.15  # share of the variance that may come from attributes
 _MENDINGS, _PORTION = 12, 100  # tries to have it so, each with one question of so many
 
 
@@ -107,12 +106,11 @@ def with_attributes_known(
         scale = a[form.sizes[rivals] > 0.0]
         beside = scale * (form.lead_variances(leader, told) - own)
         worst = int(np.argmax(beside))
-        if beside[worst] <= _SMALL * float((scale * own).max()):
+        if beside[worst] <= SMALL * float((scale * own).max()):
             return now
-        asked_about = among[form.sizes[panel.item[among]] > 0.0]
-        asked_about = asked_about[:: 1 + len(asked_about) // CHUNK]  # a sample will do
+        asked_about = some_of(among[form.sizes[panel.item[among]] > 0.0])
         apart = form.centres_of(np.array([leader])) - form.centres_of(told[worst : worst + 1])
-        gain = _told_of(form, panel, asked_about, apart[0], known=bool(np.isfinite(beside[worst])))
+        gain = told_of(form, panel, asked_about, apart[0], known=bool(np.isfinite(beside[worst])))
         best = np.argsort(-gain / panel.price[asked_about], kind="stable")
         best = best[: max(1, early // _PORTION)]
         best = best[gain[best] > 0.0]
@@ -125,23 +123,6 @@ def with_attributes_known(
 def _allowed(order: Indices, left: Counts) -> Indices:
     """Return the order without what is asked more often than it may be."""
     return order[occurrences(order) < left[order]]
-
-
-def _told_of(
-    form: Arrow, panel: Panel, questions: Indices, direction: Floats, *, known: bool
-) -> Floats:
-    """Return by how much one more of each question lessens uᵀS⁺u; or whether it tells of u at all.
-
-    One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
-    """
-    item = panel.item[questions]
-    spare = form.sizes[item] / (form.sizes[item] + 1.0)
-    basis = form.root if known else form.lost
-    y = panel.Z[questions] @ basis - (form.centres @ basis)[item]
-    along = (y @ (direction @ basis)) ** 2
-    if not known:
-        return np.asarray(np.where(along > BESIDE, along, 0.0))
-    return np.asarray(spare * along / (1.0 + spare * np.einsum("ij,ij->i", y, y)))
 
 
 def _repeated(times: Counts) -> tuple[Indices, Indices]:

@@ -18,6 +18,8 @@ CHUNK = 2048
 """Rows made dense at once."""
 BESIDE = 1e-9
 """Relative length below which a row adds no rank."""
+SMALL = 0.15
+"""What attributes may add to the variance of a lead, as a share of the rest."""
 
 
 class Panel(NamedTuple):
@@ -88,3 +90,32 @@ def occurrences(items: Indices) -> Indices:
     nth = np.empty(len(items), dtype=np.intp)
     nth[order], _ = places_of(items[order])
     return nth
+
+
+def some_of(questions: Indices) -> Indices:
+    """Return `CHUNK` of the questions at most, in their order, as if at random."""
+    if len(questions) <= CHUNK:
+        return questions
+    chosen = np.random.default_rng(0).choice(len(questions), CHUNK, replace=False)
+    return questions[np.sort(chosen)]
+
+
+def told_of(
+    form: Arrow, panel: Panel, questions: Indices, direction: Floats, *, known: bool
+) -> Floats:
+    """Return by how much one more of each question lessens uᵀS⁺u; or whether it tells of u at all.
+
+    One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
+    """
+    item = panel.item[questions]
+    spare = form.sizes[item] / (form.sizes[item] + 1.0)
+    basis = form.root if known else form.lost
+    y = panel.Z[questions] @ basis - (form.centres @ basis)[item]
+    along = (y @ (direction @ basis)) ** 2
+    if not known:
+        return np.asarray(np.where(along > BESIDE, along, 0.0))
+    gain = spare * along / (1.0 + spare * np.einsum("ij,ij->i", y, y))
+    if form.lost.shape[1]:  # what is not known otherwise tells nothing else
+        beside = panel.Z[questions] @ form.lost - (form.centres @ form.lost)[item]
+        gain[np.abs(beside).max(axis=1) > BESIDE] = 0.0
+    return np.asarray(gain)

@@ -15,11 +15,16 @@ from evenhand.policies.arrow.panel import (
     BESIDE,
     CHUNK,
     GOLDEN,
+    SMALL,
     Panel,
     firsts_of,
     form_of,
     places_of,
+    some_of,
+    told_of,
 )
+
+_PORTIONS = 8  # in which a start is strengthened
 
 
 def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices:
@@ -29,13 +34,13 @@ def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices
     the rest if it is as cheap, then further ones, as many of every option. Of questions that are as
     cheap, evaluators take turns if there are two for every option. With fewer, what connects
     evaluators would be thin: then an option is asked of the first who is not partial to it, unless
-    it is to go ``by_turns`` all the same.
+    it is to go ``by_turns`` all the same, and the connections are strengthened first.
     """
     (open_,) = np.nonzero(left > 0)
-    if by_turns or length >= 2 * panel.n_options:
+    by_turns = by_turns or length >= 2 * panel.n_options
+    turns = panel.evaluator + panel.n_evaluators * panel.partial
+    if by_turns:
         turns = _turns(panel)
-    else:
-        turns = panel.evaluator + panel.n_evaluators * panel.partial
     by_item = open_[np.lexsort((turns[open_], panel.cost[open_], panel.item[open_]))]
     options = by_item[panel.item[by_item] < panel.n_options]
     if len(options) == 0:
@@ -55,7 +60,12 @@ def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices
         beside = others[firsts_of(panel.item[others])]
         beside = beside[np.isin(panel.item[beside], panel.item[new])]
         more = np.concatenate([more, beside, new])
-    basis = np.concatenate([firsts, more, spare[: max(0, length - len(firsts) - len(more))]])
+    basis = np.concatenate([firsts, more])
+    if not by_turns:
+        basis = _strengthened(panel, basis, options, length - len(basis))
+    spare = spare[~np.isin(spare, basis)]
+    spare = spare[np.argsort(~panel.partial[spare], kind="stable")]  # biases before leniencies
+    basis = np.concatenate([basis, spare[: max(0, length - len(basis))]])
     return np.concatenate([basis, _further(panel, options, basis, left, length - len(basis))])
 
 
@@ -126,6 +136,35 @@ def _needed(panel: Panel, firsts: Indices, more: Indices) -> NDArray[np.bool_]:
     apart = panel.Z[firsts].toarray()
     terms = np.linalg.lstsq(known.T, (apart - apart[0]).T, rcond=None)[0]
     return np.asarray((np.abs(terms) > BESIDE).any(axis=1))
+
+
+def _strengthened(panel: Panel, basis: Indices, options: Indices, n: int) -> Indices:
+    """Return the basis and at most n more questions, so that no leads rest on single answers.
+
+    Else one error that all options of a group have in common would make one of them the leader.
+    """
+    items = np.unique(panel.item[basis])
+    items = items[items < panel.n_options]
+    candidates = some_of(options[np.isin(panel.evaluator[options], panel.evaluator[basis])])
+    most = len(basis) + n
+    while len(basis) < most:
+        form = form_of(panel, basis)
+        centres = form.centres_of(items)
+        apart = centres - centres.mean(axis=0)
+        beside = form.variances(apart, form.lengths(centres))
+        worst = int(np.argmax(beside))
+        if beside[worst] <= SMALL / float(form.sizes[items].mean()):
+            break
+        candidates = np.setdiff1d(candidates, basis, assume_unique=True)
+        gain = told_of(
+            form, panel, candidates, apart[worst], known=bool(np.isfinite(beside[worst]))
+        )
+        best = np.argsort(-gain / panel.price[candidates], kind="stable")[: max(1, n // _PORTIONS)]
+        best = best[gain[best] > 0.0]
+        if len(best) == 0:
+            break
+        basis = np.concatenate([basis, candidates[best]])[:most]
+    return basis
 
 
 def _further(panel: Panel, options: Indices, basis: Indices, left: Counts, n: int) -> Indices:
