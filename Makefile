@@ -59,6 +59,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/certainty.py
 	$(BIN)/python benchmarks/comparisons.py
+	$(BIN)/python benchmarks/plan.py
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

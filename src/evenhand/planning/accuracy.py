@@ -38,7 +38,7 @@ class Accuracy:
     shared, attributes
         (k, r), (p, r) errors that come of the same r sources.
     lost_values, lost_attributes
-        (k, s), (p, s) what the evaluations cannot determine.
+        (k, s), (p, s) what the evaluations cannot determine, in relative units.
 
     Examples
     --------
@@ -63,10 +63,9 @@ class Accuracy:
 
     def classes(self) -> list[int]:
         """Return (k,) which options can be compared: those with the same number."""
-        size = np.abs(self.lost_values).max(initial=0.0) or 1.0
         seen: list[Floats] = []
         found = []
-        for own, row in zip(self.own.tolist(), self.lost_values / size, strict=True):
+        for own, row in zip(self.own.tolist(), self.lost_values, strict=True):
             same = (
                 i for i, other in enumerate(seen) if np.abs(row - other).max(initial=0) < _EQUAL
             )
@@ -119,9 +118,11 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
     if questions.options.stand_alone and (about[:, 0] >= 0).all() and (about[:, 1] < 0).all():
         return _of_panel(rows, n, k, d)
     V = np.asarray((rows.T @ rows.multiply(n[:, None])).todense())
-    root, lost = _inverse_root(V)
+    root, lost, scale = _inverse_root(V)
     X = questions.options.features
-    return Accuracy(np.zeros(k), X @ root[:d], root[d:], X @ lost[:d], lost[d:])
+    return Accuracy(
+        np.zeros(k), X @ root[:d], root[d:], _relative(X / scale[:d], lost[:d]), lost[d:]
+    )
 
 
 def _of_panel(rows: sparse.csr_array, n: Floats, k: int, d: int) -> Accuracy:
@@ -133,20 +134,25 @@ def _of_panel(rows: sparse.csr_array, n: Floats, k: int, d: int) -> Accuracy:
     safe = np.where(asked, totals, 1.0)
     means = np.asarray(items.T @ (Z * n[:, None])) / safe[:, None]
     S = Z.T @ (Z * n[:, None]) - means.T @ (means * safe[:, None])
-    root, lost = _inverse_root(S, (Z.T**2 @ n))
+    root, lost, scale = _inverse_root(S, (Z.T**2 @ n))
     own = np.where(asked, 1.0 / np.sqrt(safe), np.inf)
-    return Accuracy(own[:k], -means[:k] @ root, root, -means[:k] @ lost, lost)
+    return Accuracy(own[:k], -means[:k] @ root, root, _relative(-means[:k] / scale, lost), lost)
 
 
-def _inverse_root(V: Floats, sizes: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return R with R Rᵀ = V⁻¹ on the range of V, and a basis of its null space.
+def _relative(rows: Floats, lost: Floats) -> Floats:
+    """Return rows · lost, in units of the largest entry: then what is tiny is rounding."""
+    return np.asarray(rows @ lost / (np.abs(rows).max(initial=0.0) or 1.0))
 
-    ``sizes`` are the diagonal of what V was the rest of: what is tiny beside them is rounding.
+
+def _inverse_root(V: Floats, sizes: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+    """Return R with R Rᵀ = V⁻¹ on the range of V, a basis of its null space, and scales.
+
+    The basis is orthonormal in units of the scales: what V does not tell is basis/scales. ``sizes``
+    are the diagonal of what V was the rest of: what is tiny beside them is rounding.
     """
     scale = np.sqrt(np.diag(V) if sizes is None else sizes)
     scale[scale == 0.0] = 1.0
     values, vectors = np.linalg.eigh(V / np.outer(scale, scale))
     kept = values > _RANK * max(1.0, float(values[-1:].max(initial=0.0)))
     root = (vectors[:, kept] / np.sqrt(values[kept])) / scale[:, None]
-    lost = vectors[:, ~kept] / scale[:, None]
-    return root, lost / np.abs(lost).max(axis=0, initial=1e-300)
+    return root, vectors[:, ~kept], scale

@@ -9,9 +9,10 @@ a_j     Δ_j/s_j: evidence against j grows to about ½(a_j √n + ξ_j)² at the
 L       log(1/δ), the evidence that rejects a rival;  ξ_j standard normal, correlated as the leads
 
 The stages of `CertainChoice` end about when the last rival is rejected, at the price
-max_j ((√(2L) − ξ_j)/a_j)², beside a first stage of two evaluations per dimension, which tests
-nothing. Shares are those of the limit T*, but that far rivals are planned for as if they were
-nearer: a search rejects them on its way. benchmarks/plan.py measures how far off that is.
+max_j ((√(2L) − ξ_j)/a_j)², beside a first stage of one evaluation per dimension (two where options
+are their own questions), which tests nothing. Shares are those of the limit T*, but that far rivals
+are planned for as if they were nearer: a search rejects them on its way. benchmarks/plan.py
+measures how far off that is.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
 from evenhand.policies._stages import minimax_weights
 from evenhand.questions import Questions
 
-_FIRST = 2.0  # evaluations per dimension in the first stage of CertainChoice
+_FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice
 _FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest
 _LARGEST = 1e6  # lead, in units of the noise; a larger one takes no fewer evaluations
 _LUCKS = 512  # of how lucky a search is, in all cases together
@@ -58,7 +59,8 @@ class UntilCertain:
         asked = Asked.of(questions, mask)
         cases = self.assumed.cases(asked.most_cases)
         lucks = max(16, _LUCKS // len(cases))
-        counts = _FIRST * asked.rank * even / even.sum()
+        start = _FIRST_OF_OWN if _are_their_own(questions) else _FIRST
+        counts = start * asked.rank * even / even.sum()
         for number, values in enumerate(cases):
             shares = self._shares(asked, values, _FAR)
             found = accuracy(questions, shares / questions.prices)
@@ -153,7 +155,7 @@ class Asked:
     @property
     def most_cases(self) -> int:
         """How many options can be taken to be the best in turn without much ado."""
-        return 24 if self.points is None else max(3, _WORK // self.points.size)
+        return 8 if self.points is None else max(3, _WORK // self.points.size)
 
     @classmethod
     def of(cls, questions: Questions, mask: NDArray[np.bool_]) -> Asked:
@@ -177,6 +179,13 @@ class Asked:
         shares = np.zeros(len(self.mask))
         shares[self.mask] = w / w.sum()
         return shares
+
+
+def _are_their_own(questions: Questions) -> bool:
+    """Whether every option is its own question."""
+    return not questions.options.stand_alone and np.array_equal(
+        questions.about[:, 0], np.arange(len(questions.options))
+    )
 
 
 def _thumb(questions: Questions, mask: NDArray[np.bool_], gaps: Floats, best: int) -> Floats:
