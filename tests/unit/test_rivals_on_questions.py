@@ -244,3 +244,21 @@ def test_compare_plays_panels_and_says_who_does_not() -> None:
     assert thompson.mean < uniform.mean
     assert refused.refusal is not None
     assert "its own question" in refused.refusal
+
+
+@pytest.mark.parametrize("comparisons", ["leader", "pairs"])
+def test_information_is_paid_for_by_both_options_of_a_comparison(comparisons: str) -> None:
+    """Δ of 'a against b' is the mean of both: the same in either order, and additive."""
+    questions = eh.Questions.comparisons(["a", "b", "c", "d"], ["J"])
+    problem = eh.BiasedLinearBandit(questions, [0.0, 0.3, 0.6, 0.1], [0.4])
+    policy = policy_for(problem, "ids", 300, seed=1, comparisons=comparisons)
+    play_out(policy, eh.SimulatedEvaluations(problem, seed=1), problem.question_gaps)
+    place = {tuple(pair): x for x, pair in enumerate(questions.about.tolist())}
+    gap = {pair: float(policy.stepper.gaps[x]) for pair, x in place.items()}
+    for (a, b), lost in gap.items():
+        assert gap[b, a] == lost
+    assert gap[0, 1] + gap[2, 3] == pytest.approx(gap[0, 2] + gap[1, 3])
+    assert gap[0, 1] + gap[2, 3] == pytest.approx(gap[0, 3] + gap[1, 2])
+    worst_pair = max(gap, key=lambda pair: gap[pair])
+    assert 2 not in worst_pair, "the best option is in none of the worst pairs"
+    assert policy.recommend().option == 2
