@@ -15,13 +15,16 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.planning.assumed import normal_ranks
+from evenhand.planning.accuracy import accuracy
+from evenhand.planning.assumed import assumed, normal_ranks
+from evenhand.planning.one_look import OneLook
+from evenhand.planning.until_certain import UntilCertain
+from evenhand.planning.ways import Outcome, Terms
 from evenhand.planning.winner import leader_is_certain
 
 
@@ -46,12 +49,9 @@ def panels(n: int, seed: int) -> Iterator[Panel]:
         options = {f"option {i}": f"group {rng.integers(groups)}" for i in range(k)}
         judges = {f"judge {j}": f"group {rng.integers(groups)}" for j in range(e)}
         panel = Panel(options, judges, float(rng.choice([0.3, 0.6, 1.2])))
-        try:
-            eh.plan(panel.questions(1), values=1.0)
-        except eh.NotIdentifiableError:
-            continue
-        made += 1
-        yield panel
+        if accuracy(panel.questions(1), np.ones(k * e)).comparable:
+            made += 1
+            yield panel
 
 
 PREMISES = ("one lead over all", "leads of normal ranks", "values drawn anew")
@@ -66,11 +66,14 @@ def values_of(premise: str, k: int, size: float, rng: np.random.Generator) -> Fl
     return size * rng.standard_normal(k)
 
 
-def planned(panel: Panel, capacity: int | None, premise: str) -> eh.Plan:
-    """Return the plan for an assumption."""
-    name = "leads" if premise == PREMISES[0] else "values"
-    assumption: dict[str, Any] = {name: panel.size}
-    return eh.plan(panel.questions(capacity), **assumption)
+def planned(panel: Panel, capacity: int | None, premise: str) -> Outcome:
+    """Return the plan for an assumption, with all evaluators: `eh.plan` without its curve."""
+    lead, spread = (panel.size, None) if premise == PREMISES[0] else (None, panel.size)
+    premises = assumed(len(panel.options), lead, spread, 0.0, 1.0)
+    terms = Terms(0.95, 0.0, 1.0, ())
+    if capacity is None:
+        return UntilCertain(panel.questions(None), terms, premises).outcome()
+    return OneLook(panel.questions(capacity), terms, premises, 0.8).outcome()
 
 
 def problem_of(questions: eh.Questions, values: Floats, seed: int) -> eh.BiasedLinearBandit:
@@ -95,9 +98,8 @@ def until(n: int, runs: int, seed: int) -> dict[str, Floats]:
                 rng = np.random.default_rng([seed, number, run])
                 values = values_of(premise, len(panel.options), panel.size, rng)
                 problem = problem_of(questions, values, number)
-                policy = eh.CertainChoice(
-                    questions, at_most=100 * plan.evaluations, noise_scale=1.0
-                )
+                most = math.ceil(100 * plan.evaluations)
+                policy = eh.CertainChoice(questions, at_most=most, noise_scale=1.0)
                 scores = eh.SimulatedEvaluations(problem, seed=int(rng.integers(2**31)))
                 while not policy.finished:
                     policy.tell(scores.evaluate(policy.ask()))
@@ -127,12 +129,7 @@ def look(n: int, runs: int, seed: int) -> list[tuple[float, float]]:
         A, k = questions.points, len(panel.options)
         fit = np.linalg.pinv(A)[:k]  # leads of it are those of least squares
         for premise in (PREMISES[0], PREMISES[2]):
-            plan = planned(panel, 1, premise)
-            chance = next(
-                step.probability
-                for step in plan.evaluators_curve
-                if step.evaluators == len(panel.judges)
-            )
+            chance = planned(panel, 1, premise).probability
             rng = np.random.default_rng([seed, number])
             values = [values_of(premise, k, panel.size, rng) for _ in range(runs)]
             means = np.array([problem_of(questions, v, number).evaluations for v in values])

@@ -186,8 +186,7 @@ def test_simulate_plays_questions_and_names_who_cannot() -> None:
     assert uniform.final_regret.tolist() == [pytest.approx(40 * problem.gaps.sum())] * 3
     assert (greedy.spent == 160).all()
     assert greedy.correct.all()
-    ends = results.outcomes()
-    assert ends["gap"].tolist() == problem.gaps[ends["option"]].tolist()
+    assert (problem.gaps[results.outcomes()["option"]] == 0.0).all(), "options, not questions"
     with pytest.raises(eh.InputError, match="takes every option to be its own question"):
         eh.simulate(problem, ["fair-phased-elimination"], 160, 3)
 
@@ -245,3 +244,21 @@ def test_compare_plays_panels_and_says_who_does_not() -> None:
     assert thompson.mean < uniform.mean
     assert refused.refusal is not None
     assert "its own question" in refused.refusal
+
+
+@pytest.mark.parametrize("comparisons", ["leader", "pairs"])
+def test_information_is_paid_for_by_both_options_of_a_comparison(comparisons: str) -> None:
+    """Δ of 'a against b' is the mean of both: the same in either order, and additive."""
+    questions = eh.Questions.comparisons(["a", "b", "c", "d"], ["J"])
+    problem = eh.BiasedLinearBandit(questions, [0.0, 0.3, 0.6, 0.1], [0.4])
+    policy = policy_for(problem, "ids", 300, seed=1, comparisons=comparisons)
+    play_out(policy, eh.SimulatedEvaluations(problem, seed=1), problem.question_gaps)
+    place = {tuple(pair): x for x, pair in enumerate(questions.about.tolist())}
+    gap = {pair: float(policy.stepper.gaps[x]) for pair, x in place.items()}
+    for (a, b), lost in gap.items():
+        assert gap[b, a] == lost
+    assert gap[0, 1] + gap[2, 3] == pytest.approx(gap[0, 2] + gap[1, 3])
+    assert gap[0, 1] + gap[2, 3] == pytest.approx(gap[0, 3] + gap[1, 2])
+    worst_pair = max(gap, key=lambda pair: gap[pair])
+    assert 2 not in worst_pair, "the best option is in none of the worst pairs"
+    assert policy.recommend().option == 2

@@ -16,7 +16,7 @@ from evenhand.arrays import Floats, as_vector
 from evenhand.errors import InputError
 
 _LEAST = 1e-6  # of a lead, in standard deviations of one evaluation
-_CASES = 24  # options that are taken to be the best in turn, at most
+_CASES = 8  # options that are taken to be the best in turn, at most
 
 
 @dataclass(frozen=True, eq=False)

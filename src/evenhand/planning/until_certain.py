@@ -155,7 +155,7 @@ class Asked:
     @property
     def most_cases(self) -> int:
         """How many options can be taken to be the best in turn without much ado."""
-        return 24 if self.points is None else max(3, _WORK // self.points.size)
+        return 8 if self.points is None else max(3, _WORK // self.points.size)
 
     @classmethod
     def of(cls, questions: Questions, mask: NDArray[np.bool_]) -> Asked:

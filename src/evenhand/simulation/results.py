@@ -214,8 +214,8 @@ class Results:
         """Return how every run ended: a row per policy, horizon and replication.
 
         Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
-        bias, bias_low, bias_high, bias_level, covered, clock, loss, and gap: what the option that
-        was recommended truly loses.
+        bias, bias_low, bias_high, bias_level, covered, clock, loss. What the option that was
+        recommended truly loses is ``problem.gaps[option]``.
         """
         first, *others = OUTCOMES
         return _stacked(
@@ -225,7 +225,6 @@ class Results:
                 first: getattr(runs, first),
                 "regret": runs.final_regret,
                 **{name: getattr(runs, name) for name in others},
-                "gap": self.problem.gaps[runs.option],
             }
             for runs in self.runs
         )
