@@ -266,7 +266,7 @@ def test_two_means_until_certain() -> None:
     plan = eh.plan(questions, leads=0.5)
     L = math.sqrt(2 * math.log(20))
     mean = (L * L + 1) * stats.norm.cdf(L) + L * stats.norm.pdf(L)
-    error = 4 * math.sqrt(2 + 4 * L * L) / math.sqrt(512)  # of (L − ξ)²
+    error = 4 * math.sqrt(2 + 4 * L * L) / math.sqrt(1024)  # of (L − ξ)²
     assert plan.evaluations == pytest.approx(mean / 0.25**2 + 2, abs=error / 0.25**2 + 1)
     assert plan.limit == pytest.approx(8 / 0.25 * certainty_entropy(0.95), rel=0.01)
     assert plan.by_evaluator == {"P": plan.evaluations}

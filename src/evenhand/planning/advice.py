@@ -10,7 +10,8 @@ from evenhand.planning.ways import Outcome
 
 _MOST_MORE = 64  # neutral evaluators that are looked for, at most
 _NEARLY = 1.05  # a price that is nearly as low
-_LITTLE = 0.02  # a saving that is not worth a word
+_RISE = 0.01  # of a probability that is worth a word
+_LITTLE = 0.05  # a saving that may be the luck of the draws
 
 
 def more_neutral(enough_with: Callable[[int], bool], n: int, *, bias: bool = False) -> str:
@@ -54,7 +55,7 @@ def some_will_do(chosen: Sequence[str], n: int) -> str:
 def one_neutral_more(steps: Sequence[Step], n: int) -> list[str]:
     """Return by how much a neutral evaluator raises the probability of being certain."""
     whole, after = _beside(steps, n)
-    if whole is None or after is None:
+    if whole is None or after is None or after.probability < whole.probability + _RISE:
         return []
     return [
         f"One more neutral evaluator beside all {n} would raise the probability of being certain "

@@ -4,7 +4,7 @@
 
 With weights w^u that write u as a combination of rows, that is a conic program, as in
 `designs.joint`: (w^u_x)² ≤ t^u_x μ_x and Σ_x t^u_x ≤ 1. Caps are whole numbers, so rounding up
-stays within them, and only lowers variances. What is then not needed is left out again.
+stays within them, and only lowers variances; as much as is not needed is rounded down.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def capped_counts(
     C = (V[kept].T / singular[kept]) / scales[:, None]
     B, U = rows @ C, directions @ C
     mu = _program(B, U, prices, caps, evaluator, workload)
-    counts = np.minimum(np.ceil(mu - 1e-6) + 0.0, caps)
+    counts = _rounded(B, U, mu, caps)
     counts = _within(counts, mu, evaluator, workload)
     order = np.argsort(-prices * (1 + (counts - mu)), kind="stable")
     while _worst(B, U, counts) > 1.0 + _SLACK:
@@ -68,9 +68,35 @@ def capped_counts(
     return counts
 
 
+def _rounded(B: Floats, U: Floats, mu: Floats, caps: Floats) -> Floats:
+    """Return whole numbers: as many of the largest rests go up as it takes, the others down.
+
+    That all of them go up is always enough. Of equal rests, of which symmetric panels have many,
+    chance decides, so that what goes up is spread over all.
+    """
+    down = np.floor(mu + 1e-6)
+    rest = np.round(mu - down, 6)
+    order = np.random.default_rng(0).permutation(len(mu))
+    order = order[np.argsort(-rest[order], kind="stable")]
+
+    def with_first(n: int) -> Floats:
+        counts = down.copy()
+        counts[order[:n]] += 1.0
+        return np.minimum(counts, caps)
+
+    low, high = -1, int((rest > 0.0).sum())
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = _worst(B, U, with_first(middle)) <= 1.0 + _SLACK
+        low, high = (low, middle) if enough else (middle, high)
+    return with_first(high)
+
+
 def _worst(B: Floats, U: Floats, counts: Floats) -> float:
     """Return the largest variance of a direction; infinite if one is lost."""
     used = counts > 0
+    if not used.any():
+        return float("inf")
     V = (B[used] * counts[used, None]).T @ B[used]
     values, vectors = np.linalg.eigh(V)
     kept = values > 1e-11 * max(float(values[-1]), 1e-300)

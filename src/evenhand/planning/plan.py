@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["until certain", "one look", "fixed"]
 
-SPREAD = 1.7
-"""Eight of ten searches until certain take between 1/SPREAD and SPREAD times what is planned."""
+LUCK = (0.5, 1.5)
+"""Eight of ten searches until certain take between these multiples of what is planned."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +97,7 @@ class Plan:
         n = self.evaluations
         if self.kind != "until certain":
             return n, n
-        return round(n / SPREAD), round(n * SPREAD)
+        return math.ceil(LUCK[0] * n), math.floor(LUCK[1] * n)
 
     @property
     def by_evaluator(self) -> dict[str, int]:

@@ -35,7 +35,7 @@ from evenhand.questions import Questions
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice
 _FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest
 _LARGEST = 1e6  # lead, in units of the noise; a larger one takes no fewer evaluations
-_LUCKS = 512  # of how lucky a search is, in all cases together
+_LUCKS = 1024  # of how lucky a search is, in all cases together
 _DENSE = 1_000_000  # numbers in a matrix of rows, beyond which shares are a rule of thumb
 _WORK = 2_000_000  # such numbers, in all cases together
 _STEPS, _TOL = 100, 0.01  # of the search for shares
