@@ -37,7 +37,7 @@ def run(*arguments: str | Path) -> Result:
 
 def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:
     arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
-    arguments += ["--price", "fee"]
+    arguments += ["--prices", "fee"]
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
     panel = eh.Questions.panel(
@@ -102,7 +102,7 @@ def test_the_picture_is_written(files: dict[str, Path], tmp_path: Path) -> None:
             "bias must be 'common', 'evaluator' or 'group'",
         ),
         (
-            ["skaters", "--evaluators", "judges", "--option-group", "nation", "--price", "judge"],
+            ["skaters", "--evaluators", "judges", "--option-group", "nation", "--prices", "judge"],
             "column 'judge' is not a finite number",
         ),
     ],

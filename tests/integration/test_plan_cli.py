@@ -62,7 +62,7 @@ def test_the_command_is_the_library() -> None:
 
 
 def test_people_read_it(tables: Path) -> None:
-    result = run("--precision", "4", "--noise", "2", "--picture", "plan.png")
+    result = run("--precision", "4", "--noise", "2", "--figure", "plan.png")
     assert result.exit_code == 0, result.output
     shown = " ".join(result.stdout.split())
     plan = eh.plan(questions(), precision=4.0, noise_scale=2.0)
@@ -102,7 +102,7 @@ def test_without_a_group_nobody_is_partial() -> None:
         ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge' is not a number"),
         ({}, ("--lead", "1", "--capacity", "often"), "--capacity must be a whole number"),
         ({}, ("--lead", "0",), "a lead of 0 is never certain"),
-        ({}, ("--lead", "1", "--picture", "plan.doc"), "must end in"),
+        ({}, ("--lead", "1", "--figure", "plan.doc"), "must end in"),
         ({"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"}, ("--lead", "1"), "line 3 has the"),
         ({"skaters.csv": "skater,nation\n,fr\nBo,it\n"}, ("--lead", "1"), "line 2 has no name"),
         ({"judges.csv": "judge,country\n"}, ("--lead", "1"), "no lines below its header"),

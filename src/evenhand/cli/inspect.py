@@ -127,17 +127,19 @@ def inspect(
         typer.Option(
             metavar="COL",
             help="Column with the options' groups: evaluators may favour their own. 'group', if "
-            "there is such a column.",
+            "there is such a column. --group names that of both files.",
             rich_help_panel=_PANELS,
         ),
     ] = None,
     evaluator_group: Annotated[
         str | None,
         typer.Option(
-            metavar="COL", help="Column with the evaluators' groups.", rich_help_panel=_PANELS
+            metavar="COL",
+            help="Column with the evaluators' groups, if it has another name.",
+            rich_help_panel=_PANELS,
         ),
     ] = None,
-    price: Annotated[
+    prices: Annotated[
         str | None,
         typer.Option(
             metavar="COL",
@@ -180,7 +182,7 @@ def inspect(
 
     `cat skaters.csv | evenhand inspect - --attributes nation,age --label skater`
 
-    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation --figure panel.png`
+    `evenhand inspect skaters.csv --evaluators judges.csv --group nation --figure panel.png`
 
     `evenhand inspect --scores scores.csv --option skater --evaluator judge`
 
@@ -190,7 +192,7 @@ def inspect(
     """
     if evaluators is not None or scores is not None:
         strange: dict[str, object] = {
-            "--group": group,
+            "--group": None if scores is None else group,
             "--attributes": attributes,
             "--features": features,
             "--gaps": gaps,
@@ -204,9 +206,8 @@ def inspect(
             assert options is not None
             assert evaluators is not None
             table = CsvFile(*_opened(options))
-            panel = panel_of_files(
-                table, evaluators, label, option_group, evaluator_group, price, bias
-            )
+            sides = option_group or group, evaluator_group or group
+            panel = panel_of_files(table, evaluators, label, *sides, prices, bias)
         if not show_panel(panel, full=full, figure=figure, as_json=as_json):
             raise typer.Exit(_NOT_IDENTIFIABLE)
         return

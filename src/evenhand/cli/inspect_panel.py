@@ -23,17 +23,20 @@ def panel_of_files(
     label: str | None,
     option_group: str | None,
     evaluator_group: str | None,
-    price: str | None,
+    prices: str | None,
     bias: str,
 ) -> Questions:
     """Return the panel of a table of options and one of evaluators."""
     judges = CsvFile(evaluators)
-    prices = None if price is None else FrameColumns(judges, str(evaluators)).numbers(price)
+    if evaluator_group is None and option_group in judges.columns:
+        evaluator_group = option_group
+    columns = FrameColumns(judges, str(evaluators))
+    costs = None if prices is None else columns.numbers(prices)
     return Questions.panel(
         named(options, options.name, label=label, group=option_group),
         named(judges, str(evaluators), group=evaluator_group),
         bias=bias,  # type: ignore[arg-type] # checked there
-        prices=prices,
+        prices=costs,
     )
 
 

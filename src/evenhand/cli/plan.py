@@ -105,7 +105,7 @@ def plan(
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
     ] = None,
-    picture: Annotated[
+    figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
     ] = None,
@@ -127,16 +127,16 @@ def plan(
     --capacity none --prices price --budget 200`
 
     `evenhand plan skaters.csv --evaluators judges.csv --group nation --precision 1.5 --noise 3
-    --picture plan.png`
+    --figure plan.png`
 
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).
     """
-    if picture is not None:
+    if figure is not None:
         # Drawing takes longer to import than most plans take to make.
         from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
 
-        checked_format(picture)
+        checked_format(figure)
     what, who = CsvFile(options), CsvFile(evaluators)
     questions = Questions.panel(
         _named(what, label, "--label", group, "--group"),
@@ -165,14 +165,14 @@ def plan(
         else:
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_IDENTIFIABLE) from None
-    if picture is not None:
-        found.plot(picture)
+    if figure is not None:
+        found.plot(figure)
     if as_json:
         print_json({"identifiable": True} | found.to_dict())
     else:
         _print_plan(console(), found)
-        if picture is not None:
-            typer.echo(f"\nThe picture is in {picture}.")
+        if figure is not None:
+            typer.echo(f"\nThe picture is in {figure}.")
     if not found.enough:
         raise typer.Exit(4)
 
