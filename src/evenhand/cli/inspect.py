@@ -206,8 +206,8 @@ def inspect(
             assert options is not None
             assert evaluators is not None
             table = CsvFile(*_opened(options))
-            sides = option_group or group, evaluator_group or group
-            panel = panel_of_files(table, evaluators, label, *sides, prices, bias)
+            side = option_group or group
+            panel = panel_of_files(table, evaluators, label, side, evaluator_group, prices, bias)
         if not show_panel(panel, full=full, figure=figure, as_json=as_json):
             raise typer.Exit(_NOT_IDENTIFIABLE)
         return
