@@ -356,3 +356,42 @@ def test_two_partial_judges_crossed_on_two_options_are_asked_all_four_questions(
         policy.tell(evaluations.evaluate(policy.ask()))
     assert (policy.recommend().option, policy.recommend().loss) == (0, 0.0)
     assert policy.spent <= 3 * 4
+
+
+def test_features_help_as_far_as_they_are_trusted() -> None:
+    rng = np.random.default_rng(5)
+    X = np.arange(5.0)[:, None] ** 2
+    questions = panel(features=X)
+    q = len(questions)
+    counts = rng.integers(1, 4, q)
+    told = answers(problem_on(questions), counts, rng)
+    fit = DenseModel(questions).fit(told, 1.0)
+    rivals = np.arange(1, 5)
+    plain = fit.leads(0, rivals)
+    distrusted = fit.helped(X, 1e6).leads(0, rivals)
+    assert distrusted.estimates == pytest.approx(plain.estimates, abs=1e-8)
+    assert distrusted.variances == pytest.approx(plain.variances, rel=1e-8)
+    # trusted wholly: least squares on features and attributes
+    item = questions.about[:, 0]
+    rows = np.column_stack([np.ones(q), X[item], questions.attributes])
+    V = np.linalg.inv((rows * counts[:, None]).T @ rows)
+    theta = V @ (rows.T @ told.sums)
+    D = np.zeros((4, rows.shape[1]))
+    D[:, 1] = X[0] - X[rivals, 0]
+    trusted = fit.helped(X, 1e-6).leads(0, rivals)
+    assert trusted.estimates == pytest.approx(D @ theta, rel=1e-5)
+    assert trusted.variances == pytest.approx(((D @ V) * D).sum(axis=1), rel=1e-5)
+    # of features that leave nothing open there is nothing to learn
+    assert fit.helped(np.eye(5), 1.0) is fit
+
+
+def test_features_are_a_help_and_no_ground_of_certainty() -> None:
+    X = np.array([[0.0], [3.0], [0.1], [-0.1], [0.0]])
+    for deviation in (None, 0.3):
+        questions = panel(features=X)
+        policy = eh.CertainChoice(questions, deviation=deviation, noise_scale=1.0)
+        decision = played(policy, problem_on(questions, gap=2.0)).recommend()
+        assert (decision.label, decision.certainty) == ("Bo", "own scores")
+        assert eh.restore(json.loads(json.dumps(policy.state()))).recommend() == decision
+    with pytest.raises(eh.InputError, match="deviation must be a number ≥ 0"):
+        eh.CertainChoice(panel(), deviation=-1.0)

@@ -251,7 +251,8 @@ def _default_policy(
     if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
-        return CertainChoice(options, looks=_LOOKS if checks else 0.0, **settings)
+        share = _LOOKS if checks else 0.0
+        return CertainChoice(options, looks=share, deviation=deviation, **settings)
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 
 

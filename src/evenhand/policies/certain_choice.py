@@ -30,6 +30,7 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.biases import named_biases
 from evenhand.policies.confidence import Frame
+from evenhand.policies.dense import DenseFit
 from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
 from evenhand.policies.messages import (
     Certainty,
@@ -108,6 +109,11 @@ class CertainChoice(Policy):
         "best": which option is best. "bias": whether the (first) bias is larger than ``tolerance``;
         one design that is optimal for the bias, until its interval lies on one side or the
         evaluations are spent.
+    deviation
+        Standard deviation of what features do not explain of values, where options stand for
+        themselves and features are known (`Questions.panel` with features); None if it is not
+        known. Features then help to guess who leads by how much, and so what to ask. What is
+        certain does not rest on them.
     seed
         Where the randomness of ``looks`` starts.
     budget
@@ -149,6 +155,7 @@ class CertainChoice(Policy):
         bounds: Sequence[float] | None = None,
         looks: float = 0.0,
         target: Target = "best",
+        deviation: float | None = None,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -183,6 +190,9 @@ class CertainChoice(Policy):
         self.noise_known = noise_scale is not None
         self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
         self.tolerance, self.looks = float(tolerance), float(looks)
+        if deviation is not None and (not is_number(deviation) or deviation < 0.0):
+            raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
+        self.deviation = deviation
         self.target: Target = target
         self.model: Model = model_of(self.actions)
         if target == "bias" and Frame.of(self.actions).bias is None:
@@ -389,7 +399,7 @@ class CertainChoice(Policy):
     def _plan(self) -> None:
         """Freeze the next stage by all that is known, or see that there is no use in one."""
         model, self._said, self._stuck = self.model, {}, ()
-        fit = model.fit(self._told, self._noise, self._stage.before)
+        fit = self._helped(model.fit(self._told, self._noise, self._stage.before))
         leader = self._leading(fit)
         rivals = self._open(leader)
         if len(rivals) == 0:
@@ -402,6 +412,16 @@ class CertainChoice(Policy):
                 self._stage = Stage.opening(start, fit)
                 return
         self._stage = self._next_stage(fit, leader, rivals[known])
+
+    def _helped(self, fit: Fit) -> Fit:
+        """Return a fit for guesses, which features may help where options stand for themselves."""
+        X = self.options.known_features
+        if X is None or not self.options.stand_alone or not isinstance(fit, DenseFit):
+            return fit
+        deviation = self.deviation
+        if deviation is not None:
+            deviation = max(deviation, 1e-6 * fit.unit) / (self._noise or 1.0)
+        return fit.helped(X, deviation)
 
     def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
         """Tell which leads are identified once these questions are answered, too."""

@@ -250,6 +250,32 @@ class DenseFit:
             variances[outside], estimates[outside] = np.inf, 0.0
         return Spread(estimates, variances)
 
+    def helped(self, features: Floats, deviation: float | None) -> DenseFit:
+        """Return the fit that also takes values to follow from features, up to deviations.
+
+        For guesses, not for what is certain. ``features`` are (k, d); the options' deviations from
+        a linear function of them, and a constant, are taken to be normal with standard deviation
+        ``deviation``, which is estimated where it is None (Paule and Mandel's equation).
+        """
+        H = self.model.frame.values
+        X = np.column_stack([np.ones(len(features)), features])
+        U, sizes, _ = np.linalg.svd(X / np.maximum(np.abs(X).max(axis=0), 1e-300))
+        free = U[:, int((sizes > IN_SPAN * sizes[0]).sum()) :]  # (k, f): what features leave open
+        if free.shape[1] == 0 or _outside(H[:1] - H[1:], self._beside).any():
+            return self
+        open_, sigma = free.T @ H, self.unit
+        if deviation is None:
+            deviation = _deviation(open_ @ self.theta, sigma * (open_ @ self._root))
+        # coordinates in which V is the unit matrix: θ = root·u
+        along = open_ @ self._root * (sigma / deviation)
+        _, stretch, Wt = np.linalg.svd(along, full_matrices=False)
+        shrunk = (Wt.T * (1.0 / np.sqrt(1.0 + stretch**2) - 1.0)) @ Wt  # (1 + alongᵀalong)^−½ − 1
+        root = np.ascontiguousarray(self._root + self._root @ shrunk)
+        u = np.linalg.pinv(self._root) @ self.theta
+        theta = root @ (u + shrunk @ u)
+        numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self._size}
+        return DenseFit(self.model, theta, root, self._beside, **numbers)
+
     def memory(self) -> dict[str, Any]:
         """Return all of it by name."""
         return {
@@ -270,6 +296,30 @@ class DenseFit:
         numbers = {name: float(memory[name]) for name in ("scatter", "freedom", "size")}
         r = len(theta)
         return cls(model, theta, root.reshape(r, -1), beside.reshape(r, -1), **numbers)
+
+
+def _deviation(left: Floats, root: Floats) -> float:
+    """Return τ with leftᵀ(CCᵀ + τ²)⁻¹left = f, for f numbers of error C; a cautious one if none.
+
+    Examples
+    --------
+    >>> round(_deviation(np.array([3.0, -3.0]), np.eye(2)) ** 2, 9)             # 9/(1 + 8) each
+    8.0
+    """
+    errors, axes = np.linalg.eigh(root @ root.T)
+    errors, squares = np.maximum(errors, 0.0), (axes.T @ left) ** 2
+    f = len(left)
+    low = float(errors.mean()) / f + 1e-300  # as little as can be seen at all
+    high = low + float(squares.sum())
+    if float((squares / (errors + low)).sum()) <= f:
+        return math.sqrt(low)
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        if float((squares / (errors + middle)).sum()) > f:
+            low = middle
+        else:
+            high = middle
+    return math.sqrt(high)
 
 
 def _least(enough: Callable[[int], bool], most: int) -> int:
