@@ -353,7 +353,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.tiny:
         runs = 2
         settings = (Setting(4, 0.4, 0.2, most=60),)
-        family = Setting(4, 0.3, 0.2, favour=0.3, judges=("x", "y"), most=160)
+        family = Setting(4, 0.3, 0.2, favour=0.3, judges=("x", "y"), most=960)
     console, kept = Console(width=140), {}
     if "orders" in parts:
         kept["orders"] = orders_part(console, settings, runs, arguments.seed)

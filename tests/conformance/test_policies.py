@@ -532,7 +532,7 @@ class Unlimited(Asking):
 class Overworking(Asking):
     """Heeds the capacity of each question, not the workload that they share."""
 
-    def _free(self, pending: Counts) -> Counts:
+    def workload_left(self, pending: Counts) -> Counts:
         return np.full(len(self.questions.evaluators), UNLIMITED)
 
 

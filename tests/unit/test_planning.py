@@ -24,6 +24,7 @@ from evenhand.planning.panels import asked_of, everything_once, with_neutral
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Terms
 from evenhand.planning.winner import leader_is_certain
+from evenhand.policies.models import Shared
 from evenhand.policies.winner import Winner
 from evenhand.questions import UNLIMITED, Questions
 
@@ -167,7 +168,8 @@ def test_it_is_the_test_that_policies_make() -> None:
         for row in draws:
             i = int(np.argmax(row))
             D = np.delete(np.eye(5)[i] - np.eye(5), i, axis=0)
-            chances = Winner.of(D @ row, D @ C @ D.T).chances(-tolerance)
+            shared = Shared(D @ np.linalg.cholesky(C), np.zeros(len(D)))
+            chances = Winner.of(D @ row, shared).chances(-tolerance)
             apart.append(float(chances.max()) <= 0.05)
         together = leader_is_certain(draws, C, 0.05, tolerance)
         assert 30 < together.sum() < 270
