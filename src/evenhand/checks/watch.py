@@ -12,8 +12,8 @@ at least 1 − α, where its assumption holds, however long the run and whenever
 Of the rate, 40% are for the fit, 30% for drift, 15% each for scale and dependence. The check for
 strays is against Student's t(3), with eight times the rate, since Gaussian noise never sets it off:
 that would take three scores beyond 5σ. In a panel, where the fit is what a choice stands on, that
-check is looked at once more when all is in, at a third of the rate, a ninth if it comes to a second
-end, and so on: ⅔/(j(j + 1)) at the j-th. An alarm stays, but for 'repeats', which is as of now.
+check is looked at once more when all is in, with a third of the rate for all ends that a run comes
+to, ⅓/(j(j + 1)) for the j-th. An alarm stays, but for 'repeats', which is as of now.
 docs/checks.md has what each check sees.
 
 Checks see what goes through `tell` and `observe`. Compiled loops of a simulation bypass them.
@@ -51,7 +51,8 @@ from evenhand.questions import Askable, Questions
 
 RATE = 0.03
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
-_LAST = 2 / 3  # of the rate, for the fit of a panel when all is in
+_LAST = 1 / 3  # of the rate, for the fit of a panel when all is in
+_ENOUGH_REPEATS = 15  # from which on that is used: a few tell too little of the noise
 _FIRST_LOOK = 30
 _GROWTH = 1.3
 _ALIKE = 6  # repeats, all of the same score, from which on an evaluator repeats itself
@@ -233,7 +234,7 @@ class Checks:
 
     def _level(self, check: str) -> float:
         level = self.rate * _SHARES[check] * 10.0 / ((self._looks + 9) * (self._looks + 10))
-        if check == "fit" and self._at_the_end:
+        if check == "fit" and self._at_the_end and self.pooled_scatter()[1] >= _ENOUGH_REPEATS:
             level += self.rate * _LAST / (self._last_looks * (self._last_looks + 1))
         return level
 
