@@ -580,3 +580,39 @@ def test_what_was_not_checked_of_a_panel_is_said_of_questions() -> None:
         once = asked_all(panel, 1, panel.points @ np.ones(11), 3)
         once.look()
         assert words in notes(once)["looks"].message
+
+
+def test_effects_that_stay_are_weighed_by_how_often_they_were_seen() -> None:
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([np.ones(7), np.arange(7.0)])
+    counts = np.array([1, 2, 3, 12, 5, 2, 9])
+    scores = [rng.normal(size=n) for n in counts]
+    means = np.array([y.mean() for y in scores])
+    scatters = np.array([((y - y.mean()) ** 2).sum() for y in scores])
+    found = residuals(rows, counts, means, scatters, persistent=True).lack
+    # the same by matrices: squares weighed by n, over what they are expected to be
+    root = np.sqrt(counts)
+    H = (A := rows * root[:, None]) @ np.linalg.solve(A.T @ A, A.T)
+    left = (np.eye(7) - H) @ (root * means)
+    pooled = scatters.sum() / (counts - 1).sum()
+    variances = pooled * (scatters / pooled + 0.5) / (counts - 1 + 0.5)
+    expected = float((counts * (1.0 - np.diag(H))) @ variances)
+    assert found.statistic == pytest.approx(float(counts @ left**2) / expected)
+    same = np.full(7, 4)
+    even = residuals(rows, same, means, scatters, persistent=True).lack
+    assert even == pytest.approx(residuals(rows, same, means, scatters).lack)
+
+
+def test_a_panel_has_a_last_look_of_its_own() -> None:
+    """Effects of the pair that are too small for a look in turn are seen when all is in."""
+    names = ["Ann", "Bo", "Cy", "Di"]
+    panel = eh.Questions.panel(names, ["P", "Q", "R"], partial=None, capacity=None)
+    checks = Checks(panel)
+    n = np.full(len(panel), 3)
+    effect = 1.55 * np.array([1, -1, 0, -1, 1, 0, 0, 0, 0, 0, 0, 0])  # no row, no column has a sum
+    checks.take(n, n * effect, n * effect**2 + 2.0)  # of variance 1 within pairs
+    p = checks.lack_of_fit().p_value
+    assert 0.03 * 0.4 * 10 / (10 * 11) < p < 0.005  # between the levels of both
+    assert not any(finding.assumption == "fit" for finding in checks.findings())
+    checks.look()
+    assert any(finding.assumption == "fit" and finding.alarm for finding in checks.findings())
