@@ -395,3 +395,36 @@ def test_features_are_a_help_and_no_ground_of_certainty() -> None:
         assert eh.restore(json.loads(json.dumps(policy.state()))).recommend() == decision
     with pytest.raises(eh.InputError, match="deviation must be a number ≥ 0"):
         eh.CertainChoice(panel(), deviation=-1.0)
+
+
+def test_money_goes_where_it_tells_most() -> None:
+    """Half the noise at twice the price: four times the information of an answer for two."""
+    questions = Questions.panel(
+        ["a", "b"],
+        ["loud", "quiet"],
+        partial=None,
+        leniency=False,
+        prices=[1.0, 2.0],
+        noise=[1.0, 0.5],
+        capacity=None,
+    )
+    none = np.zeros(4, dtype=np.int64)
+    found = DenseModel(questions).plan(
+        0, np.array([1]), np.ones(1), 8, none, np.full(4, UNLIMITED), None
+    )
+    # of a unit of money, half goes to each option: variance 2 · ½² / (½ / 2)
+    assert found.variances == pytest.approx([2.0], rel=0.02)
+    assert sum(questions.evaluator_of(int(x)) == "quiet" for x in found.order) > 4
+
+
+def test_loud_answers_count_for_less() -> None:
+    noise = np.array([1.0, 2.0, 0.5, 4.0])
+    questions = panel(noise=noise)
+    told = answers(problem_on(questions), np.full(len(questions), 2), np.random.default_rng(4))
+    policy = eh.policy("uniform", questions, horizon=10 * len(questions))
+    policy.observe(told)
+    weights = 1.0 / noise[questions.evaluator] ** 2
+    rows = questions.points
+    V = (rows * (2 * weights)[:, None]).T @ rows
+    theta = np.linalg.solve(V, rows.T @ (weights * told.sums))
+    assert policy.bias().value == pytest.approx(theta[questions.n_features])
