@@ -10,6 +10,7 @@ from importlib import import_module
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
     "evenhand.answers": ("Answer", "Failure", "NamedBias", "Progress", "Question", "choose"),
+    "evenhand.auditing": ("Audit", "BiasEstimate", "audit"),
     "evenhand.designs": (
         "Certificate",
         "Design",
@@ -53,6 +54,7 @@ _NAMES = {
         "restore",
     ),
     "evenhand.questions": ("Questions",),
+    "evenhand.readers": ("read_scores",),
     "evenhand.simulation": ("Parallel", "Results", "simulate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
@@ -60,17 +62,21 @@ _MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.li
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
     "answers",
+    "auditing",
     "checks",
     "comparison",
     "designs",
     "environments",
     "errors",
     "geometry",
+    "judges",
     "planning",
     "policies",
     "questions",
+    "readers",
     "report",
     "reproduction",
+    "scores",
     "simulation",
     "testing",
 )

@@ -1,0 +1,72 @@
+"""The audit of a table of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.effects import Effects, two_way
+from evenhand.scores.read import read_table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """What a table of scores says about the bias of those who gave them.
+
+    Parameters
+    ----------
+    effects
+        The scores, less what options and evaluators explain.
+    bias
+        How much evaluators add to what they are partial to; the interval allows for evaluators and
+        options that come back.
+    naive
+        The same with an interval as if all scores were independent: too short.
+    """
+
+    effects: Effects
+    bias: BiasEstimate
+    naive: BiasEstimate
+
+
+def audit(
+    table: Any,
+    *,
+    option: str = "option",
+    evaluator: str | None = "evaluator",
+    score: str = "score",
+    rival: str | None = None,
+    item: str | Sequence[str] | None = None,
+    event: str | Sequence[str] | None = None,
+    option_group: str | None = None,
+    evaluator_group: str | None = None,
+    partial: str | None = None,
+    reference: str | None = None,
+    attributes: Sequence[str] = (),
+    time: str | None = None,
+    scale: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Audit:
+    """Tell whether scores that exist are biased, whose are, and which decisions would change."""
+    scores = read_table(
+        table,
+        option=option,
+        score=score,
+        evaluator=evaluator,
+        rival=rival,
+        item=item,
+        event=event,
+        option_group=option_group,
+        evaluator_group=evaluator_group,
+        partial=partial,
+        reference=reference,
+        attributes=attributes,
+        time=time,
+        scale=scale,
+    )
+    effects = two_way(scores)
+    return Audit(effects, clustered(effects, confidence), plain(effects, confidence))

@@ -1,0 +1,1 @@
+"""Model judges: any callable as an evaluator, with the biases that people fight."""

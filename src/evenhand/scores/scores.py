@@ -1,0 +1,115 @@
+"""The table of scores: a row for each, with the parts that the columns play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.arrays import Floats
+from evenhand.scores.factor import Codes, Factor, crossed
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores that were given: who scored what, and how.
+
+    A score of an option, or (``rival``) a verdict on two: how much ``option`` is better than
+    ``rival``, in the units of value.
+
+    Parameters
+    ----------
+    score
+        (n,) the scores.
+    option
+        What may be chosen: skaters, answers, models.
+    evaluator
+        Who gave the score; None where nobody said.
+    rival
+        (n,) in comparisons, the option that stands second, a number of ``option.names``.
+    item
+        What the option was tried on: a programme, a prompt. What is scored is the option on it.
+    event
+        Where options compete with one another. An evaluator may be lenient at one and severe at
+        another, and each has a winner of its own.
+    groups
+        Names of the groups that options and evaluators are of.
+    option_group, evaluator_group
+        (options,) and (evaluators,) the number of the group of each, −1 for none; None where no
+        groups were given.
+    stated
+        (n,) how partial the evaluator is to the option, where a column says so instead of groups.
+    reference
+        (n,) what the score should have been, where something impartial knows.
+    attributes
+        Further columns of numbers that scores may react to and value does not, such as length.
+    time
+        (n,) when the score was given; None where nobody said.
+    scale
+        The lowest and highest score that can be given; None where nobody said.
+    called
+        What the columns are called in the user's table, by the part that they play.
+
+    Examples
+    --------
+    >>> scores = Scores(
+    ...     np.array([7.0, 5.0, 6.0]), Factor.of(["Ann", "Bo", "Ann"]), Factor.of(["P", "P", "Q"]),
+    ...     groups=("FRA", "ITA"), option_group=np.array([0, 1]), evaluator_group=np.array([0, 1]),
+    ... )
+    >>> len(scores), scores.partial
+    (3, array([1., 0., 0.]))
+    """
+
+    score: Floats
+    option: Factor
+    evaluator: Factor | None
+    rival: Codes | None = None
+    item: Factor | None = None
+    event: Factor | None = None
+    groups: tuple[str, ...] = ()
+    option_group: Codes | None = None
+    evaluator_group: Codes | None = None
+    stated: Floats | None = None
+    reference: Floats | None = None
+    attributes: Mapping[str, Floats] = field(default_factory=dict)
+    time: Floats | None = None
+    scale: tuple[float, float] | None = None
+    called: Mapping[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return how many scores there are."""
+        return len(self.score)
+
+    @cached_property
+    def partial(self) -> Floats | None:
+        """(n,) how partial the evaluator is: 1 for the own group, else 0; None if nobody said.
+
+        In comparisons, partiality to the first option less that to the second.
+        """
+        if self.stated is not None:
+            return self.stated
+        if self.option_group is None or self.evaluator_group is None or self.evaluator is None:
+            return None
+        side = self.evaluator_group[self.evaluator.codes]
+        own = (self.option_group[self.option.codes] == side) & (side >= 0)
+        if self.rival is None:
+            return own.astype(np.float64)
+        other = (self.option_group[self.rival] == side) & (side >= 0)
+        return own.astype(np.float64) - other
+
+    @cached_property
+    def scored(self) -> tuple[Codes, int]:
+        """(n,) the number of what was scored, an option on an item at an event; how many."""
+        parts = [self.option, self.item, self.event]
+        return crossed(*(part.codes for part in parts if part is not None))
+
+    @cached_property
+    def chairs(self) -> tuple[Codes, int]:
+        """(n,) the number of the evaluator at an event, who has a leniency; how many there are."""
+        if self.evaluator is None:
+            return np.zeros(len(self), dtype=np.int32), 1
+        if self.event is None:
+            return self.evaluator.codes, len(self.evaluator)
+        return crossed(self.evaluator.codes, self.event.codes)
