@@ -73,8 +73,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     """
     S, p, info = effects.own, effects.scores.partial, effects.information
     assert p is not None
-    lam: Floats = np.bincount(codes, S * S, size)
-    a: Floats = np.bincount(codes, S * p, size)
+    lam, a = (sums(codes, size, column[:, None])[:, 0] for column in (S * S, S * p))
     seen = np.flatnonzero(lam > _NIL * info)
     moments = _exact if len(seen) * len(S) <= _CELLS else _near
     k, own, freedoms = moments(effects, codes, lam, a, seen)
@@ -127,10 +126,10 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
 
 
 def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
-    p, info = effects.scores.partial, effects.information
+    S, p, info = effects.own, effects.scores.partial, effects.information
     assert p is not None
-    k = lam - lam * lam / info - _taken_off(effects, codes, len(lam), effects.own)
-    own = (a - lam * a / info - _taken_off(effects, codes, len(lam), p)) ** 2
+    k = lam - lam * lam / info - taken_off(effects, codes, len(lam), S, S)
+    own = (a - lam * a / info - taken_off(effects, codes, len(lam), S, p)) ** 2
     k, own, lam = k[seen], own[seen], lam[seen]
 
     def freedoms(factors: Floats) -> tuple[float, float]:
@@ -142,13 +141,13 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
     return k, own, freedoms
 
 
-def _taken_off(effects: Effects, codes: Codes, size: int, other: Floats) -> Floats:
-    """Return (G,) what means of both kinds take off (S̃1_g)·(other 1_g), one kind at a time."""
+def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
+    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
     taken = np.zeros(size)
     for levels, n_levels in (effects.scores.scored, effects.scores.chairs):
         rows = np.bincount(levels, minlength=n_levels)
         met, n_met = crossed(codes, levels)
-        product = np.bincount(met, effects.own, n_met) * np.bincount(met, other, n_met)
+        product = np.bincount(met, one, n_met) * np.bincount(met, other, n_met)
         first = np.zeros(n_met, dtype=np.intp)
         first[met] = np.arange(len(met))
         taken += np.bincount(codes[first], product / rows[levels[first]], size)
