@@ -74,6 +74,8 @@ class Effects:
     part
         (valued,) the number of the connected part that it is in: values of two parts have no
         common measure.
+    met
+        What takes off the effects of options and evaluators.
     """
 
     scores: Scores
@@ -90,6 +92,7 @@ class Effects:
     part: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     _values: Floats = field(default_factory=lambda: np.zeros(0))
     _leniencies: Floats = field(default_factory=lambda: np.zeros(0))
+    met: Explaining | None = None
 
     @property
     def noise(self) -> float:
@@ -326,5 +329,6 @@ def beside(
         found.part,
         found.values,
         found.leniencies,
+        met,
     )
     return effects.along(name) if name in regressors else effects
