@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.each import Each, of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.placebo import Placebo, placebo
+from evenhand.auditing.spread import Spreads
 from evenhand.scores.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,11 +32,42 @@ class Audit:
         options that come back.
     naive
         The same with an interval as if all scores were independent: too short.
+    seed
+        Where random dealings of the placebo come from.
     """
 
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
+    seed: int = 0
+
+    @cached_property
+    def placebo(self) -> Placebo:
+        """The bias with groups dealt out to evaluators at random."""
+        return placebo(self.effects, self.seed)
+
+    @cached_property
+    def spread(self) -> Spreads:
+        """How much biases differ: among evaluators, and among those whom they favour."""
+        return Spreads(self._of_evaluators.spread, self._of_favoured.spread)
+
+    @property
+    def evaluators(self) -> pd.DataFrame:
+        """Evaluators one by one; see `Each.frame`."""
+        return self._of_evaluators.frame
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """Those who are favoured, one by one: groups, or options where there are none."""
+        return self._of_favoured.frame
+
+    @cached_property
+    def _of_evaluators(self) -> Each:
+        return of_evaluators(self.effects, self.bias.level)
+
+    @cached_property
+    def _of_favoured(self) -> Each:
+        return of_favoured(self.effects, self.bias.level)
 
 
 def audit(
@@ -69,4 +107,4 @@ def audit(
         scale=scale,
     )
     effects = two_way(scores)
-    return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
+    return Audit(effects, clustered(effects, confidence), plain(effects, confidence), seed)
