@@ -10,7 +10,7 @@ from importlib import import_module
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
     "evenhand.answers": ("Answer", "Failure", "NamedBias", "Progress", "Question", "choose"),
-    "evenhand.auditing": ("Audit", "BiasEstimate", "audit"),
+    "evenhand.auditing": ("Audit", "BiasEstimate", "Placebo", "Spread", "audit"),
     "evenhand.designs": (
         "Certificate",
         "Design",
