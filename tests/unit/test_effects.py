@@ -72,7 +72,9 @@ def columns(scores: Scores) -> Floats:
     if scores.rival is None:
         chairs = dummies(*scores.chairs)
         return (
-            chairs if scores.reference is not None else np.hstack([dummies(*scores.scored), chairs])
+            chairs
+            if scores.reference is not None
+            else np.hstack([dummies(*scores.scored), chairs])
         )
     k = len(scores.option)
     event = np.zeros(n, dtype=int) if scores.event is None else scores.event.codes
