@@ -25,7 +25,7 @@ means of one kind at a time, and clusters to meet in S̃ alone. There are many o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -132,8 +132,8 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
 
 def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
     S, p, info = effects.own, column_of(effects), effects.information
-    k = lam - lam * lam / info - taken_off(effects, codes, len(lam), S, S)
-    own = (a - lam * a / info - taken_off(effects, codes, len(lam), S, p)) ** 2
+    from_k, from_l = taken_off(effects, codes, len(lam), S, [S, p])
+    k, own = lam - lam * lam / info - from_k, (a - lam * a / info - from_l) ** 2
     k, own, lam = k[seen], own[seen], lam[seen]
 
     def freedoms(factors: Floats) -> tuple[float, float]:
@@ -145,17 +145,27 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
     return k, own, freedoms
 
 
-def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
+def taken_off(
+    effects: Effects, codes: Codes, size: int, one: Floats, others: Sequence[Floats]
+) -> list[Floats]:
     """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
-    taken = np.zeros(size)
+    taken = [np.zeros(size) for _ in others]
     for levels, n_levels in _means(effects.scores):
         rows = np.bincount(levels, minlength=n_levels)
-        met, n_met = crossed(codes, levels)
-        product = np.bincount(met, one, n_met) * np.bincount(met, other, n_met)
-        first = np.zeros(n_met, dtype=np.intp)
-        first[met] = np.arange(len(met))
-        taken += np.bincount(codes[first], product / rows[levels[first]], size)
+        met, n_met = _met(codes, levels, n_levels)
+        place = np.zeros(n_met, dtype=np.intp)
+        place[met] = np.arange(len(met))
+        whose, share = codes[place], np.bincount(met, one, n_met) / rows[levels[place]]
+        for j, other in enumerate(others):
+            taken[j] += np.bincount(whose, share * np.bincount(met, other, n_met), size)
     return taken
+
+
+def _met(codes: Codes, levels: Codes, n_levels: int) -> tuple[Codes, int]:
+    """Return `crossed` of both, without sorting anything where each level has one code."""
+    code = np.zeros(n_levels, dtype=codes.dtype)
+    code[levels] = codes
+    return (levels, n_levels) if (code[levels] == codes).all() else crossed(codes, levels)
 
 
 def _means(scores: Scores) -> list[tuple[Codes, int]]:

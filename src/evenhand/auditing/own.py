@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.clusters import pairs_of
@@ -99,9 +99,9 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     freedom = effects.freedom - (m - 1)
     if freedom < 1:
         return OwnBiases(who, bias, np.full(m, np.inf), 0.0)
-    size = _variances(eyes, left, freedom, lambda x: fitted(without(effects, x))[1])
-    variance = size.noise * np.diag(inverse) + size.eyes * seen
-    return OwnBiases(who, bias, np.where(known, variance, np.inf), size.freedom)
+    scale = _variances(eyes, left, freedom, lambda x: fitted(without(effects, x))[1])
+    variance = scale.noise * inverse.diagonal() + scale.eyes * seen
+    return OwnBiases(who, bias, np.where(known, variance, np.inf), scale.freedom)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ def _squares(eyes: _Eyes, columns: Floats) -> tuple[float, float]:
 
 def _solved(
     effects: Effects, number: Codes, m: int, eyes: _Eyes
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+) -> tuple[Any, Floats, NDArray[np.bool_]]:
     """Return Q⁻¹, (m,) the squares of Q⁻¹PᵀMZ, and (m,) whose bias can be known.
 
     Q⁻¹ is without the directions in which Q is 0; known is whoever has no part in these.
@@ -187,10 +187,11 @@ def _solved(
     p = column_of(effects)
     squares = sums(number, m + 1, (p * p)[:, None])[:m, 0]
     if m * len(p) > _CELLS:
-        diagonal = squares - taken_off(effects, number, m + 1, p, p)[:m]
+        diagonal = squares - taken_off(effects, number, m + 1, p, [p])[0][:m]
         known = diagonal > _NIL * squares
         inverse = np.divide(1.0, diagonal, out=np.zeros(m), where=known)
-        return np.diag(inverse), inverse * _often(eyes, number, p, m) / squares, known
+        seen = inverse * _often(eyes, number, p, m) / squares
+        return sparse.diags_array(inverse), seen, known
     Q, PZ = np.zeros((m, m)), np.zeros((m, eyes.n_pairs))
     for some in blocks(m):
         left = without(effects, np.where(number[:, None] == some, p[:, None], 0.0))
