@@ -161,6 +161,8 @@ def bar(share: float) -> Markup:
 def interval(value: float, low: float, high: float, ends: tuple[float, float]) -> Markup:
     """Return a line from low to high with a dot at the value, on an axis with the given ends.
 
+    Where neither end is known there is the dot alone.
+
     Examples
     --------
     >>> 'cx="60"' in interval(0.0, -math.inf, 0.5, ends=(-1.0, 1.0))
@@ -179,10 +181,14 @@ def interval(value: float, low: float, high: float, ends: tuple[float, float]) -
             f'<line x1="{place(0.0)}" x2="{place(0.0)}" y1="0" y2="{_HEIGHT}" '
             'stroke="currentColor" stroke-opacity=".35" stroke-dasharray="2"/>'
         )
+    line = ""
+    if math.isfinite(low) or math.isfinite(high):
+        line = (
+            f'<line x1="{place(low)}" x2="{place(high)}" y1="7" y2="7" stroke="currentColor" '
+            'stroke-width="2" stroke-opacity=".55"/>'
+        )
     return _drawing(
-        f'{zero}<line x1="{place(low)}" x2="{place(high)}" y1="7" y2="7" stroke="currentColor" '
-        'stroke-width="2" stroke-opacity=".55"/>'
-        f'<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
+        f'{zero}{line}<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
         f"{_number(value)}, from {_number(low)} to {_number(high)}",
     )
 

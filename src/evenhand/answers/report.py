@@ -168,8 +168,11 @@ def _raw_loss(answer: Answer) -> str:
         lead = Estimate(standing.lead, -math.inf, math.inf, 0.0)
     if not math.isfinite(lead.value):
         return f"Choosing by mean scores would have chosen {short(standing.option)}."
+    lost = "lost"
+    if lead.value < 0.0:
+        lost, lead = "gained", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
     return (
-        f"Choosing by mean scores would have chosen {short(standing.option)}, and lost "
+        f"Choosing by mean scores would have chosen {short(standing.option)}, and {lost} "
         f"{interval(lead)} by estimate, in units of the scores."
     )
 

@@ -40,7 +40,7 @@ _STYLE = """
 :root { color-scheme: light dark; %(light)s }
 @media screen and (prefers-color-scheme: dark) { :root { %(dark)s } }
 * { box-sizing: border-box; }
-body { font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
+body { font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
   color: var(--ink); background: var(--paper); max-width: 58rem; margin: 0 auto;
   padding: 2.2rem 1.1rem 3rem; overflow-wrap: break-word; }
 h1 { font-size: 1.65rem; line-height: 1.25; margin: 0 0 .3rem; }
@@ -76,14 +76,14 @@ footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6r
 }
 @media print {
   @page { margin: 16mm; }
-  body { font-size: 10pt; max-width: none; padding: 0; }
+  :root { font-size: 10pt; }
+  body { max-width: none; padding: 0; }
   nav { display: none; }
   h2 { break-after: avoid; margin-top: 1.4rem; }
   thead { display: table-header-group; }
-  tr, figure, .verdict, dt { break-inside: avoid; }
-  dt { break-after: avoid; }
+  caption, thead, dt { break-after: avoid; }
+  tr, li, figure, .verdict { break-inside: avoid; }
   .scroll { overflow: visible; }
-  .scroll table { font-size: 8.5pt; }
   .scroll td, .scroll th { padding-right: .7em !important; }
   p, li, dd { orphans: 2; widows: 2; }
 }
