@@ -9,8 +9,8 @@ from statistics import median
 from evenhand import html
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.phrases import decimals, short
 from evenhand.answers.words import facts, verdict
+from evenhand.report.phrases import decimals, short
 
 _MOST_ROWS = 25
 

@@ -12,7 +12,6 @@ from evenhand.answers.answer import Answer
 from evenhand.answers.figure import answer_picture, draw_answer_picture
 from evenhand.answers.page import biases_table, standings_table
 from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
-from evenhand.answers.phrases import interval, listed, number, percent, short
 from evenhand.answers.price import share_for_biases
 from evenhand.assumptions import model
 from evenhand.checks.stream import FEWEST
@@ -29,6 +28,7 @@ from evenhand.report.document import (
     points,
     scrolling,
 )
+from evenhand.report.phrases import interval, listed, number, percent, short
 
 _MOST_ROWS = 50
 _MOST_FAILURES = 20
