@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.scores.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,6 +35,16 @@ class Audit:
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the scores decide at every event, and what would change that."""
+        return decisions(self.effects.scores, self.bias, self.effects.noise, self.effects.freedom)
+
+    @cached_property
+    def flips(self) -> pd.DataFrame:
+        """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
+        return self.decisions.flips()
 
 
 def audit(

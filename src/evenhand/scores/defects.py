@@ -21,9 +21,6 @@ from evenhand.tables.numerals import parsed, written_elsewhere
 from evenhand.tables.scan import ROUNDING, ColumnScan
 from evenhand.tables.sources import Source
 
-MAY_BE_MISSING = ("reference",)
-"""Parts that are known of some scores only."""
-
 _DROP = "or say missing='drop' to leave these scores out"
 
 
@@ -185,7 +182,6 @@ def _problems_of_numbers(
     places: Places, parts: Parts, read: Columns, column: str, drop: Sequence[str]
 ) -> Iterator[str]:
     scan, n = read.scans[column], read.n_rows
-    needed = column not in drop and column not in (parts.one(part) for part in MAY_BE_MISSING)
     if scan.unsupported is not None:
         dates = any(word in scan.unsupported for word in ("date", "time", "duration"))
         yield (
@@ -194,7 +190,7 @@ def _problems_of_numbers(
         )
     elif scan.missing.count == n:
         yield f"column {column!r} is empty in every row; name another one, or leave it out"
-    elif scan.missing.count and needed:
+    elif scan.missing.count and column not in drop:
         yield (
             f"{places.at(scan.missing.first, column)} is empty ({scan.missing.count:,} of {n:,} "
             f"rows are); fill in the cells or remove the rows, {_DROP}"

@@ -58,7 +58,7 @@ def read_table(
         event are taken together. Groups may also come as a mapping from names to groups.
     partial, reference, attributes, time
         Columns of numbers with these parts, see `Scores`; ``time`` may hold dates, which count in
-        days. A reference need not be known of all scores. In comparisons, a column ``length`` with
+        days. In comparisons, a column ``length`` with
         a column ``rival_length`` beside it counts as the difference of both.
     scale
         The lowest and highest score that can be given; a score outside is refused.
@@ -107,7 +107,6 @@ def read_table(
     # All that follows works with pyarrow, which takes long to import.
     from evenhand.scores.columns import read_columns  # noqa: PLC0415
     from evenhand.scores.defects import (  # noqa: PLC0415
-        MAY_BE_MISSING,
         Places,
         check_cells,
         check_repeats,
@@ -126,9 +125,8 @@ def read_table(
     if wide:
         source = turned(source, wide, given)
     parts = assigned(source, given, "" if wide else _hint(source, given))
-    droppable = [c for part in parts.columns if part not in MAY_BE_MISSING for c in parts.all(part)]
-    droppable += parts.against.values()
-    drop = droppable if missing == "drop" else [c for c in parts.all("score") if wide]
+    drop = [*parts.names, *parts.numbers] if missing == "drop" else []
+    drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
     places = Places(source, parts.one("option"))
     check_cells(places, parts, read, drop)
