@@ -164,7 +164,7 @@ def standing_first(scores: Scores) -> Effects:
 
     One position for all evaluators; where theirs differ, a mean of them.
     """
-    first, second, k = _sides(scores)
+    first, second, k = sides(scores)
     met = Projection(first, k, None, 0, against=second)
     R = {POSITION: np.ones(len(scores))} | regressors_of(scores)
     return beside(scores, scores.score, R, met, (first, k), _compared(met), POSITION)
@@ -214,8 +214,8 @@ def _against_reference(scores: Scores) -> Effects:
 
 
 def _of_comparisons(scores: Scores) -> Effects:
-    first, second, k = _sides(scores)
-    met = Projection(first, k, *_whose_position(scores), against=second)
+    first, second, k = sides(scores)
+    met = Projection(first, k, *whose_position(scores), against=second)
     return beside(scores, scores.score, regressors_of(scores), met, (first, k), _compared(met))
 
 
@@ -228,7 +228,7 @@ def _compared(met: Projection) -> Callable[[Floats, Floats], Levels]:
     return levels
 
 
-def _sides(scores: Scores) -> tuple[Codes, Codes, int]:
+def sides(scores: Scores) -> tuple[Codes, Codes, int]:
     """Return (n,) who stands first and who second, options at events, and how many there are."""
     assert scores.rival is not None
     first, second = scores.option.codes, scores.rival
@@ -239,7 +239,7 @@ def _sides(scores: Scores) -> tuple[Codes, Codes, int]:
     return both[: len(first)], both[len(first) :], k
 
 
-def _whose_position(scores: Scores) -> tuple[Codes, int]:
+def whose_position(scores: Scores) -> tuple[Codes, int]:
     """Return (n,) whose position counts: evaluators with many verdicts, and all others as one."""
     if scores.evaluator is None:
         return np.zeros(len(scores), dtype=np.int32), 1
