@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.effects import Effects, _without
+from evenhand.auditing.effects import Effects
 from evenhand.scores.factor import Codes, crossed
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
@@ -88,12 +88,6 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     return Leverage(factors, *freedoms(some), shown if shown > _NIL else 0.0)
 
 
-def without(effects: Effects, columns: Floats) -> Floats:
-    """Return (n, r) columns less the effects of what is scored and of chairs."""
-    (scored, _), (chairs, _) = effects.scores.scored, effects.scores.chairs
-    return np.column_stack([_without(column, scored, chairs) for column in columns.T])
-
-
 def blocks(n: int) -> Iterator[Indices]:
     """Return the numbers below n, a few at a time."""
     return (np.arange(i, min(i + _BLOCK, n)) for i in range(0, n, _BLOCK))
@@ -116,7 +110,7 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
     codes, lam, a = number[codes], lam[seen], a[seen]
     K, L = np.zeros((n, n)), np.zeros((n, n))
     for some in blocks(n):
-        left = without(effects, np.where(codes[:, None] == some, S[:, None], 0.0))
+        left = effects.without(np.where(codes[:, None] == some, S[:, None], 0.0))
         K[some] = sums(codes, n + 1, left * S[:, None])[:n].T
         L[some] = sums(codes, n + 1, left * p[:, None])[:n].T
     K -= np.outer(lam, lam) / effects.information

@@ -23,7 +23,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects
-from evenhand.auditing.leverage import _CELLS, blocks, sums, taken_off, without
+from evenhand.auditing.leverage import _CELLS, blocks, sums, taken_off
 from evenhand.scores.factor import Codes, crossed
 
 _NIL = 1e-9  # of the largest eigenvalue of Q: directions in which nothing is known
@@ -74,7 +74,7 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     inverse, known = _inverse(effects, number, m)
     excess = inverse @ sums(number, m + 1, (p * effects.residual)[:, None])[:m, 0]
     moved = np.where(number < m, p * np.append(excess, 0.0)[number], 0.0)
-    left = effects.residual - without(effects, moved[:, None])[:, 0]
+    left = effects.residual - effects.without(moved)
     freedom = max(effects.freedom - (m - 1), 0)
     variance = np.full(m, np.inf)
     if freedom:
@@ -128,7 +128,7 @@ def _inverse(effects: Effects, number: Codes, m: int) -> tuple[Floats, np.ndarra
         return np.diag(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
     Q = np.zeros((m, m))
     for some in blocks(m):
-        left = without(effects, np.where(number[:, None] == some, p[:, None], 0.0))
+        left = effects.without(np.where(number[:, None] == some, p[:, None], 0.0))
         Q[some] = sums(number, m + 1, left * p[:, None])[:m].T
     values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
     told = values > _NIL * values[-1]
