@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
@@ -99,16 +99,21 @@ def audit(
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
-    rival: str | None = None,
-    item: str | Sequence[str] | None = None,
-    event: str | Sequence[str] | None = None,
-    option_group: str | None = None,
-    evaluator_group: str | None = None,
+    rival: str | None = "rival",
+    item: str | Sequence[str] | None = "item",
+    event: str | Sequence[str] | None = "event",
+    option_group: str | Mapping[str, str] | None = "option_group",
+    rival_group: str | None = "rival_group",
+    evaluator_group: str | Mapping[str, str] | None = "evaluator_group",
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
+    wide: bool | Sequence[str] = False,
+    repeats: bool = False,
+    missing: Literal["refuse", "drop"] = "refuse",
+    decimal: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit:
@@ -122,12 +127,17 @@ def audit(
         item=item,
         event=event,
         option_group=option_group,
+        rival_group=rival_group,
         evaluator_group=evaluator_group,
         partial=partial,
         reference=reference,
         attributes=attributes,
         time=time,
         scale=scale,
+        wide=wide,
+        repeats=repeats,
+        missing=missing,
+        decimal=decimal,
     )
     effects = two_way(scores)
     return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
