@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -12,12 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.features import FeatureBias, by_features
+from evenhand.auditing.identified import Identified, identified
 from evenhand.readers import read_scores
+from evenhand.scores import Scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 _LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
@@ -36,11 +41,32 @@ class Audit:
         options that come back.
     naive
         The same with an interval as if all scores were independent: too short.
+    by_features
+        The bias by features alone, where some were given, with its warning.
     """
 
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
+    by_features: FeatureBias | None = None
+
+    @cached_property
+    def identified(self) -> Identified:
+        """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
+        return identified(self.effects)
+
+    @cached_property
+    def attributes(self) -> dict[str, BiasEstimate]:
+        """By how much scores rise with each further attribute, by name."""
+        names = [name for name in self.effects.names if name != self.effects.name]
+        return {name: clustered(self.effects.along(name), self.bias.level) for name in names}
+
+    @cached_property
+    def position(self) -> BiasEstimate | None:
+        """By how much standing first helps in comparisons; None where nothing was compared."""
+        if self.effects.scores.rival is None:
+            return None
+        return clustered(standing_first(self.effects.scores), self.bias.level)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -51,6 +77,49 @@ class Audit:
     def flips(self) -> pd.DataFrame:
         """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
         return self.decisions.flips()
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw whose bias is how large, and which decisions would not bear it.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        """
+        # Matplotlib takes longer to load than most audits take.
+        from evenhand.auditing.figure import audit_picture, draw_audit_picture  # noqa: PLC0415
+        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(str(path))
+        figure = draw_audit_picture(audit_picture(self))
+        if path is not None:
+            save_figure(figure, str(path))
+        return figure
+
+    def report(
+        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print: one HTML file, with all in it.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        title
+            What the report is called.
+        made
+            The day that it is of; today if not given.
+        """
+        from evenhand.auditing.page import report_of  # noqa: PLC0415 # a report is about audits
+        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
+
+        write_page(report_of(self, title, made), path)
+
+    def _repr_html_(self) -> str:
+        from evenhand.auditing.page import as_html  # noqa: PLC0415 # likewise
+
+        return as_html(self)
 
 
 def audit(
@@ -68,6 +137,7 @@ def audit(
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
+    features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
@@ -92,6 +162,7 @@ def audit(
         partial=partial,
         reference=reference,
         attributes=attributes,
+        features=features,
         time=time,
         scale=scale,
         wide=wide,
@@ -99,8 +170,19 @@ def audit(
         missing=missing,
         decimal=decimal,
     )
+    if scores.features and _nobody_to_compare(scores):
+        found = by_features(scores, confidence)
+        return Audit(found.effects, found.bias, plain(found.effects, confidence), found)
     effects = two_way(scores)
-    return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
+    bias = clustered(effects, confidence)
+    beside = by_features(scores, confidence, bias.value) if scores.features else None
+    return Audit(effects, bias, plain(effects, confidence), beside)
+
+
+def _nobody_to_compare(scores: Scores) -> bool:
+    """Tell whether nothing but features can tell a bias: no two evaluators, and no reference."""
+    known = 0 if scores.evaluator is None else len(scores.evaluator)
+    return known < 2 and scores.reference is None and scores.rival is None
 
 
 def _table(table: Any) -> Any:
