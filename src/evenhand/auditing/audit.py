@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
 from evenhand.auditing.decisions import Decisions, decisions
+from evenhand.auditing.each import Each, of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.features import FeatureBias, by_features
 from evenhand.auditing.identified import Identified, identified
+from evenhand.auditing.placebo import Placebo, placebo
+from evenhand.auditing.spread import Spreads
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.read import read_table
@@ -41,6 +44,8 @@ class Audit:
         options that come back.
     naive
         The same with an interval as if all scores were independent: too short.
+    seed
+        Where random dealings of the placebo come from.
     by_features
         The bias by features alone, where some were given, with its warning.
     """
@@ -48,6 +53,7 @@ class Audit:
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
+    seed: int = 0
     by_features: FeatureBias | None = None
 
     @cached_property
@@ -121,6 +127,34 @@ class Audit:
 
         return as_html(self)
 
+    @cached_property
+    def placebo(self) -> Placebo:
+        """The bias with groups dealt out to evaluators at random."""
+        return placebo(self.effects, self.seed)
+
+    @cached_property
+    def spread(self) -> Spreads:
+        """How much biases differ: among evaluators, and among those whom they favour."""
+        return Spreads(self._of_evaluators.spread, self._of_favoured.spread)
+
+    @property
+    def evaluators(self) -> pd.DataFrame:
+        """Evaluators one by one; see `Each.frame`."""
+        return self._of_evaluators.frame
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """Those who are favoured, one by one: groups, or options where there are none."""
+        return self._of_favoured.frame
+
+    @cached_property
+    def _of_evaluators(self) -> Each:
+        return of_evaluators(self.effects, self.bias.level)
+
+    @cached_property
+    def _of_favoured(self) -> Each:
+        return of_favoured(self.effects, self.bias.level)
+
 
 def audit(
     table: Any,
@@ -172,11 +206,11 @@ def audit(
     )
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)
-        return Audit(found.effects, found.bias, plain(found.effects, confidence), found)
+        return Audit(found.effects, found.bias, plain(found.effects, confidence), seed, found)
     effects = two_way(scores)
     bias = clustered(effects, confidence)
     beside = by_features(scores, confidence, bias.value) if scores.features else None
-    return Audit(effects, bias, plain(effects, confidence), beside)
+    return Audit(effects, bias, plain(effects, confidence), seed, beside)
 
 
 def _nobody_to_compare(scores: Scores) -> bool:
