@@ -62,9 +62,14 @@ def _decision(answer: Answer) -> list[str]:
         _sentence("", words.rival(answer)),
         _sentence("", words.tied(answer)),
         _sentence("", words.raw_in_words(answer)),
-        words.scores_in_words(answer) if answer.assumed else words.cost(answer),
+        _given(answer) if answer.assumed else words.cost(answer),
         _sentence("" if answer.assumed else "Why the asking ended: ", words.end(answer)),
     ]
+
+
+def _given(answer: Answer) -> str:
+    n = answer.spent + answer.policy.observed
+    return f"It rests on {n:,} score{'' if n == 1 else 's'} that were there."
 
 
 def _ranking(answer: Answer) -> list[str]:
@@ -159,10 +164,9 @@ def _raw_loss(answer: Answer) -> str:
     if answer.raw_choice is None:
         return ""
     if answer.raw_choice == answer.option:
-        return (
-            "Choosing by mean scores would have chosen the same; but from them alone nobody could "
-            "have known that."
-        )
+        same = "Choosing by mean scores would have chosen the same"
+        known = "; but from them alone nobody could have known that" if answer.sure else ""
+        return f"{same}{known}."
     lead = answer.decision.lead_over(answer.raw_choice)
     standing = answer.standing(answer.raw_choice)
     if not math.isfinite(lead.value):
