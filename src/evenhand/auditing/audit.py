@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.effects import Effects, two_way
+from evenhand.readers import read_scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,7 +124,7 @@ def audit(
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change."""
     scores = read_table(
-        table,
+        _table(table),
         option=option,
         score=score,
         evaluator=evaluator,
@@ -141,3 +146,11 @@ def audit(
     )
     effects = two_way(scores)
     return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
+
+
+def _table(table: Any) -> Any:
+    """Return a table as it is, and the scores of a log as one."""
+    if not isinstance(table, str | PathLike):
+        return table
+    path = Path(table)
+    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else table

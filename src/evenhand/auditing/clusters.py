@@ -35,7 +35,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import Effects
-from evenhand.auditing.leverage import Leverage, leverage
+from evenhand.auditing.leverage import Leverage, column_of, leverage
 from evenhand.scores.factor import Codes, crossed
 
 _ROUNDING = 1e-10  # of the largest score: residuals that are rounding, and no noise
@@ -88,14 +88,12 @@ class Clusters:
     @classmethod
     def of(cls, effects: Effects) -> Clusters:
         """Return the clusters of evaluators and options."""
-        scores = effects.scores
-        factors = {"evaluators": scores.evaluator, "options": scores.option}
-        found = {kind: factor for kind, factor in factors.items() if factor is not None}
-        own = np.asarray(scores.partial != 0.0)
+        kinds = kinds_of(effects)
+        own = np.flatnonzero(column_of(effects))
         return cls(
-            {kind: (f.codes, leverage(effects, f.codes, len(f))) for kind, f in found.items()},
-            *crossed(*(factor.codes for factor in found.values())),
-            {kind: len(np.unique(factor.codes[own])) for kind, factor in found.items()},
+            {kind: (codes, leverage(effects, codes, n)) for kind, (codes, n) in kinds.items()},
+            *pairs_of(effects),
+            {kind: len(np.unique(codes[own])) for kind, (codes, _) in kinds.items()},
         )
 
     def estimate(self, effects: Effects, level: float) -> BiasEstimate:
@@ -112,6 +110,29 @@ class Clusters:
         else:
             part = _alike(effects, self.pairs, self.n_pairs)
         return _estimate(effects, part, level, {kind: self.partial[kind] for kind in parts}, only)
+
+
+def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
+    """Return who comes back: evaluators, if they are known, and options.
+
+    In comparisons the option is the favoured one, and where none is favoured both together.
+    """
+    scores = effects.scores
+    kinds = {"options": (scores.option.codes, len(scores.option))}
+    if scores.rival is not None:
+        first, second, p = scores.option.codes, scores.rival, column_of(effects)
+        favoured = np.where(p > 0.0, first, second)
+        one = np.where(p == 0.0, np.minimum(first, second), favoured).astype(np.int32)
+        other = np.where(p == 0.0, 1 + np.maximum(first, second), 0).astype(np.int32)
+        kinds = {"options": crossed(one, other)}
+    if scores.evaluator is not None:
+        kinds = {"evaluators": (scores.evaluator.codes, len(scores.evaluator)), **kinds}
+    return kinds
+
+
+def pairs_of(effects: Effects) -> tuple[Codes, int]:
+    """Return (n,) the pair of evaluator and option in each row, and how many there are."""
+    return crossed(*(codes for codes, _ in kinds_of(effects).values()))
 
 
 def pair_variance(effects: Effects, pairs: Codes, size: int) -> float:

@@ -93,6 +93,8 @@ class Effects:
     part
         (valued,) the number of the connected part that it is in: values of two parts have no
         common measure.
+    met
+        What takes off the effects of options and evaluators.
     """
 
     scores: Scores
@@ -109,7 +111,7 @@ class Effects:
     part: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     _values: Floats = field(default_factory=lambda: np.zeros(0))
     _leniencies: Floats = field(default_factory=lambda: np.zeros(0))
-    _met: Explaining | None = None
+    met: Explaining | None = None
 
     @property
     def noise(self) -> float:
@@ -139,20 +141,6 @@ class Effects:
         comparisons nobody is lenient, and this is empty.
         """
         return self._leniencies
-
-    @property
-    def regressor(self) -> Floats:
-        """(n,) what `own` is made of: partiality itself, say, with all effects still in it."""
-        if self.name in self.scores.attributes:
-            return self.scores.attributes[self.name]
-        if self.name == POSITION:
-            return np.ones(len(self.scores))
-        return np.zeros(len(self.scores)) if self.scores.partial is None else self.scores.partial
-
-    def without(self, columns: Floats) -> Floats:
-        """Return (n, r) columns of numbers less what the effects explain, without regressors."""
-        assert self._met is not None
-        return self._met.without(columns)[0]
 
     def along(self, name: str) -> Effects:
         """Return the same effects with another regressor as `own`, and its `bias`."""

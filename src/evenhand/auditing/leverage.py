@@ -31,7 +31,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.effects import Effects
+from evenhand.auditing.effects import Effects, regressors_of
+from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, crossed
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
@@ -71,8 +72,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     codes, size
         (n,) the cluster of each row; how many there are.
     """
-    S, p, info = effects.own, effects.scores.partial, effects.information
-    assert p is not None
+    S, p, info = effects.own, column_of(effects), effects.information
     lam, a = (sums(codes, size, column[:, None])[:, 0] for column in (S * S, S * p))
     seen = np.flatnonzero(lam > _NIL * info)
     moments = _exact if len(seen) * len(S) <= _CELLS else _near
@@ -86,6 +86,18 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     factors = np.zeros(size)
     factors[seen] = some
     return Leverage(factors, *freedoms(some), shown if shown > _NIL else 0.0)
+
+
+def without(effects: Effects, columns: Floats) -> Floats:
+    """Return (n, r) columns less the effects of options and evaluators."""
+    assert effects.met is not None
+    return effects.met.without(columns)[0]
+
+
+def column_of(effects: Effects) -> Floats:
+    """Return (n,) p: the regressor whose effect is `Effects.bias`, before anything is taken off."""
+    found = regressors_of(effects.scores)
+    return found.get(effects.name, np.ones(len(effects.own)))
 
 
 def blocks(n: int) -> Iterator[Indices]:
@@ -103,14 +115,13 @@ _Moments = tuple[Floats, Floats, Callable[[Floats], tuple[float, float]]]
 
 
 def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
-    S, p, n = effects.own, effects.scores.partial, len(seen)
-    assert p is not None
+    S, p, n = effects.own, column_of(effects), len(seen)
     number = np.full(len(lam), n, dtype=np.int32)  # of those seen; the last is all others
     number[seen] = np.arange(n)
     codes, lam, a = number[codes], lam[seen], a[seen]
     K, L = np.zeros((n, n)), np.zeros((n, n))
     for some in blocks(n):
-        left = effects.without(np.where(codes[:, None] == some, S[:, None], 0.0))
+        left = without(effects, np.where(codes[:, None] == some, S[:, None], 0.0))
         K[some] = sums(codes, n + 1, left * S[:, None])[:n].T
         L[some] = sums(codes, n + 1, left * p[:, None])[:n].T
     K -= np.outer(lam, lam) / effects.information
@@ -120,8 +131,7 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
 
 
 def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
-    S, p, info = effects.own, effects.scores.partial, effects.information
-    assert p is not None
+    S, p, info = effects.own, column_of(effects), effects.information
     k = lam - lam * lam / info - taken_off(effects, codes, len(lam), S, S)
     own = (a - lam * a / info - taken_off(effects, codes, len(lam), S, p)) ** 2
     k, own, lam = k[seen], own[seen], lam[seen]
@@ -138,7 +148,7 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
 def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
     """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
     taken = np.zeros(size)
-    for levels, n_levels in (effects.scores.scored, effects.scores.chairs):
+    for levels, n_levels in _means(effects.scores):
         rows = np.bincount(levels, minlength=n_levels)
         met, n_met = crossed(codes, levels)
         product = np.bincount(met, one, n_met) * np.bincount(met, other, n_met)
@@ -146,6 +156,13 @@ def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Flo
         first[met] = np.arange(len(met))
         taken += np.bincount(codes[first], product / rows[levels[first]], size)
     return taken
+
+
+def _means(scores: Scores) -> list[tuple[Codes, int]]:
+    """Return the levels whose means the effects take off."""
+    if scores.rival is not None:
+        return []  # options stand on both sides: nothing is taken for granted
+    return [scores.chairs] if scores.reference is not None else [scores.scored, scores.chairs]
 
 
 def _freedom(factors: Floats, C: Floats) -> float:

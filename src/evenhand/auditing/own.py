@@ -22,8 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
+from evenhand.auditing.clusters import pairs_of
 from evenhand.auditing.effects import Effects
-from evenhand.auditing.leverage import _CELLS, blocks, sums, taken_off
+from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
 from evenhand.scores.factor import Codes, crossed
 
 _NIL = 1e-9  # of the largest eigenvalue of Q: directions in which nothing is known
@@ -62,8 +63,7 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     codes, size
         (n,) whose partiality it is, in each row, −1 for nobody; how many there are.
     """
-    p = effects.scores.partial
-    assert p is not None
+    p = column_of(effects)
     rows = np.flatnonzero((p != 0.0) & (codes >= 0))
     who, mine = np.unique(codes[rows], return_inverse=True)
     m = len(who)
@@ -74,11 +74,11 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     inverse, known = _inverse(effects, number, m)
     excess = inverse @ sums(number, m + 1, (p * effects.residual)[:, None])[:m, 0]
     moved = np.where(number < m, p * np.append(excess, 0.0)[number], 0.0)
-    left = effects.residual - effects.without(moved)
+    left = effects.residual - without(effects, moved[:, None])[:, 0]
     freedom = max(effects.freedom - (m - 1), 0)
     variance = np.full(m, np.inf)
     if freedom:
-        pairs, n_pairs = _pairs(effects)
+        pairs, n_pairs = pairs_of(effects)
         noise, seen = variances(left, freedom, pairs, n_pairs)
         often = _often(pairs[rows], n_pairs, mine, m)
         variance = np.where(known, np.diag(inverse) * (noise + seen * often), np.inf)
@@ -101,13 +101,6 @@ def variances(left: Floats, freedom: float, pairs: Codes, n_pairs: int) -> tuple
     return total - seen, seen
 
 
-def _pairs(effects: Effects) -> tuple[Codes, int]:
-    scores = effects.scores
-    whom = [scores.option.codes] if scores.rival is None else [scores.option.codes, scores.rival]
-    who = [] if scores.evaluator is None else [scores.evaluator.codes]
-    return crossed(*who, *whom)
-
-
 def _often(pairs: Codes, n_pairs: int, mine: Indices, m: int) -> Floats:
     """Return (m,) how often a partial pair of each comes back: Σ m²/Σ m."""
     met, n_met = crossed(mine.astype(np.int32), pairs)
@@ -119,8 +112,7 @@ def _often(pairs: Codes, n_pairs: int, mine: Indices, m: int) -> Floats:
 
 def _inverse(effects: Effects, number: Codes, m: int) -> tuple[Floats, np.ndarray]:
     """Return Q⁻¹ without the directions in which Q is 0, and (m,) who has no part in these."""
-    p = effects.scores.partial
-    assert p is not None
+    p = column_of(effects)
     if m * len(p) > _CELLS:
         diagonal = sums(number, m + 1, (p * p)[:, None])[:m, 0]
         diagonal -= taken_off(effects, number, m + 1, p, p)[:m]
@@ -128,7 +120,7 @@ def _inverse(effects: Effects, number: Codes, m: int) -> tuple[Floats, np.ndarra
         return np.diag(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
     Q = np.zeros((m, m))
     for some in blocks(m):
-        left = effects.without(np.where(number[:, None] == some, p[:, None], 0.0))
+        left = without(effects, np.where(number[:, None] == some, p[:, None], 0.0))
         Q[some] = sums(number, m + 1, left * p[:, None])[:m].T
     values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
     told = values > _NIL * values[-1]

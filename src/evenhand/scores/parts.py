@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 BY_NAME = ("evaluator", "rival", "item", "event", "option_group", "rival_group", "evaluator_group")
 """Parts that a column of the same name plays, where there is one and nothing else was said."""
 
-SEVERAL = ("item", "event", "attributes")
+SEVERAL = ("item", "event", "attributes", "features")
 """Parts that several columns may play together."""
 
-NUMBERS = ("score", "partial", "reference", "time", "attributes")
+NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
 """Parts that columns of numbers play; the others are names."""
 
 

@@ -37,6 +37,7 @@ def read_table(
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
+    features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
@@ -56,7 +57,7 @@ def read_table(
         The columns with these parts, see `Scores`. Where nothing is said, a column of that name has
         the part, if there is one; None says that nothing has it. Several columns of one item or
         event are taken together. Groups may also come as a mapping from names to groups.
-    partial, reference, attributes, time
+    partial, reference, attributes, features, time
         Columns of numbers with these parts, see `Scores`; ``time`` may hold dates, which count in
         days. In comparisons, a column ``length`` with
         a column ``rival_length`` beside it counts as the difference of both.
@@ -102,6 +103,7 @@ def read_table(
         "partial": partial,
         "reference": reference,
         "attributes": attributes,
+        "features": features,
         "time": time,
     }
     # All that follows works with pyarrow, which takes long to import.
@@ -179,6 +181,7 @@ def _scores(
         time=numbers("time"),
         scale=scale,
         called=parts.called,
+        features={column: read.numbers[column] for column in parts.all("features")},
     )
 
 

@@ -77,6 +77,8 @@ class Scores:
         What the columns are called in the user's table, by the part that they play.
     notes
         What the owner of the table should know about it.
+    features
+        Columns of numbers that value depends on, such as the difficulty of a programme.
 
     Examples
     --------
@@ -104,6 +106,7 @@ class Scores:
     scale: tuple[float, float] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    features: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many scores there are."""

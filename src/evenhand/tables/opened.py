@@ -39,7 +39,8 @@ def opened(table: Any, what: str = "the table") -> Source:
         return _file(Path(table))
     if hasattr(table, "read"):
         return CsvFile(table)
-    if not hasattr(table, "columns") or isinstance(table, Mapping):
+    # Of the type: a lazy frame would work to say its columns.
+    if not hasattr(type(table), "columns") or isinstance(table, Mapping):
         raise InputError(
             f"{what} must be a frame of pandas, polars or pyarrow, or the path of a CSV, Parquet "
             f"or Excel file; got {type(table).__name__}."
