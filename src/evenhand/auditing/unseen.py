@@ -42,7 +42,8 @@ def _shared(audit: Audit) -> str:
         f"everybody favoured the winner's {'group' if of is not None else 'side'} by "
         f"{number(float(np.median(favour[~np.isnan(favour)])))}; the first to change, "
         f"{short(decided.contests.names[closest])}, by {number(favour[closest])} for {whose}"
-        f"{'' if whose.endswith(',') else ''}".rstrip(",") + "."
+        f"{'' if whose.endswith(',') else ''}".rstrip(",")
+        + "."
     )
 
 
