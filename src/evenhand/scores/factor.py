@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
+
 Codes = NDArray[np.int32]
 """(n,) numbers of names, counted from 0; −1 where there is none."""
+
+_CHUNK = 1 << 17  # rows looked at in one go
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,28 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
         if column is not codes:  # the same names twice tell nothing new
             codes, size = _crossed(codes, size, column, int(column.max(initial=-1)) + 1)
     return codes, size
+
+
+def sums_over(codes: Codes, size: int, *columns: Floats) -> Floats:
+    """Return (size,) the sum over the rows of each code of the product of columns.
+
+    Without columns, how many rows there are. Works on a few rows at a time, so that nothing as long
+    as the table is made.
+
+    Examples
+    --------
+    >>> sums_over(np.array([0, 1, 0], dtype=np.int32), 2, np.array([1.0, 2.0, 4.0]))
+    array([5., 2.])
+    """
+    total = np.zeros(size)
+    in_one_go = max(_CHUNK, size)  # a sum over all codes is made each time
+    for start in range(0, len(codes), in_one_go):
+        rows = slice(start, start + in_one_go)
+        product = None
+        for column in columns:
+            product = column[rows] if product is None else product * column[rows]
+        total += np.bincount(codes[rows], product, minlength=size)
+    return total
 
 
 def taken_together(parts: Sequence[Factor]) -> Factor:
