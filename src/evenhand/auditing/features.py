@@ -26,9 +26,9 @@ from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.scores import Scores
+from evenhand.scores.factor import chunks
 from evenhand.tables import listed
 
-_CHUNK = 1 << 16  # rows looked at in one go
 _NIL = 1e-10  # of the square of a scaled column: less than this that others leave is rounding
 _SHOWN = 8  # names in a sentence
 
@@ -74,10 +74,10 @@ class Columns:
         coefs = np.zeros((len(self._columns), left.shape[1]))
         for _ in range(2):  # the second time takes off what rounding has left
             sums = np.zeros_like(coefs)
-            for rows, Z in zip(_rows(self._n), self._blocks(), strict=True):
+            for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 sums += Z.T @ left[rows]
             step = self._inverse @ sums / self._n
-            for rows, Z in zip(_rows(self._n), self._blocks(), strict=True):
+            for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 left[rows] -= Z @ step
             coefs += step
         return left.reshape(values.shape), coefs, means[None]
@@ -87,14 +87,10 @@ class Columns:
         return constant + np.concatenate([Z @ coefs for Z in self._blocks()])
 
     def _blocks(self) -> Iterator[Floats]:
-        for rows in _rows(self._n):
+        for rows in chunks(self._n):
             some = [column[rows] for column in self._columns]
             Z = np.column_stack(some) if some else np.zeros((rows.stop - rows.start, 0))
             yield (Z - self._means) / self._units
-
-
-def _rows(n: int) -> list[slice]:
-    return [slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, regressors_of
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, chunks, crossed, sums_over
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
 _BLOCK = 64  # clusters projected in one go
@@ -72,7 +72,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
         (n,) the cluster of each row; how many there are.
     """
     S, p, info = effects.own, column_of(effects), effects.information
-    lam, a = (sums(codes, size, column[:, None])[:, 0] for column in (S * S, S * p))
+    lam, a = sums_over(codes, size, S, S), sums_over(codes, size, S, p)
     seen = np.flatnonzero(lam > _NIL * info)
     moments = _exact if len(seen) * len(S) <= _CELLS else _near
     k, own, freedoms = moments(effects, codes, lam, a, seen)
@@ -106,7 +106,7 @@ def blocks(n: int) -> Iterator[Indices]:
 
 def sums(codes: Codes, size: int, columns: Floats) -> Floats:
     """Return (size, r) the sums of columns over clusters."""
-    return np.column_stack([np.bincount(codes, column, size) for column in columns.T])
+    return np.column_stack([sums_over(codes, size, column) for column in columns.T])
 
 
 _Moments = tuple[Floats, Floats, Callable[[Floats], tuple[float, float]]]
@@ -145,16 +145,33 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
 
 
 def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
-    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
+    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time.
+
+    Σ over cells of g and a level of (Σ one)(Σ other)/m, m the rows of the level: row by row, it is
+    one times the sum of other over the row's cell, over m.
+    """
     taken = np.zeros(size)
     for levels, n_levels in _means(effects):
-        rows = np.bincount(levels, minlength=n_levels)
-        met, n_met = crossed(codes, levels)
-        product = np.bincount(met, one, n_met) * np.bincount(met, other, n_met)
-        first = np.zeros(n_met, dtype=np.intp)
-        first[met] = np.arange(len(met))
-        taken += np.bincount(codes[first], product / rows[levels[first]], size)
+        rows = sums_over(levels, n_levels)
+        cells, n_cells = cells_of(codes, levels, n_levels)
+        in_cell = np.zeros(n_cells)
+        np.add.at(in_cell, cells, other)
+        for some in chunks(len(codes)):
+            share = one[some] * in_cell[cells[some]] / rows[levels[some]]
+            taken += np.bincount(codes[some], share, size)
     return taken
+
+
+def cells_of(codes: Codes, levels: Codes, n_levels: int) -> tuple[Codes, int]:
+    """Return (n,) the cell of cluster and level of each row, and how many there are.
+
+    Where each level is of one cluster, as chairs are of one evaluator, cells are the levels.
+    """
+    whose = np.zeros(n_levels, dtype=codes.dtype)
+    whose[levels] = codes
+    if all((whose[levels[some]] == codes[some]).all() for some in chunks(len(codes))):
+        return levels, n_levels
+    return crossed(codes, levels)
 
 
 def _means(effects: Effects) -> list[tuple[Codes, int]]:

@@ -24,7 +24,7 @@ Nothing is returned before this bound is small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,7 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
-from evenhand.scores.factor import Codes, sums_over
+from evenhand.scores.factor import Codes, chunks, sums_over
 
 _ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
 _BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
@@ -46,7 +46,6 @@ _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the facto
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
 _NIL = 1e-9  # an eigenvalue that counts as 0
-_CHUNK = 1 << 17  # rows looked at in one go
 
 
 class Projection:
@@ -265,7 +264,7 @@ class Projection:
         return lead
 
     def _take_off(self, left: Floats, theta: Floats, class_theta: Floats) -> None:
-        for rows in _chunks(len(left)):
+        for rows in chunks(len(left)):
             for j in range(left.shape[1]):
                 for sign, whom in self._kept:
                     left[rows, j] -= sign * theta[whom[rows], j]
@@ -320,14 +319,10 @@ def conjugate_gradients(
     return x, not (rz > enough).any()
 
 
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _CHUNK) for start in range(0, n, _CHUNK))
-
-
 def _linked(first: Codes, second: Codes, nodes: int, shift: int = 0) -> NDArray[np.int32]:
     """Return (nodes,) the number of the connected part of each, from links between two numbers."""
     labels = np.arange(nodes, dtype=np.int32)
-    for rows in _chunks(len(first)):
+    for rows in chunks(len(first)):
         ends = labels[first[rows]], labels[second[rows] + shift]
         there = np.ones(len(ends[0]), dtype=np.int8)
         links = sparse.coo_array((there, ends), shape=(nodes, nodes))

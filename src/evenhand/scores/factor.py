@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +69,18 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
     return codes, size
 
 
+def chunks(n: int, least: int = 0) -> Iterator[slice]:
+    """Return n rows, a few at a time.
+
+    Examples
+    --------
+    >>> [rows.stop - rows.start for rows in chunks(200_000)]
+    [131072, 68928]
+    """
+    size = max(_CHUNK, least)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
 def sums_over(codes: Codes, size: int, *columns: Floats) -> Floats:
     """Return (size,) the sum over the rows of each code of the product of columns.
 
@@ -81,9 +93,7 @@ def sums_over(codes: Codes, size: int, *columns: Floats) -> Floats:
     array([5., 2.])
     """
     total = np.zeros(size)
-    in_one_go = max(_CHUNK, size)  # a sum over all codes is made each time
-    for start in range(0, len(codes), in_one_go):
-        rows = slice(start, start + in_one_go)
+    for rows in chunks(len(codes), least=size):  # since each makes a sum for every code
         product = None
         for column in columns:
             product = column[rows] if product is None else product * column[rows]
