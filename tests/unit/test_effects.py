@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from evenhand.arrays import Floats
 from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.identified import Ask, identified
 from evenhand.auditing.projections import Projection
 from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
@@ -72,9 +74,7 @@ def columns(scores: Scores) -> Floats:
     if scores.rival is None:
         chairs = dummies(*scores.chairs)
         return (
-            chairs
-            if scores.reference is not None
-            else np.hstack([dummies(*scores.scored), chairs])
+            chairs if scores.reference is not None else np.hstack([dummies(*scores.scored), chairs])
         )
     k = len(scores.option)
     event = np.zeros(n, dtype=int) if scores.event is None else scores.event.codes
@@ -207,7 +207,7 @@ def test_comparisons_give_values_and_position() -> None:
 
 def test_without_partiality_the_effects_are_there_all_the_same() -> None:
     scores = Scores(
-        np.array([3.0, 1.0, 4.0, 2.0]), Factor.of(["a", "b", "a", "b"]), Factor.of(["P", "P", "Q", "Q"])
+        np.array([3.0, 1.0, 4.0, 2.0]), Factor.of(list("abab")), Factor.of(list("PPQQ"))
     )  # fmt: skip
     effects = two_way(scores)
     assert not effects.told
@@ -244,7 +244,7 @@ def test_long_chains_are_solved(links: int) -> None:
 def test_two_crowds_linked_by_one_evaluator() -> None:
     """What hangs by a thread is right too: the bound that is checked holds."""
     rng = np.random.default_rng(7)
-    n, k = 4000, 60
+    n, k = 800, 20
     option, evaluator = (rng.integers(0, k, n).astype(np.int32) for _ in range(2))
     half = np.arange(n) < n // 2
     option[half], evaluator[half] = option[half] + k, evaluator[half] + k
@@ -265,3 +265,171 @@ def test_several_columns_are_projected_as_each_alone() -> None:
     for j in range(3):
         np.testing.assert_allclose(left[:, j], met.without(Y[:, j])[0], atol=1e-9 * [1, 1e6, 1][j])
     assert not left[:, 2].any()
+
+
+def without_nothing(scores: Scores, rng: np.random.Generator) -> Scores:
+    """Return a table in which the bias is hard to tell: of few evaluators, stated or by groups."""
+    stated = scores.partial if rng.random() < 0.4 else None
+    return replace(scores, stated=stated, attributes={})
+
+
+def followed(scores: Scores, asks: tuple[Ask, ...]) -> Scores:
+    """Return the table with the scores that were advised, of new people too."""
+
+    def grown(old: Factor | None, names: list[str | None]) -> Factor | None:
+        if old is None:
+            return None
+        texts = [old.names[code] for code in old.codes] + [str(name) for name in names]
+        known = Factor.of([*old.names, *texts])  # keeps the numbers that there are
+        return Factor(known.codes[len(old) :], known.names)
+
+    def of_group(name: str | None) -> int:
+        if name is None:
+            return -1
+        if name not in groups:
+            groups.append(name)
+        return groups.index(name)
+
+    def grouped(old: Codes | None, factor: Factor, added: dict[str, str | None]) -> Codes | None:
+        if old is None:
+            return None
+        new = [of_group(added[name]) for name in factor.names[len(old) :]]
+        return np.array([*old, *new], dtype=np.int32)
+
+    groups = list(scores.groups)
+    rivals = [] if scores.rival is None else [str(ask.rival) for ask in asks]
+    both = grown(scores.option, [*(ask.option for ask in asks), *rivals])
+    evaluator = grown(scores.evaluator, [ask.evaluator for ask in asks])
+    assert both is not None
+    n = len(scores) + len(asks)
+    added = {ask.option: ask.option_group for ask in asks}
+    people = {ask.evaluator: ask.evaluator_group for ask in asks}
+    return replace(
+        scores,
+        score=np.arange(n) * 1.0,
+        option=Factor(both.codes[:n], both.names),
+        rival=None if scores.rival is None else np.concatenate([scores.rival, both.codes[n:]]),
+        evaluator=evaluator,
+        item=grown(scores.item, [ask.item for ask in asks]),
+        event=grown(scores.event, [ask.event for ask in asks]),
+        option_group=grouped(scores.option_group, both, added),
+        evaluator_group=None
+        if evaluator is None
+        else grouped(scores.evaluator_group, evaluator, people),
+        groups=tuple(groups),
+        stated=None
+        if scores.stated is None
+        else np.concatenate([scores.stated, [ask.partial for ask in asks]]),
+        reference=None if scores.reference is None else np.zeros(n),
+    )
+
+
+@pytest.mark.parametrize("make", [random_scores, random_comparisons])
+def test_who_follows_the_advice_can_tell_the_bias(make: object) -> None:
+    rng = np.random.default_rng(9)
+    seen = 0
+    for scores in (without_nothing(one, rng) for one in tables(make, seed=10, n=200)):
+        if scores.partial is None:
+            continue
+        effects = two_way(scores)
+        found = identified(effects)
+        assert found.told == effects.told == (found.why == "")
+        if not found.told:
+            seen += 1
+            assert found.asks, found
+            assert found.advice.startswith("Ask ")
+            assert two_way(followed(scores, found.asks)).told, (scores, found)
+    assert seen > 30
+
+
+def panel(
+    rows: list[tuple[str, str]], of: dict[str, str], event: list[str] | None = None
+) -> Scores:
+    """Return scores of (option, evaluator), whose groups are known."""
+    option, evaluator = (Factor.of([row[i] for row in rows]) for i in range(2))
+    groups = tuple(dict.fromkeys(of.values()))
+    sides = [
+        np.array([groups.index(of[name]) if name in of else -1 for name in one.names], np.int32)
+        for one in (option, evaluator)
+    ]
+    return Scores(
+        np.arange(len(rows)) ** 2.0, option, evaluator, groups=groups, option_group=sides[0],
+        evaluator_group=sides[1], event=None if event is None else Factor.of(event),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "why", "advice"),
+    [
+        (
+            [("Ann", "P"), ("Bo", "P")],
+            "There is one evaluator, 'P'",
+            "Ask a new evaluator (it) about 'Ann', 'Bo'.",
+        ),
+        (
+            [("Ann", "P"), ("Bo", "Q")],
+            "Everybody is equally partial",
+            "Ask 'P' about 'Bo'; and 'Q' about 'Ann'.",
+        ),
+        (
+            [("Ann", "P"), ("Bo", "P"), ("Cy", "Q"), ("Di", "Q")],
+            "Every option was scored by one evaluator only",
+            "Ask 'Q' about 'Ann', 'Bo'.",
+        ),
+        (
+            [("Ann", "P"), ("Ann", "N"), ("Bo", "N")],
+            "Everybody has scored either only what they are partial to",
+            "Ask 'P' about 'Bo'.",
+        ),
+        (
+            [("Ann", "P"), ("Bo", "P"), ("Bo", "N")],
+            "Every option was scored either only by those who are partial",
+            "Ask 'N' about 'Ann'.",
+        ),
+        (
+            [("Cy", "P"), ("Cy", "Q"), ("Di", "P"), ("Di", "Q")],
+            "Nobody has scored anything that they are partial to",
+            "Ask a new evaluator (us) about 'Cy', 'Di'.",
+        ),
+        ([("Ann", "P")], "Everybody is equally partial", "Ask "),
+    ],
+)
+def test_why_a_bias_cannot_be_told(rows: list[tuple[str, str]], why: str, advice: str) -> None:
+    of = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "jp", "P": "fr", "Q": "it"}
+    found = identified(two_way(panel(rows, of)))
+    assert not found.told
+    assert found.why.startswith(why)
+    assert found.advice.startswith(advice)
+
+
+def test_without_groups_the_columns_are_asked_for() -> None:
+    scores = Scores(np.array([1.0, 2.0]), Factor.of(["a", "b"]), Factor.of(["P", "P"]))
+    found = identified(two_way(scores))
+    assert "Nobody said" in str(found)
+    assert not found.asks
+
+
+def test_attributes_that_go_hand_in_hand_with_partiality_are_named() -> None:
+    scores = panel(
+        [(o, e) for o in ("Ann", "Bo") for e in ("P", "Q")],
+        {"Ann": "fr", "Bo": "it", "P": "fr", "Q": "it"},
+    )
+    assert scores.partial is not None
+    found = identified(two_way(replace(scores, attributes={"length": 3.0 * scores.partial})))
+    assert not found.told
+    assert "hand in hand with 'length'" in found.why
+
+
+def test_notes_say_who_tells_nothing_and_what_is_not_linked() -> None:
+    crossed_pair = [(o, e) for o in ("Ann", "Bo") for e in ("P", "Q")]
+    rows = [*crossed_pair, ("Cy", "R"), ("Di", "R")]
+    of = {"Ann": "fr", "Bo": "it", "P": "fr", "Q": "it"}
+    found = identified(two_way(panel(rows, of)))
+    assert found.told
+    silent, split = found.notes
+    assert silent.message.startswith("1 of 3 evaluators tell nothing about the bias: 'R' scored")
+    assert split.message.startswith("Options fall into parts that no evaluator links, 2 in all")
+    # at events of their own nobody has to link them
+    at = ["x"] * 4 + ["y"] * 2
+    assert len(identified(two_way(panel(rows, of, at))).notes) == 1
+    assert not identified(two_way(panel(crossed_pair, of))).notes

@@ -36,7 +36,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import Leverage, column_of, leverage
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, crossed, sums_over
 
 _ROUNDING = 1e-10  # of the largest score: residuals that are rounding, and no noise
 
@@ -171,7 +171,7 @@ def _alike(effects: Effects, pairs: Codes, size: int) -> _Part:
 
 
 def _squares(effects: Effects, clusters: Codes, factors: Floats) -> float:
-    z = np.bincount(clusters, effects.own * effects.residual, len(factors))
+    z = sums_over(clusters, len(factors), effects.own, effects.residual)
     return float(factors @ (z * z)) / effects.information**2
 
 

@@ -42,6 +42,25 @@ _TOLD = 1e-6  # of a regressor's size: less than this that effects leave is roun
 _VERDICTS = 20  # from which an evaluator's position is one of his own
 
 
+class Levels(NamedTuple):
+    """Values, leniencies, and the connected part of each value."""
+
+    values: Floats
+    leniencies: Floats
+    part: Codes
+
+
+class Explaining(Protocol):
+    """What takes off effects: a `Projection`, or `features.Columns`."""
+
+    @property
+    def rank(self) -> int:
+        """How many independent numbers the effects explain."""
+
+    def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what is left of numbers, and the coefficients of both kinds of effects."""
+
+
 @dataclass(frozen=True, eq=False)
 class Effects:
     """Scores and partiality less what options and evaluators explain, and the bias in them.
@@ -167,7 +186,7 @@ def standing_first(scores: Scores) -> Effects:
 
     One position for all evaluators; where theirs differ, a mean of them.
     """
-    first, second, k = _sides(scores)
+    first, second, k = sides(scores)
     met = Projection(first, k, None, 0, against=second)
     R = {POSITION: np.ones(len(scores))} | regressors_of(scores)
     return beside(scores, scores.score, R, met, (first, k), _compared(met), POSITION)
@@ -217,8 +236,8 @@ def _against_reference(scores: Scores) -> Effects:
 
 
 def _of_comparisons(scores: Scores) -> Effects:
-    first, second, k = _sides(scores)
-    met = Projection(first, k, *_whose_position(scores), against=second)
+    first, second, k = sides(scores)
+    met = Projection(first, k, *whose_position(scores), against=second)
     return beside(scores, scores.score, regressors_of(scores), met, (first, k), _compared(met))
 
 
@@ -231,7 +250,7 @@ def _compared(met: Projection) -> Callable[[Floats, Floats], Levels]:
     return levels
 
 
-def _sides(scores: Scores) -> tuple[Codes, Codes, int]:
+def sides(scores: Scores) -> tuple[Codes, Codes, int]:
     """Return (n,) who stands first and who second, options at events, and how many there are."""
     assert scores.rival is not None
     first, second = scores.option.codes, scores.rival
@@ -242,7 +261,7 @@ def _sides(scores: Scores) -> tuple[Codes, Codes, int]:
     return both[: len(first)], both[len(first) :], k
 
 
-def _whose_position(scores: Scores) -> tuple[Codes, int]:
+def whose_position(scores: Scores) -> tuple[Codes, int]:
     """Return (n,) whose position counts: evaluators with many verdicts, and all others as one."""
     if scores.evaluator is None:
         return np.zeros(len(scores), dtype=np.int32), 1
@@ -250,25 +269,6 @@ def _whose_position(scores: Scores) -> tuple[Codes, int]:
     number = np.where(many, np.cumsum(many) - 1, int(many.sum())).astype(np.int32)
     others = int(not many.all())
     return number[scores.evaluator.codes], int(many.sum()) + others
-
-
-class Levels(NamedTuple):
-    """Values, leniencies, and the connected part of each value."""
-
-    values: Floats
-    leniencies: Floats
-    part: Codes
-
-
-class Explaining(Protocol):
-    """What takes off effects: a `Projection`, or `features.Columns`."""
-
-    @property
-    def rank(self) -> int:
-        """How many independent numbers the effects explain."""
-
-    def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return what is left of numbers, and the coefficients of both kinds of effects."""
 
 
 def beside(

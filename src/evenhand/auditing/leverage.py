@@ -25,15 +25,14 @@ means of one kind at a time, and clusters to meet in S̃ alone. There are many o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, regressors_of
-from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, chunks, crossed, sums_over
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
 _BLOCK = 64  # clusters projected in one go
@@ -73,7 +72,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
         (n,) the cluster of each row; how many there are.
     """
     S, p, info = effects.own, column_of(effects), effects.information
-    lam, a = (sums(codes, size, column[:, None])[:, 0] for column in (S * S, S * p))
+    lam, a = sums_over(codes, size, S, S), sums_over(codes, size, S, p)
     seen = np.flatnonzero(lam > _NIL * info)
     moments = _exact if len(seen) * len(S) <= _CELLS else _near
     k, own, freedoms = moments(effects, codes, lam, a, seen)
@@ -107,7 +106,7 @@ def blocks(n: int) -> Iterator[Indices]:
 
 def sums(codes: Codes, size: int, columns: Floats) -> Floats:
     """Return (size, r) the sums of columns over clusters."""
-    return np.column_stack([np.bincount(codes, column, size) for column in columns.T])
+    return np.column_stack([sums_over(codes, size, column) for column in columns.T])
 
 
 _Moments = tuple[Floats, Floats, Callable[[Floats], tuple[float, float]]]
@@ -132,8 +131,8 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
 
 def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
     S, p, info = effects.own, column_of(effects), effects.information
-    from_k, from_l = taken_off(effects, codes, len(lam), S, [S, p])
-    k, own = lam - lam * lam / info - from_k, (a - lam * a / info - from_l) ** 2
+    k = lam - lam * lam / info - taken_off(effects, codes, len(lam), S, S)
+    own = (a - lam * a / info - taken_off(effects, codes, len(lam), S, p)) ** 2
     k, own, lam = k[seen], own[seen], lam[seen]
 
     def freedoms(factors: Floats) -> tuple[float, float]:
@@ -145,33 +144,41 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
     return k, own, freedoms
 
 
-def taken_off(
-    effects: Effects, codes: Codes, size: int, one: Floats, others: Sequence[Floats]
-) -> list[Floats]:
-    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
-    taken = [np.zeros(size) for _ in others]
-    for levels, n_levels in _means(effects.scores):
-        rows = np.bincount(levels, minlength=n_levels)
-        met, n_met = _met(codes, levels, n_levels)
-        place = np.zeros(n_met, dtype=np.intp)
-        place[met] = np.arange(len(met))
-        whose, share = codes[place], np.bincount(met, one, n_met) / rows[levels[place]]
-        for j, other in enumerate(others):
-            taken[j] += np.bincount(whose, share * np.bincount(met, other, n_met), size)
+def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
+    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time.
+
+    Σ over cells of g and a level of (Σ one)(Σ other)/m, m the rows of the level: row by row, it is
+    one times the sum of other over the row's cell, over m.
+    """
+    taken = np.zeros(size)
+    for levels, n_levels in _means(effects):
+        rows = sums_over(levels, n_levels)
+        cells, n_cells = cells_of(codes, levels, n_levels)
+        in_cell = np.zeros(n_cells)
+        np.add.at(in_cell, cells, other)
+        for some in chunks(len(codes)):
+            share = one[some] * in_cell[cells[some]] / rows[levels[some]]
+            taken += np.bincount(codes[some], share, size)
     return taken
 
 
-def _met(codes: Codes, levels: Codes, n_levels: int) -> tuple[Codes, int]:
-    """Return `crossed` of both, without sorting anything where each level has one code."""
-    code = np.zeros(n_levels, dtype=codes.dtype)
-    code[levels] = codes
-    return (levels, n_levels) if (code[levels] == codes).all() else crossed(codes, levels)
+def cells_of(codes: Codes, levels: Codes, n_levels: int) -> tuple[Codes, int]:
+    """Return (n,) the cell of cluster and level of each row, and how many there are.
+
+    Where each level is of one cluster, as chairs are of one evaluator, cells are the levels.
+    """
+    whose = np.zeros(n_levels, dtype=codes.dtype)
+    whose[levels] = codes
+    if all((whose[levels[some]] == codes[some]).all() for some in chunks(len(codes))):
+        return levels, n_levels
+    return crossed(codes, levels)
 
 
-def _means(scores: Scores) -> list[tuple[Codes, int]]:
+def _means(effects: Effects) -> list[tuple[Codes, int]]:
     """Return the levels whose means the effects take off."""
-    if scores.rival is not None:
-        return []  # options stand on both sides: nothing is taken for granted
+    scores = effects.scores
+    if not len(effects.leniencies()):
+        return []  # options stand on both sides, or only features count: nothing is for granted
     return [scores.chairs] if scores.reference is not None else [scores.scored, scores.chairs]
 
 

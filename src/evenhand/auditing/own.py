@@ -187,7 +187,7 @@ def _solved(
     p = column_of(effects)
     squares = sums(number, m + 1, (p * p)[:, None])[:m, 0]
     if m * len(p) > _CELLS:
-        diagonal = squares - taken_off(effects, number, m + 1, p, [p])[0][:m]
+        diagonal = squares - taken_off(effects, number, m + 1, p, p)[:m]
         known = diagonal > _NIL * squares
         inverse = np.divide(1.0, diagonal, out=np.zeros(m), where=known)
         seen = inverse * _often(eyes, number, p, m) / squares

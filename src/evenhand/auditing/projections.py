@@ -24,7 +24,7 @@ Nothing is returned before this bound is small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,7 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
-from evenhand.scores.factor import Codes
+from evenhand.scores.factor import Codes, chunks, sums_over
 
 _ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
 _BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
@@ -46,7 +46,6 @@ _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the facto
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
 _NIL = 1e-9  # an eigenvalue that counts as 0
-_CHUNK = 1 << 17  # rows looked at in one go
 
 
 class Projection:
@@ -83,9 +82,9 @@ class Projection:
         self.k, self.g = k, g if classes is not None else 0
         self._kept = [(1.0, codes)] if against is None else [(1.0, codes), (-1.0, against)]
         self._classes = classes
-        self._sizes = np.asarray(sum(_sums(whom, None, k) for _, whom in self._kept))
+        self._sizes = np.asarray(sum(sums_over(whom, k) for _, whom in self._kept))
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
-        self._c = np.ones(0) if classes is None else np.maximum(_sums(classes, None, g), 1.0)
+        self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._M = self._meetings()
         self._square = self._squared()
         self._lead: Callable[[Floats], Floats] = self._by_diagonal
@@ -156,9 +155,9 @@ class Projection:
         columns = range(left.shape[1])
         level = np.zeros((self.g, left.shape[1]))
         if self._classes is not None:
-            level = np.column_stack([_sums(self._classes, left[:, j], self.g) for j in columns])
+            level = np.column_stack([sums_over(self._classes, self.g, left[:, j]) for j in columns])
         r = np.column_stack(
-            [sum(sign * _sums(whom, left[:, j], self.k) for sign, whom in self._kept)
+            [sum(sign * sums_over(whom, self.k, left[:, j]) for sign, whom in self._kept)
              for j in columns]
         )  # fmt: skip
         r -= self._M.T @ (level / self._c[:, None])
@@ -265,7 +264,7 @@ class Projection:
         return lead
 
     def _take_off(self, left: Floats, theta: Floats, class_theta: Floats) -> None:
-        for rows in _chunks(len(left)):
+        for rows in chunks(len(left)):
             for j in range(left.shape[1]):
                 for sign, whom in self._kept:
                     left[rows, j] -= sign * theta[whom[rows], j]
@@ -320,23 +319,10 @@ def conjugate_gradients(
     return x, not (rz > enough).any()
 
 
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _CHUNK) for start in range(0, n, _CHUNK))
-
-
-def _sums(codes: Codes, weights: Floats | None, size: int) -> Floats:
-    """Return (size,) the sums of the weights of each code; without weights, how many there are."""
-    total = np.zeros(size)
-    for rows in _chunks(len(codes)):
-        some = None if weights is None else weights[rows]
-        total += np.bincount(codes[rows], some, minlength=size)
-    return total
-
-
 def _linked(first: Codes, second: Codes, nodes: int, shift: int = 0) -> NDArray[np.int32]:
     """Return (nodes,) the number of the connected part of each, from links between two numbers."""
     labels = np.arange(nodes, dtype=np.int32)
-    for rows in _chunks(len(first)):
+    for rows in chunks(len(first)):
         ends = labels[first[rows]], labels[second[rows] + shift]
         there = np.ones(len(ends[0]), dtype=np.int8)
         links = sparse.coo_array((there, ends), shape=(nodes, nodes))
