@@ -19,15 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import special
+from numpy.typing import NDArray
+from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.clusters import pairs_of
 from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, crossed, sums_over
 
 _NIL = 1e-9  # of the partial scores of one: directions in which nothing is known
 _PART = 1e-6  # of a direction: having no part in it
@@ -71,33 +73,42 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     codes, size
         (n,) whose partiality it is, in each row, −1 for nobody; how many there are.
     """
-    p = column_of(effects)
+    pairs, n_pairs = pairs_of(effects)
+    p, e = column_of(effects), effects.residual
     rows = np.flatnonzero((p != 0.0) & (codes >= 0))
-    found, mine = np.unique(codes[rows], return_inverse=True)
-    who = found.astype(np.intp)
+    found, number = np.unique(codes[rows], return_inverse=True)
+    who, mine = found.astype(np.intp), number.reshape(-1).astype(np.int32)
     m = len(who)
     if m == 0:
         return OwnBiases(who, np.zeros(0), np.zeros(0), 0.0)
-    number = np.full(len(p), m, dtype=np.int32)  # the last is whoever is not partial
-    number[rows] = mine
-    inverse, known = _inverse(effects, number, m)
+    inverse, known = _inverse(effects, rows, mine, m, p)
 
     def fitted(left: Floats) -> tuple[Floats, Floats]:
-        """Return biases in columns that effects are taken off, and what these leave."""
-        excess = inverse @ sums(number, m + 1, p[:, None] * left)[:m]
-        moved = p[:, None] * np.vstack([excess, np.zeros(left.shape[1])])[number]
-        return excess, left - without(effects, moved)
+        """Return biases in columns that effects are taken off, and what they move scores by."""
+        excess = inverse @ sums(mine, m, p[rows, None] * left[rows])
+        moved = np.zeros_like(left)
+        moved[rows] = p[rows, None] * excess[mine]
+        return excess, moved
 
-    excess, left = fitted(effects.residual[:, None])
+    excess, moved = fitted(e[:, None])
     bias = np.where(known, effects.bias + excess[:, 0], np.nan)
-    pairs, n_pairs = pairs_of(effects)
-    again = _Again(pairs, n_pairs, lambda x: fitted(without(effects, x))[1])
     freedom = effects.freedom - (m - 1)
     if freedom < 1:
         return OwnBiases(who, bias, np.full(m, np.inf), 0.0)
-    noise, seen, sure = again.variances(left[:, 0], freedom)
+    if n_pairs == len(p):  # nobody comes back: the squares that are left are all there is to know
+        assert effects.met is not None
+        left_over = float(e @ e - 2.0 * (e @ moved[:, 0]) + effects.met.left_over(moved)[0])
+        variance = np.where(known, inverse.diagonal() * left_over / freedom, np.inf)
+        return OwnBiases(who, bias, variance, float(freedom))
+
+    def rest(columns: Floats) -> Floats:
+        left = without(effects, columns)
+        return left - without(effects, fitted(left)[1])
+
+    again = _Again(pairs, n_pairs, rest)
+    noise, seen, sure = again.variances(e - without(effects, moved)[:, 0], freedom)
     often = _often(pairs[rows], mine, m)
-    variance = np.where(known, np.diag(inverse) * (noise + seen * often), np.inf)
+    variance = np.where(known, inverse.diagonal() * (noise + seen * often), np.inf)
     return OwnBiases(who, bias, variance, sure)
 
 
@@ -138,27 +149,40 @@ class _Again:
         return float((columns**2).sum(axis=0).mean()), float((together**2).sum(axis=0).mean())
 
 
-def _often(pairs: Codes, mine: Indices, m: int) -> Floats:
+def _often(pairs: Codes, mine: Codes, m: int) -> Floats:
     """Return (m,) how often a partial pair of each comes back: Σ m²/Σ m."""
-    met, n_met = crossed(mine.astype(np.int32), pairs)
+    met, n_met = crossed(mine, pairs)
     rows = np.bincount(met, minlength=n_met)
     whose = np.zeros(n_met, dtype=np.intp)
     whose[met] = mine
     return np.asarray(np.bincount(whose, rows * rows, m) / np.bincount(whose, rows, m))
 
 
-def _inverse(effects: Effects, number: Codes, m: int) -> tuple[Floats, np.ndarray]:
-    """Return Q⁻¹ without the directions in which Q is 0, and (m,) who has no part in these."""
-    p = column_of(effects)
-    squares = sums(number, m + 1, (p * p)[:, None])[:m, 0]
+def _inverse(
+    effects: Effects, rows: Indices, mine: Codes, m: int, p: Floats
+) -> tuple[Any, NDArray[np.bool_]]:
+    """Return Q⁻¹ without the directions in which Q is 0, and (m,) who has no part in these.
+
+    Parameters
+    ----------
+    effects
+        Scores less what options and evaluators explain.
+    rows, mine, m
+        Rows of partial scores, and whose each is, a number below m.
+    p
+        (n,) partiality.
+    """
+    some = p[rows]
+    squares = sums_over(mine, m, some, some)
     if m * len(p) > _CELLS:
-        diagonal = squares - taken_off(effects, number, m + 1, p, p)[:m]
+        diagonal = squares - taken_off(effects, mine, m, some, some, among=rows)[0]
         known = diagonal > _NIL * squares
-        return np.diag(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
+        return sparse.diags_array(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
     Q = np.zeros((m, m))
-    for some in blocks(m):
-        left = without(effects, np.where(number[:, None] == some, p[:, None], 0.0))
-        Q[some] = sums(number, m + 1, left * p[:, None])[:m].T
+    for block in blocks(m):
+        columns = np.zeros((len(p), len(block)))
+        columns[rows] = np.where(mine[:, None] == block, some[:, None], 0.0)
+        Q[block] = sums(mine, m, without(effects, columns)[rows] * some[:, None]).T
     values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
     told = values > _NIL * squares.max()
     known = (vectors[:, ~told] ** 2).sum(axis=1) < _PART
