@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -281,7 +282,7 @@ def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
         rng = np.random.default_rng(seed)
         found = []
         for _ in range(runs):
-            y, truth = _half_fair(scores, rng)
+            y, truth = _half_fair(scores, loud, rng)
             each = of_evaluators(two_way(replace(scores, score=y)), 0.95)
             who, flagged = each.own.who, each.drawn.q <= 0.05
             width = each.own.widths(0.95)
@@ -295,19 +296,22 @@ def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
                 )
             )
         false, power, held = 100 * np.mean(found, axis=0)
-        print(f"| {shape} | {false:.1f} | {power:.0f} | {held:.1f} |", flush=True)
+        noise = "unequal" if loud else "equal"
+        print(f"| {shape} | {noise} | {false:.1f} | {power:.0f} | {held:.1f} |", flush=True)
     print(f"\nSeed {seed}. At most 5% are meant to be flagged falsely.")
 
 
-def _half_fair(scores: Scores, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores, and (evaluators,) the bias of each."""
+def _half_fair(
+    scores: Scores, loud: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores, and (evaluators,) the bias of each; noise differs by factors of e^±loud."""
     n = len(scores.evaluator)
     truth = np.where(rng.random(n) < 0.5, 0.0, rng.normal(3.3, 1.38, size=n))
     e, o = scores.evaluator.codes, scores.option.codes
     sees = 1.62 * rng.standard_normal((n, len(scores.option)))
     pairs = sees[e, o] if scores.rival is None else sees[e, o] - sees[e, scores.rival]
-    y = scores.partial * truth[e] + pairs + 2.75 * rng.standard_normal(len(scores))
-    return y, truth
+    noise = pairs + 2.75 * rng.standard_normal(len(scores))
+    return scores.partial * truth[e] + np.exp(loud * rng.standard_normal(n))[e] * noise, truth
 
 
 # ---------------------------------------------------------------------- skating

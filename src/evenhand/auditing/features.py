@@ -82,6 +82,19 @@ class Columns:
             coefs += step
         return left.reshape(values.shape), coefs, means[None]
 
+    @property
+    def alone(self) -> bool:
+        """Whether it is known that no two rows have the same effects: nothing is known here."""
+        return False
+
+    def left_over(self, columns: Floats) -> Floats:
+        """Return (r,) the squared lengths of what is left of (n, r) columns."""
+        left = self.without(columns)[0]
+        return np.asarray(np.einsum("ij,ij->j", left, left))
+
+    def forget(self) -> None:
+        """Drop what can be made again: nothing is large."""
+
     def fitted(self, coefs: Floats, constant: float) -> Floats:
         """Return (n,) the constant and what columns add with these coefficients."""
         return constant + np.concatenate([Z @ coefs for Z in self._blocks()])

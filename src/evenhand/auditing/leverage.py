@@ -131,8 +131,9 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
 
 def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
     S, p, info = effects.own, column_of(effects), effects.information
-    k = lam - lam * lam / info - taken_off(effects, codes, len(lam), S, S)
-    own = (a - lam * a / info - taken_off(effects, codes, len(lam), S, p)) ** 2
+    of_noise, of_bias = taken_off(effects, codes, len(lam), S, S, p)
+    k = lam - lam * lam / info - of_noise
+    own = (a - lam * a / info - of_bias) ** 2
     k, own, lam = k[seen], own[seen], lam[seen]
 
     def freedoms(factors: Floats) -> tuple[float, float]:
@@ -144,34 +145,57 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
     return k, own, freedoms
 
 
-def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
+def taken_off(
+    effects: Effects,
+    codes: Codes,
+    size: int,
+    one: Floats,
+    *others: Floats,
+    among: Indices | None = None,
+) -> list[Floats]:
     """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time.
 
     Σ over cells of g and a level of (Σ one)(Σ other)/m, m the rows of the level: row by row, it is
-    one times the sum of other over the row's cell, over m.
+    one times the sum of other over the row's cell, over m. With ``among``, columns and codes are of
+    these rows only, and 0 in all others.
     """
-    taken = np.zeros(size)
+    taken = [np.zeros(size) for _ in others]
     for levels, n_levels in _means(effects):
         rows = sums_over(levels, n_levels)
-        cells, n_cells = cells_of(codes, levels, n_levels)
-        in_cell = np.zeros(n_cells)
-        np.add.at(in_cell, cells, other)
-        for some in chunks(len(codes)):
-            share = one[some] * in_cell[cells[some]] / rows[levels[some]]
-            taken += np.bincount(codes[some], share, size)
+        some_levels = levels if among is None else levels[among]
+        cells = _cells(effects, codes, some_levels, n_levels)
+        for j, other in enumerate(others):
+            in_cell = _in_cells(cells, other)
+            for some in chunks(len(codes)):
+                share = one[some] * in_cell(some) / rows[some_levels[some]]
+                taken[j] += np.bincount(codes[some], share, size)
     return taken
 
 
-def cells_of(codes: Codes, levels: Codes, n_levels: int) -> tuple[Codes, int]:
-    """Return (n,) the cell of cluster and level of each row, and how many there are.
-
-    Where each level is of one cluster, as chairs are of one evaluator, cells are the levels.
-    """
+def _cells(effects: Effects, codes: Codes, levels: Codes, n_levels: int) -> Codes | None:
+    """Return (n,) the cell of cluster and level of each row; None if all are alone in theirs."""
+    scores = effects.scores
+    if effects.met is not None and effects.met.alone:
+        by_evaluator = scores.evaluator is not None and codes is scores.evaluator.codes
+        by_option = scores.item is None and codes is scores.option.codes
+        if (by_evaluator and levels is scores.scored[0]) or (
+            by_option and levels is scores.chairs[0]
+        ):
+            return None
     whose = np.zeros(n_levels, dtype=codes.dtype)
     whose[levels] = codes
     if all((whose[levels[some]] == codes[some]).all() for some in chunks(len(codes))):
-        return levels, n_levels
-    return crossed(codes, levels)
+        return levels  # each level is of one cluster, as chairs are of one evaluator
+    return crossed(codes, levels)[0]
+
+
+def _in_cells(cells: Codes | None, column: Floats) -> Callable[[slice], Floats]:
+    """Return what gives the sum of a column over the cells of some rows."""
+    if cells is None:
+        return lambda some: column[some]
+    total = np.zeros(int(cells.max(initial=-1)) + 1)
+    np.add.at(total, cells, column)
+    return lambda some: total[cells[some]]
 
 
 def _means(effects: Effects) -> list[tuple[Codes, int]]:

@@ -25,7 +25,6 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import PARTIALITY, Effects
-from evenhand.auditing.leverage import without
 from evenhand.scores import Scores
 from evenhand.scores.factor import crossed
 
@@ -33,7 +32,7 @@ DRAWS = 199
 """Dealings of groups, where rows are not too many for it."""
 
 _LEAST_DRAWS = 19
-_CELLS = 20_000_000  # rows times draws: beyond it, draws are fewer
+_CELLS = 4_000_000  # rows times draws: beyond it, draws are fewer
 _BLOCK = 2_000_000  # rows times draws that are projected in one go
 _FEW = 6  # evaluators whose dealings are all gone through; events at which two are too few
 _NIL = 1e-9  # of the information of partiality: nothing is left to see a bias by
@@ -99,7 +98,7 @@ def placebo(effects: Effects, seed: int = 0) -> Placebo:
         Where the dealings come from.
     """
     reason = _impossible(effects)
-    if reason:
+    if reason or effects.met is None:
         return Placebo(effects.bias, np.zeros(0), reason)
     n = len(effects.own)
     most = int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS))
@@ -109,9 +108,10 @@ def placebo(effects: Effects, seed: int = 0) -> Placebo:
     draws: list[float] = []
     while block := [partial(place) for place in islice(places, max(1, _BLOCK // n))]:
         columns = np.column_stack(block)
-        information = np.einsum("ij,ij->j", columns, without(effects, columns))
+        information = effects.met.left_over(columns)
         seen = information > _NIL * effects.information
         draws += (left @ columns[:, seen] / information[seen]).tolist()
+    effects.met.forget()
     return Placebo(effects.bias, np.array(draws), "" if draws else "no other dealing shows a bias")
 
 

@@ -45,6 +45,7 @@ _PATIENCE = 300  # steps of conjugate gradients that go without a factorisation
 _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the factorisation
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
+_LARGE = 1_000_000  # rows of which nothing is kept that can be made again
 _NIL = 1e-9  # an eigenvalue that counts as 0
 
 
@@ -85,7 +86,6 @@ class Projection:
         self._sizes = np.asarray(sum(sums_over(whom, k) for _, whom in self._kept))
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
         self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
-        self._M = self._meetings()
         self._square = self._squared()
         self._lead: Callable[[Floats], Floats] = self._by_diagonal
         self._led = False
@@ -150,6 +150,29 @@ class Projection:
             return self.k - self.parts[2] + self.g  # or less: freedom is never overstated
         return int((self._spectrum > _NIL).sum()) + self.g
 
+    def left_over(self, columns: Floats) -> Floats:
+        """Return (r,) the squared lengths of what is left of (n, r) columns, which is not made.
+
+        They are off by the square of the share to which equations are solved.
+        """
+        squares = np.zeros(columns.shape[1])
+        for j in range(columns.shape[1]):
+            column = columns[:, j : j + 1]
+            r, level = self._equations(column)
+            explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
+            squares[j] = float(column[:, 0] @ column[:, 0]) - explained
+        return np.maximum(squares, 0.0)
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether everybody stands in a class at most once: no row has the effects of another."""
+        return len(self._kept) == 1 and self._M.nnz == self._kept[0][1].size
+
+    def forget(self) -> None:
+        """Drop who meets whom, if that is large; it is made again where it is needed again."""
+        if self._kept[0][1].size > _LARGE and self.alone is not None:  # which is known from then on
+            self.__dict__.pop("_M", None)
+
     def _equations(self, left: Floats) -> tuple[Floats, Floats]:
         """Return r (k, columns) and the sums of classes (g, columns) of what is left."""
         columns = range(left.shape[1])
@@ -207,8 +230,9 @@ class Projection:
         S = self._applied(np.eye(self.k)) / root / root[:, None]
         return np.asarray(np.linalg.eigvalsh(0.5 * (S + S.T)))
 
-    def _meetings(self) -> Any:
-        """Return M."""
+    @cached_property
+    def _M(self) -> Any:
+        """M; see `forget`."""
         shape = self.g, self.k
         if self._classes is None:
             return sparse.csr_array(shape, dtype=np.float64)
