@@ -273,11 +273,9 @@ def coverage(runs: int, seed: int, shapes: Sequence[str], worlds: Sequence[str])
 def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
     """Print how often evaluators are flagged, where half of those who could be are fair."""
     print(f"## Evaluators, half of them fair, half with a bias of 3.3 ± 1.38; {runs} tables\n")
-    print(
-        "| table | falsely flagged, % of flagged | of the partial flagged, % | own intervals, % |"
-    )
-    print("| --- | --- | --- | --- |")
-    for shape in shapes:
+    print("| table | noise | falsely flagged, % of flagged | of the partial, % | intervals, % |")
+    print("| --- | --- | --- | --- | --- |")
+    for shape, loud in product(shapes, (0.0, 0.5)):
         scores = SHAPES[shape]()
         rng = np.random.default_rng(seed)
         found = []
