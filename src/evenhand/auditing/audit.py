@@ -113,8 +113,12 @@ class Audit:
         """What the scores decide at every event, and what would change that."""
         theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
         own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
-        noise, freedom = self.effects.noise, self.effects.freedom
-        return decisions(self.effects.scores, self.bias, noise, freedom, own)
+        scores, noise, freedom = self.effects.scores, self.effects.noise, self.effects.freedom
+        added = np.zeros(len(scores)) if self.attributes else None
+        for name, bias in self.attributes.items():
+            if added is not None and np.isfinite(bias.value):
+                added += bias.value * scores.attributes[name]
+        return decisions(scores, self.bias, noise, freedom, own, added)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
