@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, first_bias, named_biases
 from evenhand.answers.least_squares import LeastSquares, least_squares
+from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scores import compares
@@ -21,6 +22,8 @@ from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
 from evenhand.questions import Options, Questions
+
+_SAME = 1e-12  # share of a value below which a difference is rounding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +109,12 @@ class Answer:
         What the policy recommends, with the leads over all others.
     policy
         What asked. It goes on from here: ``choose(options, evaluate, policy=answer.policy)``.
+    next_questions
+        Of scores that were there (`decide`): the questions to ask next, the best first, and what
+        each is expected to settle. Empty where it is sure, or nothing more may be asked.
+    assumed
+        Of scores that were there: what is assumed of who chose what was scored, and how sure is
+        worked out from that. "" where `choose` asked.
 
     Examples
     --------
@@ -140,6 +149,8 @@ class Answer:
     ranking: tuple[Standing, ...]
     decision: Decision
     policy: Policy
+    next_questions: NextQuestions = field(default_factory=NextQuestions)
+    assumed: str = ""
 
     @property
     def options(self) -> ActionSet | Options:
@@ -340,7 +351,9 @@ def _with_known_leads(decision: Decision, values: Floats) -> Decision:
     leads = decision.leads.copy()
     unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
     unknown[decision.option] = False
-    leads[unknown, 0] = (values[decision.option, 0] - values[:, 0])[unknown]
+    apart = values[decision.option, 0] - values[:, 0]
+    apart[np.abs(apart) <= _SAME * np.abs(values[decision.option, 0])] = 0.0
+    leads[unknown, 0] = apart[unknown]
     return replace(decision, leads=leads)
 
 

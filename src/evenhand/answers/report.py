@@ -15,7 +15,6 @@ from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
 from evenhand.answers.price import share_for_biases
 from evenhand.assumptions import model
 from evenhand.checks.stream import FEWEST
-from evenhand.html import Markup
 from evenhand.policies.messages import Estimate, Finding
 from evenhand.report.document import (
     Section,
@@ -23,6 +22,7 @@ from evenhand.report.document import (
     checked,
     document,
     facts,
+    frame_table,
     note,
     picture,
     points,
@@ -62,9 +62,14 @@ def _decision(answer: Answer) -> list[str]:
         _sentence("", words.rival(answer)),
         _sentence("", words.tied(answer)),
         _sentence("", words.raw_in_words(answer)),
-        _sentence("", words.cost(answer)),
-        _sentence("The asking stopped: ", words.end(answer)),
+        _given(answer) if answer.assumed else words.cost(answer),
+        _sentence("" if answer.assumed else "Why the asking ended: ", words.end(answer)),
     ]
+
+
+def _given(answer: Answer) -> str:
+    n = answer.spent + answer.policy.observed
+    return f"It rests on {n:,} score{'' if n == 1 else 's'} that were there."
 
 
 def _ranking(answer: Answer) -> list[str]:
@@ -122,7 +127,8 @@ def _biases(answer: Answer) -> list[str]:
 
 
 def _price(answer: Answer) -> list[str]:
-    return [words.cost(answer), _learning(answer), _raw_loss(answer)]
+    cost = "" if answer.assumed else words.cost(answer)
+    return [cost, _learning(answer), _raw_loss(answer)]
 
 
 def _learning(answer: Answer) -> str:
@@ -158,10 +164,9 @@ def _raw_loss(answer: Answer) -> str:
     if answer.raw_choice is None:
         return ""
     if answer.raw_choice == answer.option:
-        return (
-            "Choosing by mean scores would have chosen the same; but from them alone nobody could "
-            "have known that."
-        )
+        same = "Choosing by mean scores would have chosen the same"
+        known = "; but from them alone nobody could have known that" if answer.sure else ""
+        return f"{same}{known}."
     lead = answer.decision.lead_over(answer.raw_choice)
     standing = answer.standing(answer.raw_choice)
     if not math.isfinite(lead.value):
@@ -185,6 +190,7 @@ def _assumptions(answer: Answer) -> list[str]:
     )
     return [
         model(answer.policy.actions),
+        answer.assumed,
         checked(_checks(answer)),
         notes,
         note(
@@ -261,13 +267,25 @@ def _untold(answer: Answer) -> list[str]:
 
 
 def _next(answer: Answer) -> list[str]:
-    return [words.advice(answer), _next_questions(answer)]
-
-
-def _next_questions(answer: Answer) -> Markup | str:
-    """Return what to ask next, where the answer says it."""
-    del answer
-    return ""
+    columns = {
+        "label": "question",
+        "rival": "tells most of",
+        "error": "error of the lead",
+        "error_after": "then",
+        "chance": "chance that the rival is better",
+        "chance_after": "then",
+        "price": "price",
+    }
+    if not answer.questions.priced:
+        del columns["price"]
+    asked = answer.next_questions.to_frame()
+    return [
+        words.advice(answer),
+        frame_table("The best next questions, the best first", asked, _MOST_ROWS, columns),
+        note("'Then': once it and those above are answered, if leads stay as they are.")
+        if len(asked)
+        else "",
+    ]
 
 
 def _failures(answer: Answer) -> list[str]:

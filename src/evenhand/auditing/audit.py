@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -18,6 +19,7 @@ from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 _LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
@@ -51,6 +53,49 @@ class Audit:
     def flips(self) -> pd.DataFrame:
         """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
         return self.decisions.flips()
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw whose bias is how large, and which decisions would not bear it.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        """
+        # Matplotlib takes longer to load than most audits take.
+        from evenhand.auditing.figure import audit_picture, draw_audit_picture  # noqa: PLC0415
+        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(str(path))
+        figure = draw_audit_picture(audit_picture(self))
+        if path is not None:
+            save_figure(figure, str(path))
+        return figure
+
+    def report(
+        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print: one HTML file, with all in it.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        title
+            What the report is called.
+        made
+            The day that it is of; today if not given.
+        """
+        from evenhand.auditing.page import report_of  # noqa: PLC0415 # a report is about audits
+        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
+
+        write_page(report_of(self, title, made), path)
+
+    def _repr_html_(self) -> str:
+        from evenhand.auditing.page import as_html  # noqa: PLC0415 # likewise
+
+        return as_html(self)
 
 
 def audit(

@@ -7,6 +7,7 @@ already is `Markup`, which only the functions of this package return.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,15 +16,20 @@ from datetime import date
 from importlib.metadata import version
 from io import StringIO
 from os import PathLike
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 from evenhand import html
 from evenhand.files import write_atomically
 from evenhand.html import Markup
+from evenhand.report.phrases import short
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
+
+_LONGEST_NAME = 120  # in a table, where names go on in the next line
 
 Standing = Literal["held", "contradicted", "not checked"]
 
@@ -209,6 +215,55 @@ def scrolling(caption: str, drawn: Markup) -> Markup:
         f'<div class="scroll" role="region" aria-label="{said}" tabindex="0">'
         f"{opening}><caption>{said}</caption>{rest}</div>\n"
     )
+
+
+def frame_table(
+    caption: str, frame: pd.DataFrame, most: int, names: Mapping[str, str] | None = None
+) -> Markup:
+    """Return the first rows of a data frame as a table; "" if it has none.
+
+    Parameters
+    ----------
+    caption
+        What it shows.
+    frame
+        The rows.
+    most
+        How many of them.
+    names
+        The columns to show, and what they are called; all of them if not given.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"judge": ["P", "Q"], "bias": [1.0, 0.25], "found": [True, False]})
+    >>> shown = frame_table("Judges", frame, most=1, names={"judge": "who", "bias": "bias"})
+    >>> "1.00" in shown, "1 more" in shown, "found" in shown
+    (True, True, False)
+    """
+    called = {str(name): str(name).replace("_", " ") for name in frame.columns}
+    called = called if names is None else {k: v for k, v in names.items() if k in called}
+    if frame.empty or not called:
+        return Markup("")
+    columns = [_cells(frame[name].tolist(), most) for name in called]
+    rows = list(zip(*columns, strict=True))
+    return table(caption, list(called.values()), rows, left_out=len(frame) - len(rows))
+
+
+def _cells(values: Sequence[object], most: int) -> list[object]:
+    """Return the first values of a column, numbers with the same decimals."""
+    shown = values[:most]
+    sizes = [abs(x) for x in shown if isinstance(x, float) and math.isfinite(x) and x != 0.0]
+    digits = max(0, 2 - math.floor(math.log10(median(sizes)))) if sizes else 2
+    return [_cell(x, digits) for x in shown]
+
+
+def _cell(value: object, digits: int) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return html.Rounded(value, digits) if math.isfinite(value) else value
+    return short(value, _LONGEST_NAME) if isinstance(value, str) else value
 
 
 def facts(caption: str, entries: Mapping[str, object]) -> Markup:
