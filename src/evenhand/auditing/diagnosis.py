@@ -9,9 +9,10 @@ Fitted values and residuals of least squares are uncorrelated, so residuals may 
 fitted values, as Tukey did for non-additivity, and have no answer ready where the model holds. A
 mean of others' scores in the place of v̂ would have one: its noise is in the contrast, too.
 
-Every question that has a p-value is asked at 5% over the number of questions, so that on scores
-that follow the model anything at all is found with a probability of at most 5%. An alarm is what
-moves the bias out of its own interval; all else is a note.
+Every question that has a p-value is asked at 2% over the number of questions. The p-values are
+nearly right, and so on scores that follow the model anything at all is found in at most 5% of
+tables (simulated: `benchmarks/audit_checks.py`). An alarm is what moves the bias out of its own
+interval; all else is a note.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
@@ -34,8 +35,8 @@ from evenhand.report.phrases import fixed, number, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor
 
-LEVEL = 0.05
-"""How probable it is at most that anything is found where the model holds."""
+LEVEL = 0.02
+"""How probable it is, by p-values over all questions, that something is found in nothing."""
 
 _FEWEST = 5  # scores of an evaluator, whose noise or scale is then looked at
 _TENTH = 0.1
@@ -98,10 +99,10 @@ class _Term(NamedTuple):
     bias: float
 
 
-def _term(effects: Effects, name: str, column: Floats, level: float) -> _Term | None:
-    """Return the slope along a further column; None if it cannot be told."""
+def _term(effects: Effects, name: str, columns: dict[str, Floats], level: float) -> _Term | None:
+    """Return the slope along one of some further columns; None if it cannot be told."""
     scores = effects.scores
-    with_it = two_way(replace(scores, attributes={**scores.attributes, name: column}))
+    with_it = two_way(replace(scores, attributes={**scores.attributes, **columns}))
     along = with_it.along(name)
     if not along.told or along.freedom <= 0:
         return None
@@ -119,9 +120,8 @@ def _slope(effects: Effects, bias: BiasEstimate) -> Asked | None:
     if p is None or not effects.told:
         return None
     values = values_by_row(effects)
-    weight = effects.own * p
-    middle = float(weight @ values / weight.sum())
-    term = _term(effects, "partiality × value", p * (values - middle), bias.level)
+    middle = _middle(effects, values)
+    term = _term(effects, "slope", {"slope": p * (values - middle)}, bias.level)
     if term is None:
         return None
 
@@ -225,16 +225,20 @@ def _noise_by_level(effects: Effects, bias: BiasEstimate) -> Asked | None:
     scores = effects.scores
     if scores.rival is not None or scores.evaluator is None or _two_valued(scores):
         return None
-    size, (scored, n) = _scatter(effects), scores.scored
+    size, whom, n = _scatter(effects), scores.option.codes, len(scores.option)
     x = values_by_row(effects)
     x = x - x.mean()
     total = float(x @ x)
-    if n < _FEWEST or not total > 0.0:
+    if not total > 0.0:
         return None
     slope = float(x @ size) / total
     left = size - size.mean() - slope * x
-    together = sums(scored, x * left, n)
-    se = math.sqrt(float(together @ together) * n / (n - 2)) / total
+    # options come back, and each is as good as it is: clusters, each as if it were left out
+    kept = 1.0 - sums(whom, x * x, n) / total
+    if n < _FEWEST or not (kept > 0.0).all():
+        return None
+    together = sums(whom, x * left, n) / kept
+    se = math.sqrt(float(together @ together)) / total
     if not se > 0.0:
         return None
     chance = 2.0 * float(special.stdtr(n - 2, -abs(slope) / se))
@@ -256,10 +260,7 @@ def _noise_by_level(effects: Effects, bias: BiasEstimate) -> Asked | None:
 
 def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
     """Do evaluators become lenient, or severe, with time?"""
-    time = _standard_time(effects.scores)
-    if time is None:
-        return None
-    term = _term(effects, "time", time, bias.level)
+    term = _term(effects, "time", _times(effects), bias.level) if _times(effects) else None
     if term is None:
         return None
 
@@ -281,13 +282,8 @@ def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
 
 def _bias_drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
     """Does the bias grow with time?"""
-    time, p = _standard_time(effects.scores), effects.scores.partial
-    if time is None or p is None or not effects.told:
-        return None
-    weight = effects.own * p
-    term = _term(
-        effects, "partiality × time", p * (time - weight @ time / weight.sum()), bias.level
-    )
+    columns = _times(effects)
+    term = _term(effects, "own time", columns, bias.level) if "own time" in columns else None
     if term is None:
         return None
 
@@ -440,11 +436,23 @@ def _repeated(effects: Effects, x: Floats) -> float:
     return max(1.0, float(together @ together) / total) if total > 0.0 else 1.0
 
 
-def _standard_time(scores: Scores) -> Floats | None:
-    if scores.time is None:
-        return None
-    spread = float(scores.time.std())
-    return (scores.time - scores.time.mean()) / spread if spread > 0.0 else None
+def _middle(effects: Effects, values: Floats) -> float:
+    """Return the mean of some values over partial scores, each by how much it says of the bias."""
+    assert effects.scores.partial is not None
+    weight = effects.own * effects.scores.partial
+    return float(weight @ values / weight.sum())
+
+
+def _times(effects: Effects) -> dict[str, Floats]:
+    """Return time in standard units, and that of partial scores, by name; nothing without time."""
+    time, p = effects.scores.time, effects.scores.partial
+    spread = 0.0 if time is None else float(time.std())
+    if time is None or not spread > 0.0:
+        return {}
+    time = (time - time.mean()) / spread
+    if p is None or not effects.told:
+        return {"time": time}
+    return {"time": time, "own time": p * (time - _middle(effects, time))}
 
 
 def _two_valued(scores: Scores) -> bool:
