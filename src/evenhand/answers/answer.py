@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ class Standing:
 class Answer:
     """Which option to choose, how sure that is and why not surer, and what it cost.
 
-    ``print(answer)`` says all of it in plain words, `plot` draws it.
+    ``print(answer)`` says all of it in plain words, `plot` draws it, `report` writes it down.
 
     Parameters
     ----------
@@ -219,6 +220,42 @@ class Answer:
         if path is not None:
             save_figure(figure, str(path))
         return figure
+
+    def report(
+        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print: one HTML file, with all in it.
+
+        The decision and how sure it is, values beside mean scores, biases, what fairness cost, what
+        was assumed and what became of it, what no scores can tell, what to ask next. Nothing in the
+        file runs, and nothing is fetched.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        title
+            What the report is called.
+        made
+            The day that it is of; today if not given.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"}, capacity=None)
+        >>> rng = np.random.default_rng(0)
+        >>> answer = eh.choose(panel, lambda q: 5.0 - 2.0 * q.option + 0.1 * rng.normal())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     answer.report(Path(folder) / "choice.html", title="The prize")
+        ...     "Choose Ann" in (Path(folder) / "choice.html").read_text("utf-8")
+        True
+        """
+        from evenhand.answers.report import report_of  # noqa: PLC0415 # a report is about answers
+        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
+
+        write_page(report_of(self, title, made), path)
 
     def __str__(self) -> str:
         from evenhand.answers.words import in_words  # noqa: PLC0415 # words are about answers

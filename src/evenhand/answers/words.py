@@ -14,7 +14,8 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer
 from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
-from evenhand.answers.phrases import (
+from evenhand.policies.messages import Estimate
+from evenhand.report.phrases import (
     decimals,
     fixed,
     interval,
@@ -24,7 +25,6 @@ from evenhand.answers.phrases import (
     short,
     size_and_span,
 )
-from evenhand.policies.messages import Estimate
 
 WIDTH = 100
 _MOST_FAILURES = 3
