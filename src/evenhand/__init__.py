@@ -9,7 +9,16 @@ from importlib import import_module
 
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
-    "evenhand.answers": ("Answer", "Failure", "NamedBias", "Progress", "Question", "choose"),
+    "evenhand.answers": (
+        "Answer",
+        "Failure",
+        "NamedBias",
+        "NextQuestion",
+        "Progress",
+        "Question",
+        "choose",
+        "decide",
+    ),
     "evenhand.auditing": ("Audit", "BiasEstimate", "audit"),
     "evenhand.designs": (
         "Certificate",

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.effects import Effects, two_way
+from evenhand.readers import read_scores
 from evenhand.scores.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +44,59 @@ class Audit:
     bias: BiasEstimate
     naive: BiasEstimate
 
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the scores decide at every event, and what would change that."""
+        return decisions(self.effects.scores, self.bias, self.effects.noise, self.effects.freedom)
+
+    @cached_property
+    def flips(self) -> pd.DataFrame:
+        """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
+        return self.decisions.flips()
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw whose bias is how large, and which decisions would not bear it.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        """
+        # Matplotlib takes longer to load than most audits take.
+        from evenhand.auditing.figure import audit_picture, draw_audit_picture  # noqa: PLC0415
+        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(str(path))
+        figure = draw_audit_picture(audit_picture(self))
+        if path is not None:
+            save_figure(figure, str(path))
+        return figure
+
+    def report(
+        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print: one HTML file, with all in it.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        title
+            What the report is called.
+        made
+            The day that it is of; today if not given.
+        """
+        from evenhand.auditing.page import report_of  # noqa: PLC0415 # a report is about audits
+        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
+
+        write_page(report_of(self, title, made), path)
+
+    def _repr_html_(self) -> str:
+        from evenhand.auditing.page import as_html  # noqa: PLC0415 # likewise
+
+        return as_html(self)
+
 
 def audit(
     table: Any,
@@ -38,22 +104,27 @@ def audit(
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
-    rival: str | None = None,
-    item: str | Sequence[str] | None = None,
-    event: str | Sequence[str] | None = None,
-    option_group: str | None = None,
-    evaluator_group: str | None = None,
+    rival: str | None = "rival",
+    item: str | Sequence[str] | None = "item",
+    event: str | Sequence[str] | None = "event",
+    option_group: str | Mapping[str, str] | None = "option_group",
+    rival_group: str | None = "rival_group",
+    evaluator_group: str | Mapping[str, str] | None = "evaluator_group",
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
+    wide: bool | Sequence[str] = False,
+    repeats: bool = False,
+    missing: Literal["refuse", "drop"] = "refuse",
+    decimal: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change."""
     scores = read_table(
-        table,
+        _table(table),
         option=option,
         score=score,
         evaluator=evaluator,
@@ -61,12 +132,25 @@ def audit(
         item=item,
         event=event,
         option_group=option_group,
+        rival_group=rival_group,
         evaluator_group=evaluator_group,
         partial=partial,
         reference=reference,
         attributes=attributes,
         time=time,
         scale=scale,
+        wide=wide,
+        repeats=repeats,
+        missing=missing,
+        decimal=decimal,
     )
     effects = two_way(scores)
     return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
+
+
+def _table(table: Any) -> Any:
+    """Return a table as it is, and the scores of a log as one."""
+    if not isinstance(table, str | PathLike):
+        return table
+    path = Path(table)
+    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,36 @@ class Factor:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self))
 
 
+class Naming:
+    """Names that come in blocks, each numbered when it first comes.
+
+    Examples
+    --------
+    >>> naming = Naming()
+    >>> naming.codes(["Ann", "Bo"], np.array([0, 1, 0], dtype=np.int32))
+    array([0, 1, 0], dtype=int32)
+    >>> naming.codes(["Cy", "Bo"], np.array([1, -1, 0], dtype=np.int32)), naming.names
+    (array([ 1, -1,  2], dtype=int32), ('Ann', 'Bo', 'Cy'))
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names so far, in the order in which they first came."""
+        return tuple(self._numbers)
+
+    def codes(self, names: Sequence[str], codes: Codes) -> Codes:
+        """Return a block's codes among its own names as codes among all names so far."""
+        numbers = self._numbers
+        known = [numbers.setdefault(name, len(numbers)) for name in names]
+        return np.array([*known, -1], dtype=np.int32)[codes]
+
+
 def crossed(*columns: Codes) -> tuple[Codes, int]:
     """Return (n,) the number of each row's combination of names, and how many there are.
 
@@ -61,7 +92,72 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
     size = int(codes.max(initial=-1)) + 1
     for column in columns[1:]:
         width = int(column.max(initial=-1)) + 1
-        both = codes.astype(np.int64) * width + column
-        found, codes = np.unique(both, return_inverse=True)
-        codes, size = codes.reshape(-1).astype(np.int32), len(found)
+        both = codes.astype(np.int64)
+        both *= width
+        both += column
+        codes, size = _renumbered(both, size * width)
     return codes, size
+
+
+def taken_together(parts: Sequence[Factor]) -> Factor:
+    """Return several columns of names as one, such as a competition and a programme as an event.
+
+    Examples
+    --------
+    >>> event = taken_together([Factor.of(["Nice", "Nice", "Oslo"]), Factor.of(["SP", "FS", "SP"])])
+    >>> event.names
+    ('Nice, SP', 'Nice, FS', 'Oslo, SP')
+    """
+    if len(parts) == 1:
+        return parts[0]
+    codes, n = crossed(*(part.codes for part in parts))
+    first = np.full(n, len(codes), dtype=np.int64)
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    order = np.argsort(first)
+    number = np.empty(n, dtype=np.int32)
+    number[order] = np.arange(n, dtype=np.int32)
+    columns = [[part.names[code] for code in part.codes[first[order]].tolist()] for part in parts]
+    return Factor(number[codes], tuple(", ".join(texts) for texts in zip(*columns, strict=True)))
+
+
+def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
+    """Return the rows of a combination of names that comes again, and how many rows repeat one.
+
+    None if no combination does.
+
+    Examples
+    --------
+    >>> option, judge = Factor.of(["Ann", "Bo", "Ann"]), Factor.of(["P", "P", "P"])
+    >>> first_repeated(option.codes, judge.codes)
+    (array([0, 2]), 1)
+    """
+    size = 1
+    keys: NDArray[np.int64] | None = None
+    for column in columns:
+        width = int(column.max(initial=-1)) + 1
+        if keys is None:
+            keys, size = column.astype(np.int64), width
+            continue
+        if size * width >= np.iinfo(np.int64).max:
+            compact, size = _renumbered(keys, size)
+            keys = compact.astype(np.int64)
+        keys *= width
+        keys += column
+        size *= width
+    assert keys is not None
+    ordered = np.sort(keys)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not again.size:
+        return None
+    return np.flatnonzero(keys == again[0]), again.size
+
+
+def _renumbered(keys: NDArray[np.int64], size: int) -> tuple[Codes, int]:
+    """Return keys from 0 to size − 1 as numbers without gaps, in the same order; how many."""
+    if size <= 4 * len(keys) + 1024:  # a table of all keys is smaller than what sorting needs
+        present = np.zeros(size, dtype=np.bool_)
+        present[keys] = True
+        number = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        return number[keys], int(np.count_nonzero(present))
+    found, codes = np.unique(keys, return_inverse=True)
+    return codes.reshape(-1).astype(np.int32), len(found)

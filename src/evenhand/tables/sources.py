@@ -275,7 +275,7 @@ class CsvFile:
             for row, (line, record) in enumerate(self._records(), start=-1):
                 if row in wanted:
                     name = "" if label is None else record[self.columns.index(label)].strip()
-                    found[row] = _place(f"line {line}", name)
+                    found[row] = placed(f"line {line}", name)
                     if len(found) == len(wanted):
                         break
         return [found.get(row, f"row {row}") for row in rows]
@@ -334,7 +334,7 @@ class Frame:
             return [f"row {row}" for row in rows]
         names = as_text(_arrow(self._frame.get_column(self._keys[label])[list(rows)]))
         return [
-            _place(f"row {row}", name) for row, name in zip(rows, names.to_pylist(), strict=True)
+            placed(f"row {row}", name) for row, name in zip(rows, names.to_pylist(), strict=True)
         ]
 
 
@@ -345,7 +345,8 @@ def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def _place(where: str, name: str | None) -> str:
+def placed(where: str, name: str | None) -> str:
+    """Where something stands, with the option's name if it has one."""
     return f"{where} ({name!r})" if name else where
 
 
