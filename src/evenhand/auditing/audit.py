@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.features import FeatureBias, by_features
+from evenhand.auditing.identified import Identified, identified
 from evenhand.readers import read_scores
+from evenhand.scores import Scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
@@ -38,11 +41,32 @@ class Audit:
         options that come back.
     naive
         The same with an interval as if all scores were independent: too short.
+    by_features
+        The bias by features alone, where some were given, with its warning.
     """
 
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
+    by_features: FeatureBias | None = None
+
+    @cached_property
+    def identified(self) -> Identified:
+        """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
+        return identified(self.effects)
+
+    @cached_property
+    def attributes(self) -> dict[str, BiasEstimate]:
+        """By how much scores rise with each further attribute, by name."""
+        names = [name for name in self.effects.names if name != self.effects.name]
+        return {name: clustered(self.effects.along(name), self.bias.level) for name in names}
+
+    @cached_property
+    def position(self) -> BiasEstimate | None:
+        """By how much standing first helps in comparisons; None where nothing was compared."""
+        if self.effects.scores.rival is None:
+            return None
+        return clustered(standing_first(self.effects.scores), self.bias.level)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -113,6 +137,7 @@ def audit(
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
+    features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
@@ -137,6 +162,7 @@ def audit(
         partial=partial,
         reference=reference,
         attributes=attributes,
+        features=features,
         time=time,
         scale=scale,
         wide=wide,
@@ -144,8 +170,19 @@ def audit(
         missing=missing,
         decimal=decimal,
     )
+    if scores.features and _nobody_to_compare(scores):
+        found = by_features(scores, confidence)
+        return Audit(found.effects, found.bias, plain(found.effects, confidence), found)
     effects = two_way(scores)
-    return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
+    bias = clustered(effects, confidence)
+    beside = by_features(scores, confidence, bias.value) if scores.features else None
+    return Audit(effects, bias, plain(effects, confidence), beside)
+
+
+def _nobody_to_compare(scores: Scores) -> bool:
+    """Tell whether nothing but features can tell a bias: no two evaluators, and no reference."""
+    known = 0 if scores.evaluator is None else len(scores.evaluator)
+    return known < 2 and scores.reference is None and scores.rival is None
 
 
 def _table(table: Any) -> Any:

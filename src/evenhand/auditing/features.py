@@ -14,13 +14,14 @@ features, and say by how much features mislead.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
@@ -85,7 +86,7 @@ class Columns:
         """Return (n,) the constant and what columns add with these coefficients."""
         return constant + np.concatenate([Z @ coefs for Z in self._blocks()])
 
-    def _blocks(self):  # type: ignore[no-untyped-def]
+    def _blocks(self) -> Iterator[Floats]:
         for rows in _rows(self._n):
             some = [column[rows] for column in self._columns]
             Z = np.column_stack(some) if some else np.zeros((rows.stop - rows.start, 0))
@@ -179,7 +180,7 @@ def by_features(scores: Scores, level: float, two_way: float = math.nan) -> Feat
         return Levels(values / times, np.zeros(0), np.zeros(n_scored, dtype=np.int32))
 
     found = beside(alone, scores.score, regressors_of(alone), met, (scored, n_scored), levels)
-    return FeatureBias(_interval(found, level), found, favoured, two_way)
+    return FeatureBias(clustered(found, level), found, favoured, two_way)
 
 
 def _favoured(scores: Scores) -> tuple[Floats, str | None]:
@@ -203,18 +204,6 @@ def _favoured(scores: Scores) -> tuple[Floats, str | None]:
         )
     of = groups == scores.groups.index(there[1])
     return of[scores.option.codes].astype(np.float64), there[1]
-
-
-def _interval(effects: Effects, level: float) -> BiasEstimate:
-    """Return the bias with an interval that allows for options that come back (CR1)."""
-    option = effects.scores.option
-    G, n = len(np.unique(option.codes)), len(effects.residual)
-    if not effects.told or effects.freedom < 1 or G < 2:
-        return BiasEstimate.unknown(effects.bias, level)
-    sums = np.bincount(option.codes, effects.own * effects.residual, len(option))
-    factor = G / (G - 1) * (n - 1) / effects.freedom
-    se = math.sqrt(factor * float(sums @ sums)) / effects.information
-    return BiasEstimate.by_student(effects.bias, se, G - 1, level, {"options": G})
 
 
 def _number(value: float) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
+from evenhand.auditing.features import Columns
 from evenhand.checks.finding import Finding
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes
@@ -121,6 +122,14 @@ def identified(effects: Effects) -> Identified:
             "Nobody said who is partial to what.",
             "Name the columns with the groups of options and of evaluators, or one that says how "
             "partial the evaluator is to the option.",
+        )
+    if isinstance(effects.met, Columns):
+        return Identified(
+            False,
+            "Who is partial to what follows from the features: a bias looks the same as what they "
+            "are worth.",
+            "Leave out features that follow from the groups, or have several evaluators score the "
+            "same things.",
         )
     without = two_way(replace(scores, attributes={})) if scores.attributes else effects
     if without.told:

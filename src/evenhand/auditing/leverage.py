@@ -32,7 +32,6 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, regressors_of
-from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, crossed
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
@@ -148,7 +147,7 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
 def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
     """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
     taken = np.zeros(size)
-    for levels, n_levels in _means(effects.scores):
+    for levels, n_levels in _means(effects):
         rows = np.bincount(levels, minlength=n_levels)
         met, n_met = crossed(codes, levels)
         product = np.bincount(met, one, n_met) * np.bincount(met, other, n_met)
@@ -158,10 +157,11 @@ def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Flo
     return taken
 
 
-def _means(scores: Scores) -> list[tuple[Codes, int]]:
+def _means(effects: Effects) -> list[tuple[Codes, int]]:
     """Return the levels whose means the effects take off."""
-    if scores.rival is not None:
-        return []  # options stand on both sides: nothing is taken for granted
+    scores = effects.scores
+    if not len(effects.leniencies()):
+        return []  # options stand on both sides, or only features count: nothing is for granted
     return [scores.chairs] if scores.reference is not None else [scores.scored, scores.chairs]
 
 
