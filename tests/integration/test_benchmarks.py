@@ -246,6 +246,7 @@ def test_audit_finds_what_is_known_of_skating(
     assert float(found["placebo"]) > 20
     assert abs(float(found["nations"]) - 0.88) < 0.05
 
+
 @pytest.mark.parametrize("benchmark_", ["jury"], indirect=True)
 def test_jury_tells_what_standardising_costs(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
