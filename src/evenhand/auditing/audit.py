@@ -25,6 +25,7 @@ from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
+from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.read import read_table
@@ -245,6 +246,8 @@ def audit(
     seed: int = 0,
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change."""
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(
         _table(table),
         option=option,
