@@ -57,6 +57,7 @@ def as_html(audit: Audit) -> str:
 def _size(audit: Audit) -> list[str]:
     rows = [
         ["evaluators and options come back", *_numbers(audit.bias, audit.bias)],
+        ["of these evaluators and options only", *_numbers(audit.here, audit.bias)],
         ["as if scores were independent", *_numbers(audit.naive, audit.bias)],
     ]
     header = ["how it is reckoned", "bias", "low", "high", "standard error", "degrees of freedom"]
@@ -65,8 +66,9 @@ def _size(audit: Audit) -> list[str]:
         note(
             "The first interval allows for evaluators who differ in their biases, and for options "
             "that all evaluators see with the same eyes: scores of one evaluator, or of one "
-            "option, are not so many independent ones. The second does not, and is too short; it "
-            "stands here for comparison."
+            "option, are not so many independent ones. The second asks about these evaluators and "
+            "options alone, whatever others would do. The third allows for nothing, and is too "
+            "short; it stands here for comparison."
         ),
     ]
 
