@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 import evenhand as eh
-from evenhand.auditing.clusters import Clusters, here, plain
+from evenhand.auditing.clusters import Clusters, plain
 from evenhand.auditing.each import of_evaluators
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.leverage import without
@@ -242,7 +242,11 @@ def study(design: Effects, clusters: Clusters, world: World, runs: int, seed: in
             scored = replace(design.scores, score=y[:, j])
             one = replace(design, scores=scored, bias=float(bias), residual=residual)
             mine, naive = clusters.estimate(one, 0.95), plain(one, 0.95)
-            held = [mine.covers(truth[j]), naive.covers(truth[j]), here(one, 0.95).covers(these[j])]
+            held = [
+                mine.covers(truth[j]),
+                naive.covers(truth[j]),
+                clusters.here(one, 0.95).covers(these[j]),
+            ]
             found.append((bias - truth[j], mine.high - bias, *held))
     errors, widths, *held = np.array(found).T
     oracle = 1.96 * float(np.sqrt(np.mean(errors**2)))
