@@ -284,6 +284,12 @@ def test_a_table_that_tells_nothing_is_refused(text: str, words: str) -> None:
     assert words in refused(text)
 
 
+def test_points_are_what_the_user_says_they_are() -> None:
+    text = "option;evaluator;score\na;P;1.200\nb;P;800\n"
+    assert read(text, decimal=".").score.tolist() == [1.2, 800.0]
+    assert read(text.replace(".", ","), decimal=",").score.tolist() == [1.2, 800.0]
+
+
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     text = "option,evaluator,score,nation\na,P,7,x\n,P,inf,x\nb,,n/a,y\na,Q,abc,y\n"
     said = refused(text, option_group="nation")

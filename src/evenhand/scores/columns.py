@@ -142,8 +142,9 @@ class Pile:
 class Numbers:
     """A column of numbers, while its cells arrive in blocks."""
 
-    def __init__(self, name: str, decimal: str, is_time: bool) -> None:
-        self.scan = ColumnScan(name, decimal=decimal)
+    def __init__(self, name: str, decimal: str | None, is_time: bool) -> None:
+        self.scan = ColumnScan(name, decimal=decimal or ".")
+        self.scan.points.settled = decimal is not None  # then nobody doubts what points are
         self.kinds: dict[str, int] = {}  # numbers and dates, with the row of the first
         self._is_time = is_time
 
@@ -237,13 +238,13 @@ def read_columns(
     >>> read.names["who"], read.numbers["mark"], read.rows
     (Factor(codes=array([0, 0], dtype=int32), names=('Ann',)), array([7., 8.]), array([0, 2]))
     """
-    found = _read(source, parts, decimal or ".", drop)
+    found = _read(source, parts, decimal, drop)
     if decimal is None and source.commas_are_free and has_decimal_commas(found.scans.values()):
         return _read(source, parts, ",", drop)
     return found
 
 
-def _read(source: Source, parts: Parts, decimal: str, drop: Sequence[str]) -> Columns:
+def _read(source: Source, parts: Parts, decimal: str | None, drop: Sequence[str]) -> Columns:
     reading = _Reading(parts, decimal, drop)
     wanted = reading.wanted
     for block in source.blocks(wanted):
@@ -254,7 +255,7 @@ def _read(source: Source, parts: Parts, decimal: str, drop: Sequence[str]) -> Co
 class _Reading:
     """A table that is being read: what its blocks have brought so far."""
 
-    def __init__(self, parts: Parts, decimal: str, drop: Sequence[str]) -> None:
+    def __init__(self, parts: Parts, decimal: str | None, drop: Sequence[str]) -> None:
         self._names: dict[str, dict[str, int]] = {column: {} for column in parts.names}
         rival, option = parts.one("rival"), parts.one("option")
         if rival is not None and option is not None:
