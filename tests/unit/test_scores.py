@@ -152,7 +152,8 @@ def test_comparisons_share_names_and_take_differences() -> None:
     assert scores.partial is not None
     assert scores.partial.tolist() == [1.0, -1.0, 0.0, -1.0]
     torn = text.replace("b,a,J,1,y,x", "b,a,J,1,y,y")
-    assert "line 5 ('b'), column 'rival_group': 'a' is of 'y' there, of 'x' before" in refused(torn)
+    words = "column 'rival_group': option 'a' is of the group 'x' and, in line 5, of 'y'"
+    assert words in refused(torn)
 
 
 def test_times_may_be_numbers_or_dates() -> None:
@@ -300,7 +301,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         "line 4 ('b'), column 'score' is empty",
         "line 5 ('a'), column 'score': 'abc' is not a number",
         "line 3, column 'score': inf",
-        "line 5 ('a'), column 'nation': 'a' is of 'y' there, of 'x' before",
+        "column 'nation': option 'a' is of the group 'x' and, in line 5, of 'y'",
     ):
         assert words in said
 

@@ -43,14 +43,15 @@ class Torn:
     ----------
     column, row
         The column of groups and the row where the second group stands.
-    name, groups
-        The name and its two groups.
+    part, name, groups
+        What it is, option or evaluator, its name and its two groups.
     count
         How many names have several.
     """
 
     column: str
     row: int
+    part: str
     name: str
     groups: tuple[str, str]
     count: int
@@ -67,8 +68,8 @@ class Membership:
     >>> nations.add(codes(2, 1), codes(1, 0), np.arange(3, 5), "nation")
     >>> nations.of(4)
     array([ 0,  1,  1, -1], dtype=int32)
-    >>> nations.torn(("Ann", "Bo", "Cy", "Di"), ("FRA", "ITA"))
-    Torn(column='nation', row=4, name='Bo', groups=('ITA', 'FRA'), count=1)
+    >>> nations.torn("option", ("Ann", "Bo", "Cy", "Di"), ("FRA", "ITA"))
+    Torn(column='nation', row=4, part='option', name='Bo', groups=('ITA', 'FRA'), count=1)
     """
 
     def __init__(self) -> None:
@@ -97,13 +98,13 @@ class Membership:
         found[: min(n, len(self._group))] = self._group[:n]
         return found
 
-    def torn(self, names: Sequence[str], groups: Sequence[str]) -> Torn | None:
+    def torn(self, part: str, names: Sequence[str], groups: Sequence[str]) -> Torn | None:
         """Return a name with two groups, if there is one."""
         if self._first is None:
             return None
         column, row, name, other = self._first
         both = groups[self._group[name]], groups[other]
-        return Torn(column, row, names[name], both, len(self._torn))
+        return Torn(column, row, part, names[name], both, len(self._torn))
 
 
 class Pile:
@@ -330,7 +331,7 @@ class _Reading:
         }
         groups = tuple(self._groups)
         torn = (
-            member.torn(factors[self._of[part]].names, groups)
+            member.torn(part, factors[self._of[part]].names, groups)
             for part, member in self._members.items()
         )
         return Columns(
