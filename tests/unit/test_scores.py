@@ -18,6 +18,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
+from evenhand.scores import wide as wide_tables
 from evenhand.scores.factor import crossed, first_repeated, taken_together
 from evenhand.scores.read import read_table
 from evenhand.tables import sources
@@ -202,6 +203,20 @@ def test_wide_tables_are_long_ones() -> None:
     assert names(some.evaluator) == ["P", "Q", "P"]
 
 
+def test_wide_tables_are_turned_a_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    cells = rng.integers(0, 10, (23, 5)).astype(float)
+    cells[rng.random(cells.shape) < 0.3] = np.nan
+    table = pd.DataFrame(cells, columns=list("PQRST"))
+    table.insert(0, "what", [f"o{i}" for i in range(23)])
+    monkeypatch.setattr(wide_tables, "_CELLS", 12)
+    found = read_table(table, wide=True)
+    row, column = np.nonzero(~np.isnan(cells))
+    np.testing.assert_array_equal(found.score, cells[row, column])
+    assert names(found.option) == [f"o{i}" for i in row]
+    assert names(found.evaluator) == ["PQRST"[j] for j in column]
+
+
 def test_columns_of_a_wide_table_are_what_has_no_column() -> None:
     across = read("judge,Ann,Bo\nP,7,5\nQ,8,\n", wide=True, evaluator="judge")
     assert (names(across.option), names(across.evaluator)) == (
@@ -226,6 +241,8 @@ def test_a_wide_table_given_as_long_is_recognised() -> None:
     )
     cell = refused(wide.replace(",4,", ",x,"), wide=True)
     assert "line 3 ('Bo'), column 'Q': 'x' is not a number" in cell
+    indexed = pd.DataFrame({"P": [7, 5], "Q": [6, 4]}, index=["Ann", "Bo"])
+    assert "'P' comes first and holds numbers" in refused(indexed, wide=True)
     unnamed = refused("skater,P,Q\nAnn,,7\nBo,5,\n,4,8\n", wide=True)
     assert "line 4, column 'skater' is empty" in unnamed
     assert "two columns of scores" in refused("skater,P\nAnn,7\nBo,5\n", wide=True)
@@ -349,7 +366,9 @@ def test_columns_that_are_not_there_are_named_with_the_nearest() -> None:
     assert "'judge' is named as" in refused(
         LONG, option="skater", evaluator="judge", item=["judge"]
     )
-    assert "must be the name of a column" in refused(LONG, option=["skater"])
+    for wrong in (["skater"], 3, None):
+        assert "must be the name of a column" in refused(LONG, option=wrong)
+    assert "'skater' is the frame's index" in refused(by_hand().set_index("skater"), **PARTS)
     for wrong in ([1, 2], {"option": ["a"]}, None, 3):
         assert "must be a frame of pandas, polars or pyarrow" in refused(wrong)
     assert "there is no file" in refused(Path("nowhere.csv"))
