@@ -1,4 +1,4 @@
-"""Results of promptfoo: ``promptfoo eval -o results.json`` and its exports, versions 2 and 3.
+"""Results of promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``, versions 2 and 3.
 
 A result is one prompt to one provider on one test; its parts (``componentResults``) are the
 assertions. Assertions that a model graded are scored by that model: the assertion's own provider,
@@ -42,13 +42,17 @@ def recognises(content: Any) -> bool:
     """Tell whether these are results of promptfoo."""
     rows = _rows(content)
     return bool(rows) and all(
-        isinstance(row, Mapping) and "provider" in row and ("vars" in row or "prompt" in row)
+        isinstance(row, Mapping)
+        and {"provider", "success"} <= set(row)
+        and ("vars" in row or "prompt" in row)
         for row in rows[:3]
     )
 
 
 def _rows(content: Any) -> list[Any]:
-    """The results: at the top, or one floor below."""
+    """The results: lines, or at the top of an object, or one floor below."""
+    if isinstance(content, list):
+        return content
     return members(content, "results") or members(content, "results", "results")
 
 

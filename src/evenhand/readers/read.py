@@ -199,6 +199,8 @@ def _lookalike(content: Any) -> str | None:
     first = rows[0] if rows and isinstance(rows[0], Mapping) else {}
     if {"instruction", "output", "generator"} <= set(first) and "preference" not in first:
         return "looks like answers for AlpacaEval, not yet annotated"
+    if {"output_1", "output_2", "preference"} <= set(first) and "generator_1" not in first:
+        return "looks like AlpacaEval's cache: it does not say whose answers they are"
     return None
 
 
