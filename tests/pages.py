@@ -49,3 +49,81 @@ def read(page: str) -> Reader:
         assert not any(name.startswith("on") or name in ("src", "href") for name in attributes)
         assert "url(" not in (attributes.get("style") or "")
     return reader
+
+
+class DocumentReader(Reader):
+    """Reads a whole page with styles and pictures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.styles = ""
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "meta":
+            self.tags.append((tag, dict(attrs)))
+        else:
+            super().handle_starttag(tag, attrs)
+
+    def handle_startendtag(self, tag, attrs):
+        assert "svg" in self.open  # elsewhere HTML has no tags that end themselves
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "style":
+            self.styles += data
+        else:
+            super().handle_data(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """Return the attributes of all tags of a name."""
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+PASSIVE = {
+    "html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section", "footer",
+    "h1", "h2", "p", "ul", "ol", "li", "dl", "dt", "dd", "a", "b", "br", "code", "span", "div",
+    "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption",
+    "svg", "g", "defs", "clippath", "path", "use", "rect", "line", "circle", "text", "tspan",
+}  # fmt: skip
+
+
+def read_document(page: str) -> DocumentReader:
+    """Return what a browser would find in a report.
+
+    Assert that it is whole, that nothing in it runs or is fetched, that names are unique and links
+    lead somewhere, and that whoever cannot see the pictures is told what they show.
+    """
+    reader = DocumentReader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in reader.tags:
+        assert tag in PASSIVE, tag
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "action", "background", "xmlns")
+            if name.endswith("href"):
+                assert value is not None
+                assert value.startswith("#")
+                assert value[1:] in ids
+            elif "url(" in (value or "") and tag != "text" and name != "aria-label":
+                assert value is not None
+                assert value.count("url(") == value.count("url(#")
+    assert "url(" not in reader.styles
+    assert "@import" not in reader.styles
+    (policy,) = (one for one in reader.all("meta") if "http-equiv" in one)
+    assert str(policy["content"]).startswith("default-src 'none'")
+    (whole,) = reader.all("html")
+    assert whole["lang"] == "en"
+    assert len(reader.all("h1")) == len(reader.all("title")) == 1
+    for drawing in reader.all("svg"):
+        assert drawing["role"] == "img"
+        assert drawing["aria-label"]
+    boxes = [one for one in reader.all("div") if one.get("class") == "scroll"]
+    assert all(one["aria-label"] and one["tabindex"] == "0" for one in boxes)
+    assert len(boxes) == len(reader.all("table")) + len(reader.all("figure"))
+    assert len(reader.all("caption")) == len(reader.all("table"))
+    assert all(one["scope"] == "col" for one in reader.all("th"))
+    return reader

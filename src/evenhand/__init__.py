@@ -9,8 +9,17 @@ from importlib import import_module
 
 _NAMES = {
     "evenhand.actions": ("ActionSet",),
-    "evenhand.answers": ("Answer", "Failure", "NamedBias", "Progress", "Question", "choose"),
-    "evenhand.auditing": ("Audit", "BiasEstimate", "audit"),
+    "evenhand.answers": (
+        "Answer",
+        "Failure",
+        "NamedBias",
+        "NextQuestion",
+        "Progress",
+        "Question",
+        "choose",
+        "decide",
+    ),
+    "evenhand.auditing": ("Audit", "BiasEstimate", "Placebo", "Spread", "audit"),
     "evenhand.designs": (
         "Certificate",
         "Design",

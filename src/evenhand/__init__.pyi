@@ -22,11 +22,15 @@ from evenhand.actions import ActionSet as ActionSet
 from evenhand.answers import Answer as Answer
 from evenhand.answers import Failure as Failure
 from evenhand.answers import NamedBias as NamedBias
+from evenhand.answers import NextQuestion as NextQuestion
 from evenhand.answers import Progress as Progress
 from evenhand.answers import Question as Question
 from evenhand.answers import choose as choose
+from evenhand.answers import decide as decide
 from evenhand.auditing import Audit as Audit
 from evenhand.auditing import BiasEstimate as BiasEstimate
+from evenhand.auditing import Placebo as Placebo
+from evenhand.auditing import Spread as Spread
 from evenhand.auditing import audit as audit
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design

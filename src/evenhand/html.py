@@ -11,10 +11,12 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import Self
 
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
+_MOST_DECIMALS, _LARGE = 6, 1e7  # beyond these, numbers are written in powers of ten
 _WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
 
 
@@ -27,10 +29,29 @@ class Markup(str):
         return str(self)
 
 
+class Rounded(float):
+    """A number that is written with so many decimals, as all others of its column.
+
+    Examples
+    --------
+    >>> text(Rounded(-1234.5, 2)), text(Rounded(math.nan, 2)), text(Rounded(-0.001, 1))
+    ('−1,234.50', '–', '0.0')
+    """
+
+    digits: int
+
+    def __new__(cls, value: float, digits: int) -> Self:
+        """Take the number down, and how many decimals it has."""
+        number = super().__new__(cls, value)
+        number.digits = digits
+        return number
+
+
 def text(value: object) -> Markup:
     """Return a value as HTML: escaped, unless it is `Markup` already.
 
-    Numbers that are not whole have four digits. Nothing (None, NaN) is a dash.
+    Numbers that are not whole have four digits, unless they are `Rounded`. Nothing (None, NaN) is a
+    dash.
 
     Examples
     --------
@@ -101,8 +122,9 @@ def table(header: Sequence[object], rows: Iterable[Sequence[object]], left_out: 
     ]
 
     def line(tag: str, cells: Sequence[object], style: str) -> str:
+        opening = 'th scope="col"' if tag == "th" else tag
         written = "".join(
-            f'<{tag} style="text-align:{side};{style}">{text(cell)}</{tag}>'
+            f'<{opening} style="text-align:{side};{style}">{text(cell)}</{tag}>'
             for side, cell in zip(sides, cells, strict=True)
         )
         return f'<tr style="background:none">{written}</tr>'
@@ -139,6 +161,8 @@ def bar(share: float) -> Markup:
 def interval(value: float, low: float, high: float, ends: tuple[float, float]) -> Markup:
     """Return a line from low to high with a dot at the value, on an axis with the given ends.
 
+    Where neither end is known there is the dot alone.
+
     Examples
     --------
     >>> 'cx="60"' in interval(0.0, -math.inf, 0.5, ends=(-1.0, 1.0))
@@ -157,10 +181,14 @@ def interval(value: float, low: float, high: float, ends: tuple[float, float]) -
             f'<line x1="{place(0.0)}" x2="{place(0.0)}" y1="0" y2="{_HEIGHT}" '
             'stroke="currentColor" stroke-opacity=".35" stroke-dasharray="2"/>'
         )
+    line = ""
+    if math.isfinite(low) or math.isfinite(high):
+        line = (
+            f'<line x1="{place(low)}" x2="{place(high)}" y1="7" y2="7" stroke="currentColor" '
+            'stroke-width="2" stroke-opacity=".55"/>'
+        )
     return _drawing(
-        f'{zero}<line x1="{place(low)}" x2="{place(high)}" y1="7" y2="7" stroke="currentColor" '
-        'stroke-width="2" stroke-opacity=".55"/>'
-        f'<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
+        f'{zero}{line}<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
         f"{_number(value)}, from {_number(low)} to {_number(high)}",
     )
 
@@ -182,4 +210,6 @@ def _number(value: numbers.Real | float) -> str:
     x = float(value)
     if math.isnan(x):
         return "–"
+    if isinstance(value, Rounded) and value.digits <= _MOST_DECIMALS and abs(x) < _LARGE:
+        return f"{round(x, value.digits) + 0.0:,.{value.digits}f}".replace("-", "−")
     return f"{x:.4g}".replace("-", "−").replace("inf", "∞")

@@ -1,9 +1,22 @@
-"""The front door: options and an evaluator come in, an answer leaves in plain words."""
+"""The front door: options and an evaluator, or scores that exist, come in; an answer leaves."""
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.choose import choose
+from evenhand.answers.decide import decide
+from evenhand.answers.next_questions import NextQuestion, NextQuestions
 from evenhand.answers.question import Failure, Question
 from evenhand.answers.watch import Progress
 
-__all__ = ["Answer", "Biases", "Failure", "NamedBias", "Progress", "Question", "choose"]
+__all__ = [
+    "Answer",
+    "Biases",
+    "Failure",
+    "NamedBias",
+    "NextQuestion",
+    "NextQuestions",
+    "Progress",
+    "Question",
+    "choose",
+    "decide",
+]

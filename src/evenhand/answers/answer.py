@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, first_bias, named_biases
 from evenhand.answers.least_squares import LeastSquares, least_squares
+from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scores import compares
@@ -20,6 +22,8 @@ from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
 from evenhand.questions import Options, Questions
+
+_SAME = 1e-12  # share of a value below which a difference is rounding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +66,7 @@ class Standing:
 class Answer:
     """Which option to choose, how sure that is and why not surer, and what it cost.
 
-    ``print(answer)`` says all of it in plain words, `plot` draws it.
+    ``print(answer)`` says all of it in plain words, `plot` draws it, `report` writes it down.
 
     Parameters
     ----------
@@ -105,6 +109,12 @@ class Answer:
         What the policy recommends, with the leads over all others.
     policy
         What asked. It goes on from here: ``choose(options, evaluate, policy=answer.policy)``.
+    next_questions
+        Of scores that were there (`decide`): the questions to ask next, the best first, and what
+        each is expected to settle. Empty where it is sure, or nothing more may be asked.
+    assumed
+        Of scores that were there: what is assumed of who chose what was scored, and how sure is
+        worked out from that. "" where `choose` asked.
 
     Examples
     --------
@@ -139,6 +149,8 @@ class Answer:
     ranking: tuple[Standing, ...]
     decision: Decision
     policy: Policy
+    next_questions: NextQuestions = field(default_factory=NextQuestions)
+    assumed: str = ""
 
     @property
     def options(self) -> ActionSet | Options:
@@ -208,6 +220,42 @@ class Answer:
         if path is not None:
             save_figure(figure, str(path))
         return figure
+
+    def report(
+        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print: one HTML file, with all in it.
+
+        The decision and how sure it is, values beside mean scores, biases, what fairness cost, what
+        was assumed and what became of it, what no scores can tell, what to ask next. Nothing in the
+        file runs, and nothing is fetched.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        title
+            What the report is called.
+        made
+            The day that it is of; today if not given.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"}, capacity=None)
+        >>> rng = np.random.default_rng(0)
+        >>> answer = eh.choose(panel, lambda q: 5.0 - 2.0 * q.option + 0.1 * rng.normal())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     answer.report(Path(folder) / "choice.html", title="The prize")
+        ...     "Choose Ann" in (Path(folder) / "choice.html").read_text("utf-8")
+        True
+        """
+        from evenhand.answers.report import report_of  # noqa: PLC0415 # a report is about answers
+        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
+
+        write_page(report_of(self, title, made), path)
 
     def __str__(self) -> str:
         from evenhand.answers.words import in_words  # noqa: PLC0415 # words are about answers
@@ -303,7 +351,9 @@ def _with_known_leads(decision: Decision, values: Floats) -> Decision:
     leads = decision.leads.copy()
     unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
     unknown[decision.option] = False
-    leads[unknown, 0] = (values[decision.option, 0] - values[:, 0])[unknown]
+    apart = values[decision.option, 0] - values[:, 0]
+    apart[np.abs(apart) <= _SAME * np.abs(values[decision.option, 0])] = 0.0
+    leads[unknown, 0] = apart[unknown]
     return replace(decision, leads=leads)
 
 

@@ -207,7 +207,7 @@ def choose(
         features_exact=deviation == 0,
         stopped_because=ran.stopped_because,
         failures=ran.failures,
-        notes=[*_absences(ran), *_notes(policy, checks)],
+        notes=[*_absences(ran), *notes_on(policy, checks)],
     )
 
 
@@ -300,7 +300,7 @@ def _absences(ran: Run) -> list[Finding]:
     ]
 
 
-def _notes(policy: Policy, checks: bool) -> list[Finding]:
+def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are."""
     options, unchecked = policy.actions, None
     if isinstance(options, Questions) or policy.recommend().certainty == "features exact":

@@ -19,9 +19,9 @@ from matplotlib.lines import Line2D
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.biases import NamedBias
-from evenhand.answers.phrases import interval, percent, short
 from evenhand.answers.words import verdict
 from evenhand.policies.messages import Estimate
+from evenhand.report.phrases import interval, percent, short
 
 _MOST_ROWS = 25
 

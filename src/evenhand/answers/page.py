@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from statistics import median
 
 from evenhand import html
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.phrases import short
 from evenhand.answers.words import facts, verdict
+from evenhand.report.phrases import decimals, short
 
 _MOST_ROWS = 25
 
@@ -24,21 +25,22 @@ def as_html(answer: Answer) -> str:
     return html.block(verdict(answer), html.facts(below), standings_table(answer), *biases)
 
 
-def standings_table(answer: Answer) -> html.Markup:
-    """Return the standings as a table, the chosen option in bold."""
-    shown = answer.ranking[:_MOST_ROWS]
-    ends = _ends([(one.value, one.low, one.high) for one in shown])
+def standings_table(answer: Answer, most: int = _MOST_ROWS) -> html.Markup:
+    """Return the first standings as a table, the chosen option in bold."""
+    shown = answer.ranking[:most]
+    intervals = [(one.value, one.low, one.high) for one in shown]
+    ends, written = _ends(intervals), _alike(intervals)
     header = ["option", "group", "mean score", "value", "low", "high", "", "behind", "evaluations"]
     rows = [
         [
             _name(standing, bold=standing.index == answer.option),
             standing.group,
-            standing.raw,
-            standing.value,
-            _known(standing.low),
-            _known(standing.high),
+            written(standing.raw),
+            written(standing.value),
+            written(standing.low),
+            written(standing.high),
             html.interval(standing.value, standing.low, standing.high, ends),
-            standing.lead,
+            written(standing.lead),
             standing.evaluations,
         ]
         for standing in shown
@@ -48,19 +50,20 @@ def standings_table(answer: Answer) -> html.Markup:
     return html.table(header, rows, left_out=len(answer.ranking) - len(shown))
 
 
-def biases_table(answer: Answer) -> html.Markup:
+def biases_table(answer: Answer, most: int = _MOST_ROWS) -> html.Markup:
     """Return what evaluators add to their scores, as a table."""
-    shown = answer.biases[:_MOST_ROWS]
-    ends = _ends([(one.estimate, one.low, one.high) for one in shown])
+    shown = answer.biases[:most]
+    intervals = [(one.estimate, one.low, one.high) for one in shown]
+    ends, written = _ends(intervals), _alike(intervals)
     rows = [
         [
             html.text(short(one.name)),
             one.kind,
-            one.estimate,
-            _known(one.low),
-            _known(one.high),
+            written(one.estimate),
+            written(one.low),
+            written(one.high),
             html.interval(one.estimate, one.low, one.high, ends),
-            one.shrunk,
+            written(one.shrunk),
         ]
         for one in shown
     ]
@@ -68,9 +71,13 @@ def biases_table(answer: Answer) -> html.Markup:
     return html.table(header, rows, left_out=len(answer.biases) - len(shown))
 
 
-def _known(end: float) -> float | None:
-    """Return the end of an interval, if it has one."""
-    return end if math.isfinite(end) else None
+def _alike(intervals: Sequence[tuple[float, float, float]]) -> Callable[[float], float | None]:
+    """Return what gives the numbers of a table the same decimals, and leaves out infinite ones."""
+    widths = [0.5 * (high - low) for _, low, high in intervals if math.isfinite(high - low)]
+    values = [value for value, _, _ in intervals if math.isfinite(value)]
+    spread = 0.1 * (max(values) - min(values)) if values else 0.0
+    digits = decimals(median(widths) if widths else spread)
+    return lambda x: html.Rounded(x, digits) if math.isfinite(x) else None
 
 
 def _name(standing: Standing, *, bold: bool) -> html.Markup:

@@ -14,7 +14,8 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer
 from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
-from evenhand.answers.phrases import (
+from evenhand.policies.messages import Estimate
+from evenhand.report.phrases import (
     decimals,
     fixed,
     interval,
@@ -24,7 +25,6 @@ from evenhand.answers.phrases import (
     short,
     size_and_span,
 )
-from evenhand.policies.messages import Estimate
 
 WIDTH = 100
 _MOST_FAILURES = 3
@@ -92,8 +92,12 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
     else:
         said += [("Bias", biases_in_words(answer.biases))]
         said += [("Evaluators", evaluators_in_words(answer.biases))]
-    said += [("Raw scores", raw_in_words(answer)), ("Cost", cost(answer))]
-    said += [("Stopped", end(answer)), ("To be surer", advice(answer))]
+    said += [("Raw scores", raw_in_words(answer))]
+    if answer.assumed:
+        said += [("Why", end(answer)), ("Scores", scores_in_words(answer))]
+    else:
+        said += [("Cost", cost(answer)), ("Stopped", end(answer))]
+    said += [("To be surer", advice(answer))]
     said += [("Failed", failures(answer))]
     said += [
         ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))
@@ -212,6 +216,12 @@ def cost(answer: Answer) -> str:
     return f"{said}, for {number(answer.paid)}." if answer.questions.priced else f"{said}."
 
 
+def scores_in_words(answer: Answer) -> str:
+    """Return how many scores there were, and what is assumed of who chose them."""
+    n = answer.spent + answer.policy.observed
+    return f"{n:,} score{'' if n == 1 else 's'}. {answer.assumed}"
+
+
 def end(answer: Answer) -> str:
     """Return why the asking ended."""
     text = " ".join(answer.stopped_because.split())
@@ -233,6 +243,8 @@ def advice(answer: Answer) -> str:
             "If you know that values follow from the features with nothing left over, say so: "
             "deviation=0."
         )
+    if answer.next_questions.advice:
+        return answer.next_questions.advice
     if not answer.policy.left(np.zeros(len(answer.questions), dtype=np.int64)).any():
         return "Ask further evaluators: of these, everybody has said what there is to ask."
     if math.isfinite(answer.forecast) and answer.forecast >= 1.0:

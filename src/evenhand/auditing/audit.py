@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
-from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.decisions import Decisions, decisions
+from evenhand.auditing.diagnosis import Influence, diagnose, influences
+from evenhand.auditing.each import Each, of_evaluators, of_favoured
+from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.features import FeatureBias, by_features
+from evenhand.auditing.identified import Identified, identified
+from evenhand.auditing.pairs import PairEffect, pair_effect
+from evenhand.auditing.placebo import Placebo, placebo
+from evenhand.auditing.spread import Spreads
+from evenhand.auditing.unseen import cannot_tell
+from evenhand.checks.finding import Finding
+from evenhand.readers import read_scores
+from evenhand.scores import Scores
 from evenhand.scores.read import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,11 +50,161 @@ class Audit:
         options that come back.
     naive
         The same with an interval as if all scores were independent: too short.
+    by_features
+        The bias by features alone, where some were given, with its warning.
+    seed
+        Where random dealings of the placebo come from.
     """
 
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
+    by_features: FeatureBias | None = None
+    seed: int = 0
+
+    @cached_property
+    def identified(self) -> Identified:
+        """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
+        return identified(self.effects)
+
+    @cached_property
+    def attributes(self) -> dict[str, BiasEstimate]:
+        """By how much scores rise with each further attribute, by name."""
+        names = [name for name in self.effects.names if name != self.effects.name]
+        return {name: clustered(self.effects.along(name), self.bias.level) for name in names}
+
+    @cached_property
+    def position(self) -> BiasEstimate | None:
+        """By how much standing first helps in comparisons; None where nothing was compared."""
+        if self.effects.scores.rival is None:
+            return None
+        return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def placebo(self) -> Placebo:
+        """The bias with groups dealt out to evaluators at random."""
+        return placebo(self.effects, self.seed)
+
+    @cached_property
+    def spread(self) -> Spreads:
+        """How much biases differ: among evaluators, and among those whom they favour."""
+        return Spreads(self._of_evaluators.spread, self._of_favoured.spread)
+
+    @property
+    def evaluators(self) -> pd.DataFrame:
+        """Evaluators one by one; see `Each.frame`."""
+        return self._of_evaluators.frame
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """Those who are favoured, one by one: groups, or options where there are none."""
+        return self._of_favoured.frame
+
+    @cached_property
+    def _of_evaluators(self) -> Each:
+        return of_evaluators(self.effects, self.bias.level)
+
+    @cached_property
+    def _of_favoured(self) -> Each:
+        return of_favoured(self.effects, self.bias.level)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the scores decide at every event, and what would change that."""
+        theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
+        own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
+        noise, freedom = self.effects.noise, self.effects.freedom
+        return decisions(self.effects.scores, self.bias, noise, freedom, own)
+
+    @cached_property
+    def flips(self) -> pd.DataFrame:
+        """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
+        return self.decisions.flips()
+
+    @cached_property
+    def pair(self) -> PairEffect:
+        """What stays with a pair of evaluator and option, against noise."""
+        return pair_effect(self.effects, self.seed)
+
+    @cached_property
+    def influences(self) -> tuple[Influence, ...]:
+        """Without which evaluator, group, option and event the bias would change most."""
+        return influences(self.effects)
+
+    @cached_property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What the scores say about the model: alarms first, then notes."""
+        scores = self.effects.scores
+        found = [*diagnose(self.effects, self.bias), *self.identified.notes]
+        found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
+        return tuple(sorted(found, key=lambda finding: not finding.alarm))
+
+    @cached_property
+    def cannot_tell(self) -> tuple[str, ...]:
+        """What no score can tell, in numbers."""
+        return cannot_tell(self)
+
+    @property
+    def favoured(self) -> str:
+        """What is favoured: a group, or an option where there are no groups."""
+        return "option" if self.effects.scores.option_group is None else "group"
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw whose bias is how large, and which decisions would not bear it.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        """
+        # Matplotlib takes longer to load than most audits take.
+        from evenhand.auditing.figure import audit_picture, draw_audit_picture  # noqa: PLC0415
+        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(str(path))
+        figure = draw_audit_picture(audit_picture(self))
+        if path is not None:
+            save_figure(figure, str(path))
+        return figure
+
+    def report(
+        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print: one HTML file, with all in it.
+
+        Parameters
+        ----------
+        path
+            File to write.
+        title
+            What the report is called.
+        made
+            The day that it is of; today if not given.
+        """
+        from evenhand.auditing.page import report_of  # noqa: PLC0415 # a report is about audits
+        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
+
+        write_page(report_of(self, title, made), path)
+
+    def _repr_html_(self) -> str:
+        from evenhand.auditing.page import as_html  # noqa: PLC0415 # likewise
+
+        return as_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for JSON; None for what is not known or has no end."""
+        from evenhand.auditing.record import as_dict  # noqa: PLC0415 # records are about audits
+
+        return as_dict(self)
+
+    def __str__(self) -> str:
+        from evenhand.auditing.words import in_words  # noqa: PLC0415 # words are about audits
+
+        return in_words(self)
+
+    def __repr__(self) -> str:
+        return f"Audit(bias={self.bias.value:.4g}, scores={len(self.effects.scores)})"
 
 
 def audit(
@@ -38,22 +213,28 @@ def audit(
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
-    rival: str | None = None,
-    item: str | Sequence[str] | None = None,
-    event: str | Sequence[str] | None = None,
-    option_group: str | None = None,
-    evaluator_group: str | None = None,
+    rival: str | None = "rival",
+    item: str | Sequence[str] | None = "item",
+    event: str | Sequence[str] | None = "event",
+    option_group: str | Mapping[str, str] | None = "option_group",
+    rival_group: str | None = "rival_group",
+    evaluator_group: str | Mapping[str, str] | None = "evaluator_group",
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
+    features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
+    wide: bool | Sequence[str] = False,
+    repeats: bool = False,
+    missing: Literal["refuse", "drop"] = "refuse",
+    decimal: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change."""
     scores = read_table(
-        table,
+        _table(table),
         option=option,
         score=score,
         evaluator=evaluator,
@@ -61,12 +242,37 @@ def audit(
         item=item,
         event=event,
         option_group=option_group,
+        rival_group=rival_group,
         evaluator_group=evaluator_group,
         partial=partial,
         reference=reference,
         attributes=attributes,
+        features=features,
         time=time,
         scale=scale,
+        wide=wide,
+        repeats=repeats,
+        missing=missing,
+        decimal=decimal,
     )
+    if scores.features and _nobody_to_compare(scores):
+        found = by_features(scores, confidence)
+        return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed)
     effects = two_way(scores)
-    return Audit(effects, clustered(effects, confidence), plain(effects, confidence))
+    bias = clustered(effects, confidence)
+    beside = by_features(scores, confidence, bias.value) if scores.features else None
+    return Audit(effects, bias, plain(effects, confidence), beside, seed)
+
+
+def _nobody_to_compare(scores: Scores) -> bool:
+    """Tell whether nothing but features can tell a bias: no two evaluators, and no reference."""
+    known = 0 if scores.evaluator is None else len(scores.evaluator)
+    return known < 2 and scores.reference is None and scores.rival is None
+
+
+def _table(table: Any) -> Any:
+    """Return a table as it is, and the scores of a log as one."""
+    if not isinstance(table, str | PathLike):
+        return table
+    path = Path(table)
+    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else table

@@ -1,41 +1,184 @@
 """How sure a bias is when the same evaluators and the same options come back.
 
-Residuals of one evaluator have his own bias in common, those of one option what judges see in it
-alike. Sums over clusters keep that: the variance of β is Σ_g (Σ_{i in g} S̃_i e_i)²/(S̃·S̃)², over
-evaluators plus over options less over pairs (Cameron, Gelbach and Miller).
+Notation
+--------
+V_e, V_o    variance of β from sums of S̃_i e_i over evaluators, over options (`leverage`: z_g)
+V_p         the same over pairs of both: noise, and what an evaluator sees in an option
+b_e, b_o    what an evaluator's bias, or that towards an option, is beside the mean
+
+Residuals of one evaluator have b_e in common, those of one option b_o. The variance of β is
+V_e + V_o − V_p (Cameron, Gelbach and Miller), where each part is at least V_p: a pair is in both.
+
+Each of V_e and V_o is as good as its clusters are many and equal. `leverage` says by how much
+residuals are too small, and as how many degrees of freedom a sum of squares counts. What exceeds
+V_p is owed to b, and b hides behind the effects more than noise does: the excess is divided by the
+share that is shown. Degrees of freedom of the sum are Welch's, with V_p as the least weight: a sum
+over three evaluators may happen to be small, and is not the surer for it. They are never below
+those of the least sure part, so that many evaluators and options give the usual interval.
+
+Simulated on 25 shapes (`benchmarks/audit.py`): the plain G/(G − 1) with min G − 1 degrees covers
+81% to 100% of the time where 95% is asked for, this 93% to 100%.
+
+One partial evaluator, or two who are partial to each other's favourites only, don't show b_e: the
+interval is then about these evaluators only, and says so. Likewise with one favourite. Where
+neither shows, noise is taken to be alike in all pairs, since the partial ones are too few to tell.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import Effects
+from evenhand.auditing.leverage import Leverage, column_of, leverage
 from evenhand.scores.factor import Codes, crossed
+
+_ROUNDING = 1e-10  # of the largest score: residuals that are rounding, and no noise
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A variance of β with how sure it is."""
+
+    variance: float
+    freedom: float
 
 
 def plain(effects: Effects, level: float) -> BiasEstimate:
     """Return the bias as if scores were independent of one another."""
-    se = effects.noise / math.sqrt(effects.information)
-    return BiasEstimate.by_student(effects.bias, se, effects.freedom, level)
+    if effects.freedom < 1 or not effects.information > 0.0:
+        return BiasEstimate.unknown(effects.bias, level)
+    variance = float(effects.residual @ effects.residual) / effects.freedom / effects.information
+    return _estimate(effects, _Part(variance, effects.freedom), level, {}, ())
 
 
 def clustered(effects: Effects, level: float) -> BiasEstimate:
     """Return the bias, where evaluators and options come back."""
+    if effects.freedom < 1 or not effects.information > 0.0:
+        return BiasEstimate.unknown(effects.bias, level)
+    return Clusters.of(effects).estimate(effects, level)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Who comes back in a table of scores, and what residuals show of that.
+
+    It depends on who scored what, and not on the scores.
+
+    Parameters
+    ----------
+    kinds
+        Evaluators and options: the cluster of each row, and what residuals show.
+    pairs, n_pairs
+        (n,) the pair of evaluator and option in each row; how many there are.
+    partial
+        By kind, how many have partial scores.
+    """
+
+    kinds: Mapping[str, tuple[Codes, Leverage]]
+    pairs: Codes
+    n_pairs: int
+    partial: Mapping[str, int]
+
+    @classmethod
+    def of(cls, effects: Effects) -> Clusters:
+        """Return the clusters of evaluators and options."""
+        kinds = kinds_of(effects)
+        own = np.flatnonzero(column_of(effects))
+        return cls(
+            {kind: (codes, leverage(effects, codes, n)) for kind, (codes, n) in kinds.items()},
+            *pairs_of(effects),
+            {kind: len(np.unique(codes[own])) for kind, (codes, _) in kinds.items()},
+        )
+
+    def estimate(self, effects: Effects, level: float) -> BiasEstimate:
+        """Return the bias with its interval."""
+        least = pair_variance(effects, self.pairs, self.n_pairs)
+        parts = {
+            kind: _one_way(effects, codes, lever, least)
+            for kind, (codes, lever) in self.kinds.items()
+            if lever.shown > 0.0
+        }
+        only = tuple(kind for kind in self.kinds if kind not in parts)
+        if parts:
+            part = _together(list(parts.values()), least)
+        else:
+            part = _alike(effects, self.pairs, self.n_pairs)
+        return _estimate(effects, part, level, {kind: self.partial[kind] for kind in parts}, only)
+
+
+def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
+    """Return who comes back: evaluators, if they are known, and options.
+
+    In comparisons the option is the favoured one, and where none is favoured both together.
+    """
     scores = effects.scores
-    assert scores.evaluator is not None
-    who, whom = scores.evaluator.codes, scores.option.codes
-    variance = _variance(effects, who) + _variance(effects, whom)
-    variance -= _variance(effects, crossed(who, whom)[0])
-    partial = scores.partial
-    assert partial is not None
-    G = min(len(np.unique(codes[partial != 0.0])) for codes in (who, whom))
-    se = math.sqrt(variance * G / (G - 1))
-    return BiasEstimate.by_student(effects.bias, se, G - 1, level)
+    kinds = {"options": (scores.option.codes, len(scores.option))}
+    if scores.rival is not None:
+        first, second, p = scores.option.codes, scores.rival, column_of(effects)
+        favoured = np.where(p > 0.0, first, second)
+        one = np.where(p == 0.0, np.minimum(first, second), favoured).astype(np.int32)
+        other = np.where(p == 0.0, 1 + np.maximum(first, second), 0).astype(np.int32)
+        kinds = {"options": crossed(one, other)}
+    if scores.evaluator is not None:
+        kinds = {"evaluators": (scores.evaluator.codes, len(scores.evaluator)), **kinds}
+    return kinds
 
 
-def _variance(effects: Effects, clusters: Codes) -> float:
-    sums = np.bincount(clusters, effects.own * effects.residual)
-    return float(sums @ sums) / effects.information**2
+def pairs_of(effects: Effects) -> tuple[Codes, int]:
+    """Return (n,) the pair of evaluator and option in each row, and how many there are."""
+    return crossed(*(codes for codes, _ in kinds_of(effects).values()))
+
+
+def pair_variance(effects: Effects, pairs: Codes, size: int) -> float:
+    """Return V_p, from the residuals of pairs."""
+    shrunk = effects.freedom / len(pairs)
+    return _squares(effects, pairs, np.ones(size)) / shrunk
+
+
+def _one_way(effects: Effects, codes: Codes, lever: Leverage, least: float) -> _Part:
+    """Return the variance by clusters of one kind."""
+    variance = _squares(effects, codes, lever.factors)
+    if variance <= least:
+        return _Part(variance, lever.freedom)
+    excess = (variance - least) / lever.shown
+    share = excess / (least + excess)
+    fewest = min(lever.own_freedom, lever.freedom)
+    return _Part(least + excess, 1.0 / (share / fewest + (1.0 - share) / lever.freedom))
+
+
+def _together(parts: list[_Part], least: float) -> _Part:
+    """Return the variance by clusters of all kinds."""
+    variance = sum(part.variance for part in parts) - (len(parts) - 1) * least
+    variance = max(variance, *(part.variance for part in parts), 0.0)
+    spread = sum(max(part.variance, least) ** 2 / part.freedom for part in parts)
+    fewest = min(part.freedom for part in parts)
+    return _Part(variance, max(variance**2 / spread, fewest) if spread > 0.0 else fewest)
+
+
+def _alike(effects: Effects, pairs: Codes, size: int) -> _Part:
+    """Return the variance where noise, and what pairs have in common, is alike everywhere."""
+    e = effects.residual
+    together = np.bincount(pairs, e, size)
+    variance = max(float(e @ e), float(together @ together)) / effects.freedom
+    freedom = effects.freedom * size / len(pairs)
+    return _Part(variance / effects.information, freedom)
+
+
+def _squares(effects: Effects, clusters: Codes, factors: Floats) -> float:
+    z = np.bincount(clusters, effects.own * effects.residual, len(factors))
+    return float(factors @ (z * z)) / effects.information**2
+
+
+def _estimate(
+    effects: Effects, part: _Part, level: float, clusters: dict[str, int], only: tuple[str, ...]
+) -> BiasEstimate:
+    nil = _ROUNDING * float(np.abs(effects.scores.score).max())
+    value = effects.bias if abs(effects.bias) > nil else 0.0
+    se = math.sqrt(part.variance) if np.abs(effects.residual).max() > nil else 0.0
+    return BiasEstimate.by_student(value, se, part.freedom, level, clusters, only)

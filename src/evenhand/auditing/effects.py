@@ -1,29 +1,64 @@
-"""Two-way effects: scores less what is scored and who scores explain.
+"""Effects of options and evaluators, and the bias beside them.
 
 Notation
 --------
 o, c        what is scored (`Scores.scored`), and the evaluator at an event (`Scores.chairs`)
-p           (n,) partiality;  S̃, ỹ: partiality and scores less the effects of o and c
-β           S̃·ỹ/S̃·S̃, by how much scores rise with partiality;  e = ỹ − β S̃
+R           (n, r)  regressors: partiality p, then further attributes
+D           the columns of effects, which nobody writes down (`projections`):
+                scores          1 for o and 1 for c
+                comparisons     1 for the first option, −1 for the second, 1 for whose verdict it is
+                a reference     1 for c; scores less the reference take the place of scores
+R̃, ỹ        regressors and scores less what D explains
+S̃_j         R̃_j less what the other regressors explain;  S̃ = S̃_1
+β_j         S̃_j·ỹ/S̃_j·S̃_j, by how much scores rise with regressor j;  e = ỹ − R̃ β
 
-Least squares with a column for every o and c gives the same β (Frisch, Waugh, Lovell), and nobody
-writes these columns down: means of o and of c are taken off in turn until none is left.
+Least squares with all columns of D written down gives the same β and e (Frisch, Waugh, Lovell).
+Where R̃ and ỹ are off by a small share, β is off by the square of it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from evenhand.arrays import Floats
+from evenhand.auditing.projections import Projection
+from evenhand.auditing.regressors import regressed
 from evenhand.errors import InputError
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes
+from evenhand.scores.factor import Codes, crossed
 
-_MOST_PASSES = 10_000
-_LEFT = 1e-12  # of the largest value, when nothing is left of means
+PARTIALITY = "own group"
+"""What the first regressor is called where no column has a name for it."""
+
+POSITION = "position"
+"""What standing first in a comparison is called."""
+
+_TOLD = 1e-6  # of a regressor's size: less than this that effects leave is rounding
+_VERDICTS = 20  # from which an evaluator's position is one of his own
+
+
+class Levels(NamedTuple):
+    """Values, leniencies, and the connected part of each value."""
+
+    values: Floats
+    leniencies: Floats
+    part: Codes
+
+
+class Explaining(Protocol):
+    """What takes off effects: a `Projection`, or `features.Columns`."""
+
+    @property
+    def rank(self) -> int:
+        """How many independent numbers the effects explain."""
+
+    def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what is left of numbers, and the coefficients of both kinds of effects."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +70,31 @@ class Effects:
     scores
         The scores.
     own
-        (n,) S̃.
+        (n,) S̃; all 0 where partiality is not known, or cannot be told from other effects.
     residual
         (n,) e.
     bias
-        β.
+        β; NaN where it cannot be told.
     information
         S̃·S̃.
     freedom
         Degrees of freedom of the residuals.
+    name
+        What the regressor of `own` is called.
+    names
+        Of all regressors.
+    regressors
+        (n, r) the S̃_j of all regressors.
+    coefs
+        (r,) the β_j; NaN where it cannot be told.
+    valued
+        (n,) the number of what has a value in each row, and how many there are: what is scored;
+        in comparisons, the option that stands first, at its event.
+    part
+        (valued,) the number of the connected part that it is in: values of two parts have no
+        common measure.
+    met
+        What takes off the effects of options and evaluators.
     """
 
     scores: Scores
@@ -52,41 +103,232 @@ class Effects:
     bias: float
     information: float
     freedom: int
+    name: str = PARTIALITY
+    names: tuple[str, ...] = ()
+    regressors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    coefs: Floats = field(default_factory=lambda: np.zeros(0))
+    valued: tuple[Codes, int] = field(default_factory=lambda: (np.zeros(0, dtype=np.int32), 0))
+    part: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    _values: Floats = field(default_factory=lambda: np.zeros(0))
+    _leniencies: Floats = field(default_factory=lambda: np.zeros(0))
+    met: Explaining | None = None
 
     @property
     def noise(self) -> float:
-        """Standard deviation of the residuals."""
+        """Standard deviation of the residuals; NaN where none are left over."""
+        if self.freedom <= 0:
+            return float("nan")
         return float(np.sqrt(self.residual @ self.residual / self.freedom))
+
+    @property
+    def told(self) -> bool:
+        """Whether the bias can be told from other effects."""
+        return self.information > 0.0
+
+    def values(self) -> Floats:
+        """Return (valued,) what evaluators would give if they were as lenient as most, and fair.
+
+        The effects of what was scored, without bias, attributes and leniency. In each connected
+        part leniencies have the mean 0; values of two parts cannot be compared. In comparisons
+        the values of a part have the mean 0; with a reference, values are the reference.
+        """
+        return self._values
+
+    def leniencies(self) -> Floats:
+        """Return (chairs,) how much more an evaluator gives at an event than others there do.
+
+        Measured from the mean of the connected part; with a reference, from the reference. In
+        comparisons nobody is lenient, and this is empty.
+        """
+        return self._leniencies
+
+    def along(self, name: str) -> Effects:
+        """Return the same effects with another regressor as `own`, and its `bias`."""
+        if name not in self.names:
+            raise InputError(f"there is no regressor {name!r}; there are {', '.join(self.names)}.")
+        j = self.names.index(name)
+        own = self.regressors[:, j]
+        bias, size = float(self.coefs[j]), float(own @ own)
+        return replace(self, own=own, bias=bias, information=size, name=name)
+
+    @cached_property
+    def position(self) -> float:
+        """How much standing first adds to a verdict, over all evaluators; NaN if untold."""
+        return float("nan") if self.scores.rival is None else standing_first(self.scores).bias
 
 
 def two_way(scores: Scores) -> Effects:
-    """Return the effects of options and evaluators, and the bias beside them."""
-    if scores.partial is None:
-        raise InputError("who is partial to what is not known")
+    """Return the effects of options and evaluators, and the bias beside them.
+
+    Examples
+    --------
+    Two judges who give 2 points more to skaters of their own:
+
+    >>> from evenhand.scores import Factor
+    >>> scores = Scores(
+    ...     np.array([9.0, 5.0, 6.0, 6.0]), Factor.of(["Ann", "Bo", "Ann", "Bo"]),
+    ...     Factor.of(["P", "P", "Q", "Q"]), groups=("FRA", "ITA"),
+    ...     option_group=np.array([0, 1]), evaluator_group=np.array([0, 1]),
+    ... )
+    >>> effects = two_way(scores)
+    >>> round(effects.bias, 9), effects.values().round(9), effects.leniencies().round(9)
+    (2.0, array([6.5, 4.5]), array([ 0.5, -0.5]))
+    """
+    if scores.rival is not None:
+        return _of_comparisons(scores)
+    if scores.reference is not None:
+        return _against_reference(scores)
+    return _of_scores(scores)
+
+
+def standing_first(scores: Scores) -> Effects:
+    """Return how much standing first adds in comparisons: as the `bias` of effects of its own.
+
+    One position for all evaluators; where theirs differ, a mean of them.
+    """
+    first, second, k = sides(scores)
+    met = Projection(first, k, None, 0, against=second)
+    R = {POSITION: np.ones(len(scores))} | regressors_of(scores)
+    return beside(scores, scores.score, R, met, (first, k), _compared(met), POSITION)
+
+
+def regressors_of(scores: Scores) -> dict[str, Floats]:
+    """Return R by name: partiality, if it is known, and further attributes."""
+    found: dict[str, Floats] = {}
+    if scores.partial is not None:
+        found[scores.called.get("partial", PARTIALITY)] = scores.partial
+    return found | dict(scores.attributes)
+
+
+def _of_scores(scores: Scores) -> Effects:
     (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
-    own, y = (_without(x, scored, chairs) for x in (scores.partial, scores.score))
-    information = float(own @ own)
-    bias = float(own @ y) / information
-    meetings = sparse.coo_array(
-        (np.ones(len(scores), dtype=np.bool_), (scored, n_scored + chairs)),
-        shape=(n_scored + n_chairs,) * 2,
+    turned = n_scored < n_chairs  # the fewer are solved for, the others swept out
+    met = (
+        Projection(scored, n_scored, chairs, n_chairs)
+        if turned
+        else Projection(chairs, n_chairs, scored, n_scored)
     )
-    parts = sparse.csgraph.connected_components(meetings, directed=False)[0]
-    freedom = len(scores) - (n_scored + n_chairs - parts) - 1
-    return Effects(scores, own, y - bias * own, bias, information, freedom)
+
+    def levels(coefs: Floats, class_coefs: Floats) -> Levels:
+        v, s = (coefs, class_coefs) if turned else (class_coefs, coefs)
+        of_kept, of_classes, n_parts = met.parts
+        part, of_chairs = (of_kept, of_classes) if turned else (of_classes, of_kept)
+        seats = np.maximum(np.bincount(of_chairs, minlength=n_parts), 1)
+        mean = np.bincount(of_chairs, s, minlength=n_parts) / seats
+        return Levels(v + mean[part], s - mean[of_chairs], part)
+
+    R = regressors_of(scores)
+    return beside(scores, scores.score, R, met, (scored, n_scored), levels)
 
 
-def _without(values: Floats, *factors: Codes) -> Floats:
-    """Return values less the means of all factors."""
-    left = values - values.mean()
-    enough = _LEFT * np.abs(left).max()
-    sizes = [np.maximum(np.bincount(codes), 1) for codes in factors]
-    for _ in range(_MOST_PASSES):
-        most = 0.0
-        for codes, size in zip(factors, sizes, strict=True):
-            means = np.bincount(codes, left) / size
-            left -= means[codes]
-            most = max(most, float(np.abs(means).max()))
-        if most <= enough:
-            return left
-    raise InputError("the effects of options and evaluators did not settle")
+def _against_reference(scores: Scores) -> Effects:
+    assert scores.reference is not None
+    (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
+    met = Projection(np.zeros(len(scores), dtype=np.int32), 1, chairs, n_chairs)
+    times = np.maximum(np.bincount(scored, minlength=n_scored), 1)
+    known = np.bincount(scored, scores.reference, minlength=n_scored) / times
+
+    def levels(coefs: Floats, class_coefs: Floats) -> Levels:
+        return Levels(known, class_coefs + coefs[0], np.zeros(n_scored, dtype=np.int32))
+
+    R = regressors_of(scores)
+    return beside(scores, scores.score - scores.reference, R, met, (scored, n_scored), levels)
+
+
+def _of_comparisons(scores: Scores) -> Effects:
+    first, second, k = sides(scores)
+    met = Projection(first, k, *whose_position(scores), against=second)
+    return beside(scores, scores.score, regressors_of(scores), met, (first, k), _compared(met))
+
+
+def _compared(met: Projection) -> Callable[[Floats, Floats], Levels]:
+    def levels(coefs: Floats, positions: Floats) -> Levels:
+        part, _, n_parts = met.parts
+        mean = np.bincount(part, coefs, minlength=n_parts) / np.bincount(part, minlength=n_parts)
+        return Levels(coefs - mean[part], np.zeros(0), part)
+
+    return levels
+
+
+def sides(scores: Scores) -> tuple[Codes, Codes, int]:
+    """Return (n,) who stands first and who second, options at events, and how many there are."""
+    assert scores.rival is not None
+    first, second = scores.option.codes, scores.rival
+    if scores.event is None:
+        return first, second, len(scores.option)
+    event = scores.event.codes
+    both, k = crossed(np.concatenate([first, second]), np.concatenate([event, event]))
+    return both[: len(first)], both[len(first) :], k
+
+
+def whose_position(scores: Scores) -> tuple[Codes, int]:
+    """Return (n,) whose position counts: evaluators with many verdicts, and all others as one."""
+    if scores.evaluator is None:
+        return np.zeros(len(scores), dtype=np.int32), 1
+    many = scores.evaluator.counts >= _VERDICTS
+    number = np.where(many, np.cumsum(many) - 1, int(many.sum())).astype(np.int32)
+    others = int(not many.all())
+    return number[scores.evaluator.codes], int(many.sum()) + others
+
+
+def beside(
+    scores: Scores,
+    y: Floats,
+    regressors: Mapping[str, Floats],
+    met: Explaining,
+    valued: tuple[Codes, int],
+    levels: Callable[[Floats, Floats], Levels],
+    name: str | None = None,
+) -> Effects:
+    """Return the effects, and the regressors beside them.
+
+    Parameters
+    ----------
+    scores
+        The scores.
+    y
+        (n,) what is explained.
+    regressors
+        R by name, in its order.
+    met
+        What takes off D.
+    valued
+        As `Effects.valued`.
+    levels
+        From the coefficients of D to values and leniencies.
+    name
+        Which regressor is `own`; partiality if none is named.
+    """
+    name = name or scores.called.get("partial", PARTIALITY)
+    left, theta, class_theta = met.without(y)
+    columns = []
+    for column in regressors.values():
+        rest, coefs, class_coefs = met.without(column)
+        if not np.linalg.norm(rest) > _TOLD * np.linalg.norm(column):
+            rest[:] = 0.0
+        columns.append(rest)
+        theta, class_theta = np.hstack([theta, coefs]), np.hstack([class_theta, class_coefs])
+    fit = regressed(columns, left)
+    for column, slope in zip(columns, fit.slopes, strict=True):
+        left -= slope * column
+    apart = fit.apart(columns)
+    weights = np.concatenate([[1.0], -fit.slopes])
+    found = levels(theta @ weights, class_theta @ weights)
+    effects = Effects(
+        scores,
+        np.zeros(len(y)) if name not in regressors else apart[:, 0],
+        left,
+        np.nan,
+        0.0,
+        len(y) - met.rank - fit.rank,
+        name,
+        tuple(regressors),
+        apart,
+        np.where(fit.told, fit.slopes, np.nan),
+        valued,
+        found.part,
+        found.values,
+        found.leniencies,
+        met,
+    )
+    return effects.along(name) if name in regressors else effects

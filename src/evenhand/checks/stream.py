@@ -36,7 +36,7 @@ _EDGE = 1.5  # of so many σ, how many scores lie beyond
 _FAR = ((2.5, 0.17), (3.5, 0.15))
 """Among scores beyond r robust standard deviations, the share beyond 2r, for Student's t(3)."""
 _SAME = 1e-12  # share by which equal scores may differ
-_FEWEST = 16  # deviations that a verdict takes
+FEWEST = 16  # deviations that a verdict takes
 
 
 class Entries:
@@ -145,7 +145,7 @@ def scale_p_value(entries: Entries, w: Floats, noise_scale: float) -> float:
     p = 2.0 * special.ndtr(-_EDGE)
     beyond = int((np.abs(w) > _EDGE * sigma).sum() + (tails < p).sum())
     n = len(w) + len(tails)
-    return _binomial_tail(beyond, n, p) if n >= _FEWEST else 1.0
+    return _binomial_tail(beyond, n, p) if n >= FEWEST else 1.0
 
 
 def overstated_p_value(entries: Entries, w: Floats, noise_scale: float) -> float:
@@ -153,7 +153,7 @@ def overstated_p_value(entries: Entries, w: Floats, noise_scale: float) -> float
     sigma = noise_scale / OVERSTATED
     sizes = np.concatenate([np.abs(w), _scatter_sizes(entries)])
     below = int((sizes <= _MEDIAN * sigma).sum())
-    return _binomial_tail(below, len(sizes), 0.5) if len(sizes) >= _FEWEST else 1.0
+    return _binomial_tail(below, len(sizes), 0.5) if len(sizes) >= FEWEST else 1.0
 
 
 def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
@@ -181,7 +181,7 @@ def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
     u = found.w / np.sqrt((total + pooled) / (n + 1.0))[option]  # as if by one more, the usual
     near = np.diff(entries.places[found.at]) == 1
     products = (u[:-1] * u[1:])[near]
-    if len(products) < _FEWEST:
+    if len(products) < FEWEST:
         return 0.0, 1.0
     correlation = float(products.mean() / np.mean(u * u))
     return correlation, float(special.ndtr(-correlation * math.sqrt(len(products))))
@@ -197,7 +197,7 @@ def _together(entries: Entries, found: Innovations) -> float | None:
     b, S = entries.counts[found.at][several], entries.scatters[found.at][several]
     more = found.w[several] ** 2 - S / (b - 1.0)
     size = math.sqrt(float(more @ more))
-    if len(more) < _FEWEST or size == 0.0:
+    if len(more) < FEWEST or size == 0.0:
         return None
     return float(special.ndtr(-float(more.sum()) / size))
 
@@ -210,7 +210,7 @@ def drift(found: Innovations) -> tuple[float, float]:
     """
     products = found.w * found.tau
     size = math.sqrt(float(products @ products))
-    if len(products) < _FEWEST or size == 0.0:
+    if len(products) < FEWEST or size == 0.0:
         return 0.0, 1.0
     z = float(products.sum()) / size
     return float(products.sum() / (found.tau @ found.tau)), 2.0 * float(special.ndtr(-abs(z)))

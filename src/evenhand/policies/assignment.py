@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, unmasked
+from evenhand.errors import InputError
 from evenhand.policies.confidence import Frame
 from evenhand.policies.dense import DenseModel
 from evenhand.policies.models import Model
@@ -33,6 +34,35 @@ def all_there_is(questions: Questions) -> int:
     """
     often = np.where(questions.capacity == UNLIMITED, _AGAIN, questions.capacity)
     return max(1, int(_within_workloads(questions, often).sum()))
+
+
+def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
+    """Return (q,) how often each question is asked, as somebody planned it, or what is wrong.
+
+    Examples
+    --------
+    >>> checked_plan([1, 0, 1, 1], Questions.panel(["Ann", "Bo"], ["P", "Q"]))
+    array([1, 0, 1, 1])
+    """
+    q, given = len(questions), unmasked(planned, "planned")
+    if given.shape != (q,) or given.dtype.kind not in "iuf":
+        raise InputError(
+            f"planned must be {q} whole numbers, one for each question; got an array of "
+            f"{given.dtype} of shape {given.shape}."
+        )
+    if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():
+        raise InputError("planned must be whole numbers ≥ 0: how often each question is asked.")
+    counts = given.astype(np.int64)
+    if not counts.any():
+        raise InputError("planned has no answers at all; ask something at least once.")
+    beyond = np.flatnonzero(counts > questions.capacity)
+    if len(beyond):
+        x = int(beyond[0])
+        raise InputError(
+            f"planned asks {questions.label(x)!r} {counts[x]} times, and it may be asked "
+            f"{questions.capacity[x]}; plan less of it, or allow more (capacity)."
+        )
+    return counts
 
 
 def planned_counts(questions: Questions, model: Model, most: int, money: float) -> Counts:

@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
@@ -30,7 +31,13 @@ from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.alike import chance_of_difference, difference_found, own_fit
-from evenhand.policies.assignment import all_there_is, even_order, next_ones, planned_counts
+from evenhand.policies.assignment import (
+    all_there_is,
+    checked_plan,
+    even_order,
+    next_ones,
+    planned_counts,
+)
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.biases import named_biases
 from evenhand.policies.dense import DenseFit
@@ -57,6 +64,7 @@ _TIMES = (0.4, 0.6, 0.8, 1.0)  # shares of the answers at which most of δ is us
 _HEARD = 5  # degrees of freedom from which on an unknown noise is known well enough to give up
 _STEADY = 0.1  # share of δ that is used answer by answer
 _MOST_LOOKS = 500  # that these are taken at, in a long plan
+_SAME = 1e-12  # share of the largest answer below which a difference is rounding
 _REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 
 
@@ -92,6 +100,9 @@ class PlannedChoice(Policy):
         How much may be lost, in units of value.
     noise_scale
         Standard deviation σ of an answer; None if it is not known.
+    planned
+        (q,) how often each question is asked, where somebody else decided that without looking at
+        any answer; then that is all of the answers, and neither horizon nor at_most are given.
     looks
         "once": when all answers are in. "always": after each of them; asking ends when the choice
         is sure.
@@ -119,6 +130,7 @@ class PlannedChoice(Policy):
     """
 
     name = "planned-choice"
+    _would_help = "more evaluators from the start"
     plays_questions = True
     heeds_limits = True
     spends_all = False
@@ -132,6 +144,7 @@ class PlannedChoice(Policy):
         confidence: float = 0.95,
         tolerance: float = 0.0,
         noise_scale: float | None = None,
+        planned: ArrayLike | None = None,
         looks: Looks = "once",
         give_up: float = 0.05,
         seed: int = 0,
@@ -148,7 +161,16 @@ class PlannedChoice(Policy):
             raise InputError(f"looks must be 'once' or 'always'; got {looks!r}.")
         if not is_number(give_up) or not 0.0 <= give_up < 1.0:
             raise InputError(f"give_up must be a chance from 0 to less than 1; got {give_up!r}.")
-        if horizon is None and at_most is None:
+        wanted = None
+        if planned is not None:
+            wanted = checked_plan(planned, Questions.of(checked_askable(actions)))
+            if horizon is not None or at_most is not None:
+                raise InputError(
+                    f"planned has {int(wanted.sum())} answers in all; leave out horizon and "
+                    "at_most, which say how many there are to be."
+                )
+            limit = int(wanted.sum())
+        elif horizon is None and at_most is None:
             limit = all_there_is(Questions.of(checked_askable(actions)))
         else:
             limit = most_evaluations(actions, horizon, at_most)
@@ -156,7 +178,9 @@ class PlannedChoice(Policy):
         self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
         self.tolerance, self.looks, self.give_up = float(tolerance), looks, float(give_up)
         self.model = model_of(self.actions)
-        self._planned = planned_counts(self.questions, self.model, self.horizon, self.money)
+        if wanted is None:
+            wanted = planned_counts(self.questions, self.model, self.horizon, self.money)
+        self._planned = wanted
         self._order: Indices = even_order(self.questions, np.random.default_rng(seed))
         self._told = nothing(len(self.questions))
         self._used = 0.0  # share of δ
@@ -285,7 +309,13 @@ class PlannedChoice(Policy):
     def _leader(self, fit: Fit) -> int | None:
         """Return the option that leads; None while not all can be compared."""
         behind, variances = fit.leads(0, np.arange(len(self.options)))
-        return first_largest(-behind) if np.isfinite(variances).all() else None
+        return first_largest(-self._told_apart(behind)) if np.isfinite(variances).all() else None
+
+    def _told_apart(self, estimates: Floats) -> Floats:
+        """Return estimates, 0 where they are no more than rounding of the answers."""
+        counts, _, squares = self._told.parts
+        size = math.sqrt(float((squares / np.maximum(counts, 1)).max(initial=0.0))) / self._unit
+        return np.where(np.abs(estimates) <= _SAME * size, 0.0, estimates)
 
     def _rivals(self, option: int) -> Indices:
         """Return the options that are not the same as this one in all features."""
@@ -341,7 +371,7 @@ class PlannedChoice(Policy):
         ends = self._ends(option)
         leads = np.column_stack([np.full(k, np.nan), ends[:, 1:]])
         if leader is not None:
-            estimates = fit.leads(option, np.arange(k)).estimates
+            estimates = self._told_apart(fit.leads(option, np.arange(k)).estimates)
             leads[:, 0] = np.clip(estimates, ends[:, 1], ends[:, 2])
         rivals = self._rivals(option)
         leads[np.setdiff1d(np.arange(k), rivals)] = 0.0
@@ -414,7 +444,8 @@ class PlannedChoice(Policy):
         """
         ends = []
         scatter, freedom = self._noise_by(self._fit)
-        for value, variance, plan in zip(*found, planned.variances, strict=True):
+        values = self._told_apart(found.estimates)
+        for value, variance, plan in zip(values, found.variances, planned.variances, strict=True):
             if not 0.0 < variance < math.inf:
                 ends.append((math.nan, -math.inf, math.inf))
             elif freedom < 1.0 or (self.looks == "once" and self._used < 1.0):
@@ -498,7 +529,7 @@ class PlannedChoice(Policy):
         return (
             f"all {int(self._told.counts.sum())} answers are in, and that {names[leader]!r} leads "
             f"{shown} may be chance, at {level} confidence. A tolerance would help (how much may "
-            "be lost), or more evaluators from the start."
+            f"be lost), or {self._would_help}."
         )
 
     def _cannot_compare(self) -> str:

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from html import escape
 from importlib.metadata import version
 
+from evenhand.report.document import inline_svg
+from evenhand.report.document import page as whole_page
 from evenhand.reproduction.figures import PICTURES, Picture
 from evenhand.reproduction.measurements import Measurements
 from evenhand.reproduction.statements import Statement
 
+_TITLE = "The price of unfairness, reproduced"
 _STYLE = """
 :root { color-scheme: light; --ink: #222; --faint: #6b6b6b; --rule: #e2e2e2; }
 body { font: 16px/1.55 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; color: var(--ink);
@@ -62,16 +65,7 @@ def page(
         for number, picture in enumerate(PICTURES, 1)
     )
     table = "\n".join(map(_row, rows))
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The price of unfairness, reproduced</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>The price of unfairness, reproduced</h1>
+    body = f"""<h1>{_TITLE}</h1>
 <p class="lead">Every theorem of S. Gaucher, A. Carpentier and C. Giraud, <i>The price of
 unfairness in linear bandits with biased feedback</i>, and the lemmas behind them, run with evenhand
 {escape(version("evenhand"))}. {verdict} {len(rows)} statements hold in what was measured.</p>
@@ -90,26 +84,8 @@ Replication <i>i</i> sees the same noise for all policies; all randomness comes 
 {found.seed}, so the same command gives the same page:</p>
 <p><code>{escape(command)}</code></p>
 <footer>{_size(found)}</footer>
-</body>
-</html>
 """
-
-
-def inline_svg(text: str, name: str) -> str:
-    """Return an SVG file as part of a page: no prologue, and names that no other picture has.
-
-    Examples
-    --------
-    >>> text = '<?xml version="1.0"?><svg><metadata>x</metadata><g id="a"/><use href="#a"/></svg>'
-    >>> inline_svg(text, "one")
-    '<svg role="img"><g id="one-a"/><use href="#one-a"/></svg>'
-    """
-    text = re.sub(r"^.*?(?=<svg)", "", text, flags=re.DOTALL)
-    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'href="#', f'href="#{name}-', text)
-    text = re.sub(r"url\(#", f"url(#{name}-", text)
-    return text.replace("<svg", '<svg role="img"', 1).strip()
+    return whole_page(_TITLE, body, _STYLE)
 
 
 def _row(row: Statement) -> str:
@@ -130,7 +106,7 @@ def _section(number: int, picture: Picture, rows: tuple[Statement, ...], drawing
     return f"""<section>
 <h2>{number}. {escape(picture.title)}</h2>
 <figure>
-{inline_svg(drawing, picture.name)}
+{inline_svg(drawing, picture.name, picture.title)}
 <figcaption>{escape(picture.note)}
 <dl>
 {said}

@@ -2,10 +2,14 @@
 
 - `factor`: a column of names as numbers;
 - `scores`: the table of scores, with the parts that its columns play;
-- `read`: from a frame or a file to scores, and every defect of it by row and column.
+- `parts`: which column plays which part;
+- `wide`: tables with a column for each evaluator, as long ones;
+- `columns`: the columns, read in blocks, with what is wrong in them;
+- `defects`, `notes`: what is wrong, and what is worth knowing, in words;
+- `read`: the whole way from a frame or a file to scores.
 """
 
 from evenhand.scores.factor import Factor
-from evenhand.scores.scores import Scores
+from evenhand.scores.scores import Note, Scores
 
-__all__ = ["Factor", "Scores"]
+__all__ = ["Factor", "Note", "Scores"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,11 +58,93 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
     >>> crossed(np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 0], dtype=np.int32))
     (array([0, 1, 2], dtype=int32), 3)
     """
-    codes = columns[0]
-    size = int(codes.max(initial=-1)) + 1
+    codes, size = columns[0], int(columns[0].max(initial=-1)) + 1
+    for column in columns[1:]:
+        if column is not codes:  # the same names twice tell nothing new
+            codes, size = _crossed(codes, size, column, int(column.max(initial=-1)) + 1)
+    return codes, size
+
+
+def taken_together(parts: Sequence[Factor]) -> Factor:
+    """Return several columns of names as one, such as a competition and a programme as an event.
+
+    Examples
+    --------
+    >>> event = taken_together([Factor.of(["Nice", "Nice", "Oslo"]), Factor.of(["SP", "FS", "SP"])])
+    >>> event.names
+    ('Nice, SP', 'Nice, FS', 'Oslo, SP')
+    """
+    if len(parts) == 1:
+        return parts[0]
+    codes, n = crossed(*(part.codes for part in parts))
+    first = np.full(n, len(codes), dtype=np.int64)
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    order = np.argsort(first)
+    number = np.empty(n, dtype=np.int32)
+    number[order] = np.arange(n, dtype=np.int32)
+    columns = [[part.names[code] for code in part.codes[first[order]].tolist()] for part in parts]
+    return Factor(number[codes], tuple(", ".join(texts) for texts in zip(*columns, strict=True)))
+
+
+def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
+    """Return the rows of a combination of names that comes again, and how many rows repeat one.
+
+    None if no combination does.
+
+    Examples
+    --------
+    >>> option, judge = Factor.of(["Ann", "Bo", "Ann"]), Factor.of(["P", "P", "P"])
+    >>> first_repeated(option.codes, judge.codes)
+    (array([0, 2]), 1)
+    """
+    keys, _ = _keys(columns)
+    keys.sort()  # in place: of millions of rows, a copy is a lot
+    again = keys[1:][keys[1:] == keys[:-1]]
+    if not again.size:
+        return None
+    return np.flatnonzero(_keys(columns)[0] == again[0]), again.size
+
+
+def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
+    """Return (n,) one number for each row's combination of names, and what all are below."""
+    keys, size = columns[0].astype(np.int64), int(columns[0].max(initial=-1)) + 1
     for column in columns[1:]:
         width = int(column.max(initial=-1)) + 1
-        both = codes.astype(np.int64) * width + column
-        found, codes = np.unique(both, return_inverse=True)
-        codes, size = codes.reshape(-1).astype(np.int32), len(found)
-    return codes, size
+        if size * width > np.iinfo(np.int64).max:
+            found, codes = np.unique(keys, return_inverse=True)
+            keys, size = codes.reshape(-1), len(found)
+        keys *= width
+        keys += column
+        size *= width
+    return keys, size
+
+
+def _crossed(first: Codes, n_first: int, second: Codes, n_second: int) -> tuple[Codes, int]:
+    """Return combinations of two columns as numbers, in the order of both; how many there are.
+
+    Names are few beside rows, so rows are dealt out to the second name and then to the first, and
+    nothing is compared: time and memory grow with rows, and with nothing else.
+    """
+    order = _dealt(second, n_second)
+    order = order[_dealt(first[order], n_first)]
+    new = np.ones(len(first), dtype=np.bool_)
+    dealt = first[order]
+    new[1:] = dealt[1:] != dealt[:-1]
+    dealt = second[order]
+    new[1:] |= dealt[1:] != dealt[:-1]
+    number = np.cumsum(new, dtype=np.int32)
+    number -= 1
+    codes = dealt  # its memory is used again
+    codes[order] = number
+    return codes, int(number[-1]) + 1 if len(number) else 0
+
+
+def _dealt(codes: Codes, size: int) -> NDArray[np.int32]:
+    """Return the rows by their codes, those with the same in the order in which they stand."""
+    from scipy import sparse  # noqa: PLC0415 # names alone need none of it
+
+    n = len(codes)
+    lowest = int(codes.min(initial=0))  # −1 where there is no name
+    ones, ends = np.ones(n, dtype=np.int8), np.arange(n + 1, dtype=np.int32)
+    rows = sparse.csr_array((ones, codes - lowest if lowest else codes, ends), (n, size - lowest))
+    return np.asarray(rows.tocsc().indices)

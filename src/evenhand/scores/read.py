@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.factor import Codes, Factor, crossed
+from evenhand.scores.factor import Codes, Factor, crossed, taken_together
+from evenhand.scores.parts import Parts, assigned, shown, unused
 from evenhand.scores.scores import Scores
+
+if TYPE_CHECKING:
+    from evenhand.scores.columns import Columns
+    from evenhand.tables.sources import Source
+
+Groups = str | Mapping[str, str] | None
 
 
 def read_table(
@@ -18,105 +27,236 @@ def read_table(
     *,
     option: str = "option",
     score: str = "score",
-    evaluator: str | None = None,
-    rival: str | None = None,
-    item: str | Sequence[str] | None = None,
-    event: str | Sequence[str] | None = None,
-    option_group: str | None = None,
-    evaluator_group: str | None = None,
+    evaluator: str | None = "evaluator",
+    rival: str | None = "rival",
+    item: str | Sequence[str] | None = "item",
+    event: str | Sequence[str] | None = "event",
+    option_group: Groups = "option_group",
+    rival_group: str | None = "rival_group",
+    evaluator_group: Groups = "evaluator_group",
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] = (),
+    features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
+    wide: bool | Sequence[str] = False,
+    repeats: bool = False,
+    missing: Literal["refuse", "drop"] = "refuse",
+    decimal: str | None = None,
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong.
 
     Parameters
     ----------
     table
-        A frame of pandas, polars or pyarrow, `Scores`, or the path of a file.
-    option, score, evaluator, rival, item, event, option_group, evaluator_group, partial, reference
-        The columns with these parts, see `Scores`; several columns of one item or event are taken
-        together.
-    attributes, time, scale
-        See `Scores`.
+        A frame of pandas, polars or pyarrow, the path of a CSV, Parquet or Excel file, or `Scores`.
+    option, score
+        The columns with what was scored and the scores.
+    evaluator, rival, item, event, option_group, rival_group, evaluator_group
+        The columns with these parts, see `Scores`. Where nothing is said, a column of that name has
+        the part, if there is one; None says that nothing has it. Several columns of one item or
+        event are taken together. Groups may also come as a mapping from names to groups.
+    partial, reference, attributes, features, time
+        Columns of numbers with these parts, see `Scores`; ``time`` may hold dates, which count in
+        days. In comparisons, a column ``length`` with
+        a column ``rival_length`` beside it counts as the difference of both.
+    scale
+        The lowest and highest score that can be given; a score outside is refused.
+    wide
+        Whether the table has a row for each option and a column for each evaluator (True), or which
+        columns these are; where ``evaluator`` has a column, they are items. Empty cells are no
+        scores.
+    repeats
+        Whether an evaluator may have scored the same thing several times.
+    missing
+        What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
+    decimal
+        What stands before decimals in texts, "." or ","; found out if not said.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
+    ...                   "score": [7.0, 5.0, 6.5]})
+    >>> scores = read_table(table, option="skater", evaluator="judge")
+    >>> scores.score, scores.option.names, scores.evaluator.codes
+    (array([7. , 5. , 6.5]), ('Ann', 'Bo'), array([0, 0, 1], dtype=int32))
+    >>> print(scores.notes[0])
+    Evaluators with one score only (1 of 2: 'Q') say nothing about a bias: one score can't tell who
+    is lenient from what is good.
     """
     if isinstance(table, Scores):
         return table
-    columns = _Columns(table)
-    options = columns.names(option)
-    evaluators = None if evaluator is None else columns.names(evaluator)
-    groups: dict[str, int] = {}
-    of_options = of_evaluators = None
-    if option_group is not None:
-        of_options = _group_of_each(options, columns.texts(option_group), groups, option_group)
-    if evaluator_group is not None and evaluators is not None:
-        of_evaluators = _group_of_each(
-            evaluators, columns.texts(evaluator_group), groups, evaluator_group
-        )
-    called = {
+    scale = _checked_scale(scale)
+    _check_words(missing, decimal)
+    given = {
         "option": option,
         "score": score,
         "evaluator": evaluator,
+        "rival": rival,
+        "item": item,
+        "event": event,
         "option_group": option_group,
+        "rival_group": rival_group,
         "evaluator_group": evaluator_group,
         "partial": partial,
+        "reference": reference,
+        "attributes": attributes,
+        "features": features,
+        "time": time,
     }
+    # All that follows works with pyarrow, which takes long to import.
+    from evenhand.scores.columns import read_columns  # noqa: PLC0415
+    from evenhand.scores.defects import (  # noqa: PLC0415
+        Places,
+        check_cells,
+        check_evaluators,
+        check_repeats,
+        check_scores,
+        check_spelling,
+    )
+    from evenhand.scores.notes import notes_on  # noqa: PLC0415
+    from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
+    from evenhand.tables.opened import opened  # noqa: PLC0415
+
+    source: Source = opened(table, "scores")
+    named = {part: dict(v) for part, v in given.items() if isinstance(v, Mapping)}
+    given |= dict.fromkeys(named)
+    if wide:
+        source = turned(source, wide, given)
+    parts = assigned(source, given, "" if wide else _hint(source, given))
+    drop = [*parts.names, *parts.numbers] if missing == "drop" else []
+    drop += parts.all("score") if wide else ()
+    read = read_columns(source, parts, decimal=decimal, drop=drop)
+    places = Places(source, parts.one("option"))
+    check_cells(places, parts, read, drop)
+    check_evaluators(places, parts, read)
+    check_scores(places, parts, read, scale)
+    if not repeats:
+        check_repeats(places, parts, read)
+    check_spelling(places, parts, read)
+    scores = _scores(parts, read, named, scale)
+    lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
+    known = parts.one("evaluator") is not None
+    by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
+    notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
+    return replace(scores, notes=tuple(notes))
+
+
+def _scores(
+    parts: Parts,
+    read: Columns,
+    named: Mapping[str, Mapping[str, str]],
+    scale: tuple[float, float] | None,
+) -> Scores:
+    option, score = parts.one("option"), parts.one("score")
+    assert option is not None
+    assert score is not None
+    evaluator = None if (who := parts.one("evaluator")) is None else read.names[who]
+    rival = None if (other := parts.one("rival")) is None else read.names[other].codes
+    groups = {name: code for code, name in enumerate(read.groups)}
+    of_options = _members("option", read.names[option], read, named, groups)
+    of_evaluators = _members("evaluator", evaluator, read, named, groups)
+
+    def numbers(part: str) -> Floats | None:
+        column = parts.one(part)
+        return None if column is None else _numbers(parts, read, column)
+
     return Scores(
-        columns.numbers(score),
-        options,
-        evaluators,
-        item=columns.taken_together(item),
-        event=columns.taken_together(event),
+        read.numbers[score],
+        read.names[option],
+        evaluator,
+        rival=rival,
+        item=_together(parts, read, "item"),
+        event=_together(parts, read, "event"),
         groups=tuple(groups),
         option_group=of_options,
         evaluator_group=of_evaluators,
-        stated=None if partial is None else columns.numbers(partial),
-        reference=None if reference is None else columns.numbers(reference),
-        attributes={name: columns.numbers(name) for name in attributes},
-        time=None if time is None else columns.numbers(time),
+        stated=numbers("partial"),
+        reference=numbers("reference"),
+        attributes={column: _numbers(parts, read, column) for column in parts.all("attributes")},
+        time=numbers("time"),
         scale=scale,
-        called={part: name for part, name in called.items() if name is not None},
+        called=parts.called,
+        features={column: read.numbers[column] for column in parts.all("features")},
     )
 
 
-class _Columns:
-    def __init__(self, table: Any) -> None:
-        import pandas as pd  # noqa: PLC0415
-
-        self._frame = table if hasattr(table, "columns") else pd.read_csv(table)
-
-    def texts(self, column: str) -> list[str]:
-        return [str(cell) for cell in self._column(column)]
-
-    def names(self, column: str) -> Factor:
-        return Factor.of(self.texts(column))
-
-    def numbers(self, column: str) -> Floats:
-        return np.asarray(self._column(column), dtype=np.float64)
-
-    def taken_together(self, columns: str | Sequence[str] | None) -> Factor | None:
-        if columns is None:
-            return None
-        parts = [self.names(name) for name in ([columns] if isinstance(columns, str) else columns)]
-        codes, n = crossed(*(part.codes for part in parts))
-        names = [""] * n
-        for row, code in enumerate(codes.tolist()):
-            names[code] = ", ".join(part.names[part.codes[row]] for part in parts)
-        return Factor(codes, tuple(names))
-
-    def _column(self, column: str) -> Any:
-        if column not in self._frame.columns:
-            raise InputError(f"there is no column {column!r}")
-        return self._frame[column]
+def _together(parts: Parts, read: Columns, part: str) -> Factor | None:
+    columns = [read.names[column] for column in parts.all(part)]
+    return taken_together(columns) if columns else None
 
 
-def _group_of_each(names: Factor, texts: list[str], groups: dict[str, int], column: str) -> Codes:
-    found = np.full(len(names), -1, dtype=np.int32)
-    for row, (code, text) in enumerate(zip(names.codes.tolist(), texts, strict=True)):
-        group = groups.setdefault(text, len(groups))
-        if found[code] not in (-1, group):
-            raise InputError(f"row {row}, column {column!r}: {names.names[code]!r} has two groups")
-        found[code] = group
-    return found
+def _numbers(parts: Parts, read: Columns, column: str) -> Floats:
+    own = read.numbers[column]
+    return own - read.numbers[parts.against[column]] if column in parts.against else own
+
+
+def _members(
+    part: str,
+    names: Factor | None,
+    read: Columns,
+    named: Mapping[str, Mapping[str, str]],
+    groups: dict[str, int],
+) -> Codes | None:
+    """Return (names,) the group of each, as a column or the user's mapping says; None for none."""
+    said = named.get(f"{part}_group")
+    if said is None or names is None:
+        return read.members.get(part)
+    strange = [name for name in said if str(name) not in names.names]
+    if len(strange) == len(said):
+        raise InputError(
+            f"{part}_group= names no {part} that is in the table: {strange[:5]!r}; its {part}s are "
+            f"{names.names[:8]!r}"
+        )
+    texts = {str(name): str(group) for name, group in said.items() if group is not None}
+    found = [groups.setdefault(texts[n], len(groups)) if n in texts else -1 for n in names.names]
+    return np.array(found, dtype=np.int32)
+
+
+def _n_again(scores: Scores, repeats: bool) -> int:
+    """Return how many scores come again, if they may."""
+    if not repeats or scores.evaluator is None:
+        return 0
+    columns = [scores.scored[0], scores.evaluator.codes]
+    columns += [] if scores.rival is None else [scores.rival]
+    return len(scores) - crossed(*columns)[1]
+
+
+def _hint(source: Source, given: Mapping[str, Any]) -> str:
+    """Return what may be the matter if the scores' column is not there: a wide table."""
+    from evenhand.scores.wide import looks_wide  # noqa: PLC0415 - as above
+
+    if given["score"] in source.columns:
+        return ""
+    known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
+    found = looks_wide(source, unused(source, Parts(known)))
+    if not found:
+        return ""
+    return (
+        f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: say "
+        "wide=True"
+    )
+
+
+def _checked_scale(scale: Any) -> tuple[float, float] | None:
+    if scale is None:
+        return None
+    try:
+        low, high = (float(end) for end in scale)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not -math.inf < low < high < math.inf:
+        raise InputError(
+            f"scale= is the lowest and the highest score that can be given, such as (0, 10); got "
+            f"{scale!r}"
+        )
+    return low, high
+
+
+def _check_words(missing: str, decimal: str | None) -> None:
+    if missing not in ("refuse", "drop"):
+        raise InputError(f"missing= is 'refuse' or 'drop'; got {missing!r}")
+    if decimal not in (None, ".", ","):
+        raise InputError(f"decimal={decimal!r} is neither '.' nor ','; leave it out to find it out")

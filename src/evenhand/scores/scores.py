@@ -12,6 +12,30 @@ from evenhand.arrays import Floats
 from evenhand.scores.factor import Codes, Factor, crossed
 
 
+@dataclass(frozen=True)
+class Note:
+    """Something in a table of scores that its owner should know, and that stops nobody.
+
+    Parameters
+    ----------
+    about
+        Which part of the table, in a word, such as evaluator.
+    message
+        In plain words: what was seen, where, and what to do.
+
+    Examples
+    --------
+    >>> print(Note("evaluator", "Judge 'P' gave one score only."))
+    Judge 'P' gave one score only.
+    """
+
+    about: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Scores that were given: who scored what, and how.
@@ -51,6 +75,10 @@ class Scores:
         The lowest and highest score that can be given; None where nobody said.
     called
         What the columns are called in the user's table, by the part that they play.
+    notes
+        What the owner of the table should know about it.
+    features
+        Columns of numbers that value depends on, such as the difficulty of a programme.
 
     Examples
     --------
@@ -77,6 +105,8 @@ class Scores:
     time: Floats | None = None
     scale: tuple[float, float] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    features: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many scores there are."""
@@ -93,11 +123,11 @@ class Scores:
         if self.option_group is None or self.evaluator_group is None or self.evaluator is None:
             return None
         side = self.evaluator_group[self.evaluator.codes]
-        own = (self.option_group[self.option.codes] == side) & (side >= 0)
-        if self.rival is None:
-            return own.astype(np.float64)
-        other = (self.option_group[self.rival] == side) & (side >= 0)
-        return own.astype(np.float64) - other
+        own: Floats = (self.option_group[self.option.codes] == side).astype(np.float64)
+        if self.rival is not None:
+            own -= self.option_group[self.rival] == side
+        own[side < 0] = 0.0  # who is of no group shares it with nobody
+        return own
 
     @cached_property
     def scored(self) -> tuple[Codes, int]:

@@ -14,7 +14,9 @@ The modules follow the data:
 - `encoding`: how the user's columns become features, and results go back into the user's units;
 - `recipe`: which column plays which part;
 - `cells`: a few cells of one column as texts, as categories, as numbers;
-- `sources`: CSV files and data frames as streams of columns;
+- `sources`, `parquet`, `workbooks`: CSV files, data frames, Parquet and Excel files as streams of
+  columns; `opened` tells which it is;
+- `dates`: dates and times, and numbers that a spreadsheet made of them;
 - `scan`: the first reading: which columns are numbers and which are categories, mean and spread,
   every defect and its row;
 - `complaints`: what is wrong with a table, in words that say what to do;

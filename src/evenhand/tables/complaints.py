@@ -113,7 +113,7 @@ def _problem(source: Source, recipe: Recipe, found: Scan, name: str) -> str | No
         row, text = doubtful
         return (
             f"{at(row)}: {text!r} may be {text.replace('.', '')} or {float(text):g}, as the other "
-            f"numbers have no point; {_plainly(source, column, '.')}"
+            f"numbers have no point; {plainly(source, column, '.')}"
         )
     if column.first_infinite is not None:
         row, number = column.first_infinite
@@ -131,10 +131,10 @@ def _problem_of_notation(source: Source, column: ColumnScan, cell: str, text: st
             f"out, {category}"
         )
     mark = "," if column.decimal == "." and parsed([text], ",")[1][0] else None
-    return f"{cell} is not plainly a number{more}; {_plainly(source, column, mark)}, {category}"
+    return f"{cell} is not plainly a number{more}; {plainly(source, column, mark)}, {category}"
 
 
-def _plainly(source: Source, column: ColumnScan, mark: str | None) -> str:
+def plainly(source: Source, column: ColumnScan, mark: str | None) -> str:
     """What to do about a number in another notation; `mark` is what may stand before decimals."""
     if not isinstance(source, CsvFile):
         return "convert the column to numbers"

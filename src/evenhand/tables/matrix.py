@@ -20,7 +20,7 @@ from evenhand.tables.cells import coded, read_numbers, recoded
 from evenhand.tables.complaints import check_columns, check_labels, check_names, checked_groups
 from evenhand.tables.encoding import INTERCEPT, EncodedColumn, Encoding
 from evenhand.tables.recipe import Recipe, chosen_columns
-from evenhand.tables.scan import ColumnScan, Scan, scan
+from evenhand.tables.scan import ColumnScan, Scan, has_decimal_commas, scan
 from evenhand.tables.sources import Source
 
 
@@ -77,7 +77,11 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
         scan, source, [*features, *attributes], recipe.categorical, recipe.group, recipe.label
     )
     found = read(decimal)
-    if recipe.decimal is None and source.commas_are_free and _has_decimal_commas(found):
+    if (
+        recipe.decimal is None
+        and source.commas_are_free
+        and has_decimal_commas(found.columns.values())
+    ):
         decimal = ","
         found = read(decimal)
     if found.n_rows == 0:
@@ -97,14 +101,6 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
         ),
         group_names=group_names,
         labels=found.labels,
-    )
-
-
-def _has_decimal_commas(found: Scan) -> bool:
-    """Whether commas stand before decimals: some can mean nothing else, and no point does."""
-    numbers = [column for column in found.columns.values() if not column.is_category]
-    return any(column.sure_comma for column in numbers) and not any(
-        column.points.first for column in numbers
     )
 
 

@@ -72,7 +72,7 @@ def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]
     roles = dict(special)
     for column in [*roles, *(recipe.features or []), *recipe.categorical]:
         if column not in source.columns:
-            raise InputError(_no_such_column(source, column))
+            raise InputError(no_such_column(source, column))
     if len(roles) < len(special):
         raise InputError("group=, label= and attributes= must name different columns")
     if recipe.features is None:
@@ -96,7 +96,16 @@ def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]
     return features, attributes
 
 
-def _no_such_column(source: Source, column: str) -> str:
+def no_such_column(source: Source, column: str) -> str:
+    """Say that a column is not there, and which one may be meant.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from evenhand.tables.sources import Frame
+    >>> no_such_column(Frame(pa.table({"judge": ["P"]})), "Judges")
+    "the frame has no column 'Judges'; did you mean 'judge'? Its columns are 'judge'"
+    """
     columns = [name for name in source.columns if name]
     lower = {name.casefold(): name for name in columns}
     close = difflib.get_close_matches(str(column).casefold(), list(lower), n=3)

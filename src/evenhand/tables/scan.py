@@ -7,7 +7,7 @@ notes it with its row, and `complaints` puts it into words.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -376,6 +376,14 @@ class Scan:
     groups: GroupTally = field(default_factory=GroupTally)
     labels: pa.ChunkedArray | None = None
     unlabelled: Missing = field(default_factory=Missing)
+
+
+def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
+    """Whether commas stand before decimals: some can mean nothing else, and no point does."""
+    numbers = [column for column in columns if not column.is_category]
+    return any(column.sure_comma for column in numbers) and not any(
+        column.points.first for column in numbers
+    )
 
 
 def scan(

@@ -49,7 +49,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
-def short(name: str) -> str:
+def short(name: str, most: int = _LONGEST_NAME) -> str:
     r"""Return a name on one line, cut if it is very long.
 
     Examples
@@ -58,7 +58,7 @@ def short(name: str) -> str:
     ('two lines', 40)
     """
     line = " ".join("".join(c if c.isprintable() else " " for c in name).split())
-    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def listed(names: Sequence[str]) -> str:

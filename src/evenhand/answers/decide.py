@@ -1,0 +1,358 @@
+"""`decide`: which option is best by scores that exist, how sure that is, and what to ask next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.answers.answer import Answer, answer_of
+from evenhand.answers.choose import notes_on
+from evenhand.answers.logged import SOMEBODY, Bias, Log, log_of
+from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.errors import InputError
+from evenhand.policies import PlannedChoice
+from evenhand.policies.base import Policy, is_number
+from evenhand.policies.item_choice import ItemChoice
+from evenhand.policies.messages import Feedback, Finding
+from evenhand.policies.state import restore
+from evenhand.policies.unplanned_choice import UnplannedChoice
+from evenhand.questions import Askable, Questions
+from evenhand.scores.read import read_table
+from evenhand.tables import listed
+
+Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]
+
+_MOST_NEXT = 1_000
+_MOST_PARTS = 6  # that are named, of options that cannot be compared
+_NOBODY_SAID = (
+    "Nobody says who gave the scores: they are taken to be independent, and what lenient and "
+    "severe evaluators add is part of the noise. Where some scored only some options it is part of "
+    "the values, too: name the column of the evaluators if there is one."
+)
+_BEFORE = (
+    "What was scored is taken to have been decided without looking at any score; so one look will "
+    "do, by the winner test, and no price is paid for looking at any time. If scores decided what "
+    "was scored next, or when to stop, say assigned='adaptively'."
+)
+_ADAPTIVELY = (
+    "What was scored may have been chosen by looking at earlier scores; so bounds are used that "
+    "hold whoever chose what, at any time. They are wider: assigned='before' is for scores that "
+    "were assigned without looking at any."
+)
+_ITEMS = (
+    "Options are compared on {n:,} {items}, and items are what was drawn independently: errors are "
+    "by items, however many scores each has. "
+)
+_OWN_ITEMS = (
+    "Every option has items of its own, {n:,} {items} in all, which are taken to be drawn alike: "
+    "errors are by items, however many scores each has. "
+)
+_POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
+
+
+def decide(
+    questions: Any = None,
+    scores: Any = None,
+    confidence: float = 0.95,
+    tolerance: float = 0.0,
+    *,
+    option: str = "option",
+    evaluator: str | None = None,
+    score: str = "score",
+    rival: str | None = None,
+    item: str | Sequence[str] | None = None,
+    event: str | Sequence[str] | None = None,
+    option_group: str | None = None,
+    evaluator_group: str | None = None,
+    partial: str | None = None,
+    time: str | None = None,
+    scale: tuple[float, float] | None = None,
+    bias: Bias = "common",
+    assigned: Assigned = "before",
+    noise_scale: float | None = None,
+    deviation: float | None = None,
+    next_n: int = 5,
+    seed: int = 0,
+) -> Answer:
+    """Say which option is best by scores that exist, how sure that is, and what to ask next.
+
+    Nothing is asked. The answer is that of `choose`: ranking and biases with their intervals,
+    checks of the assumptions, what raw scores would have chosen; and the best next questions.
+
+    Parameters
+    ----------
+    questions
+        What could be asked: `Questions`; or the options, as an `ActionSet`, names, a mapping to
+        groups, or a frame. None: what the scores show, every evaluator about every option.
+    scores
+        A frame of pandas, polars or pyarrow, the path of a file, or `Scores`: a row for each
+        score. It may be the only argument.
+    confidence
+        Probability with which what the answer says shall hold.
+    tolerance
+        How much the choice may lose against the best, in units of the scores.
+    option, evaluator, score, rival
+        The columns with these parts. In comparisons the score says by how much the option is
+        better than its rival. Columns of these names are taken where nothing else is said.
+    item
+        Column, or columns, with what options were tried on, such as prompts. Scores on an item are
+        not independent tries: errors are then by items.
+    event
+        Column with the event; there may be one only.
+    option_group, evaluator_group, partial
+        Columns with groups, or with how partial the evaluator is to the option.
+    time
+        Column by which scores are put in order; rows are in order if not given.
+    scale
+        Lowest and highest score that can be given.
+    bias
+        Whose bias it is, where the scores show the panel: "common", "evaluator" or "group".
+    assigned
+        Who chose what was scored. "before": somebody who looked at no score. "adaptively": it may
+        have depended on scores before; rows are in the order in which they were given. A policy
+        that was told these scores, or its state: that policy did.
+    noise_scale
+        Standard deviation of a score, if it is known; else it is estimated.
+    deviation
+        0 says that values follow from the features exactly; see `choose`.
+    next_n
+        How many next questions are wanted; 0 for none.
+    seed
+        Where the choice between next questions that are as good comes from.
+
+    Returns
+    -------
+    Answer
+        With ``next_questions``, and in ``assumed`` what is taken for granted of who chose what was
+        scored. Where the scores do not compare all options nothing is sure, and the next questions
+        are those that would.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import evenhand as eh
+    >>> judges, teams = ["P", "Q", "R", "S"], {"Ann": "fr", "Bo": "it", "Cy": "us"}
+    >>> table = pd.DataFrame([(name, judge, teams[name]) for name in teams for judge in judges],
+    ...                      columns=["option", "evaluator", "option_group"])
+    >>> table["score"] = [9.1, 8.2, 8.9, 8.1, 5.2, 4.8, 5.0, 4.1, 4.0, 3.2, 3.9, 3.1]
+    >>> answer = eh.decide(table)
+    >>> answer.label, answer.sure, answer.spent
+    ('Ann', True, 12)
+    """
+    if scores is None:
+        questions, scores = None, questions
+    if scores is None:
+        raise InputError("scores are needed: a frame, the path of a file, or Scores.")
+    next_n = _whole("next_n", next_n, 0, _MOST_NEXT)
+    parts = {"evaluator": evaluator, "rival": rival, "item": item, "option_group": option_group}
+    parts |= {"evaluator_group": evaluator_group}
+    table = read_table(
+        scores,
+        option=option,
+        score=score,
+        event=event,
+        partial=partial,
+        time=time,
+        scale=scale,
+        **_said_or_there(scores, parts),
+    )
+    if isinstance(assigned, Policy | Mapping):
+        return _by_policy(assigned, questions, log_of, table, tolerance, deviation)
+    if assigned not in ("before", "adaptively"):
+        raise InputError(
+            "assigned must be 'before', 'adaptively', or the policy that chose what was scored (or "
+            f"its state); got {assigned!r}."
+        )
+    log = log_of(questions, table, bias)
+    asked = _exact(log.asked, deviation)
+    log = replace(log, asked=_comparable(asked))
+    policy = _policy(log, assigned, confidence, tolerance, noise_scale)
+    if not isinstance(policy, ItemChoice):
+        policy.checks.look()
+    answer = answer_of(
+        policy,
+        confidence=confidence,
+        tolerance=tolerance,
+        features_exact=deviation == 0,
+        stopped_because=_why(log, policy),
+        notes=_notes(log, policy),
+    )
+    return replace(
+        answer,
+        assumed=_assumed(policy),
+        next_questions=_next(log, policy, answer, noise_scale, next_n, seed),
+    )
+
+
+def _said_or_there(table: Any, parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns that were named; else those of the usual name that there are."""
+    there = [str(name) for name in getattr(table, "columns", ())]
+    return {
+        part: (part if part in there else None) if said is None else said
+        for part, said in parts.items()
+    }
+
+
+def _exact(asked: Askable, deviation: float | None) -> Askable:
+    """Return what was asked, of options that are what their features say if they are exact."""
+    if deviation is not None and (not is_number(deviation) or deviation < 0.0):
+        raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
+    if isinstance(asked, ActionSet) or deviation != 0:
+        return asked
+    return asked.with_exact_features()
+
+
+def _comparable(asked: Askable) -> Askable:
+    """Return what was asked, and what it takes to compare all options where it does not."""
+    if isinstance(asked, ActionSet):
+        return asked
+    check = asked._changed(capacity=None).check()
+    return asked if check.comparable else asked.adding(check.advice)
+
+
+def _policy(
+    log: Log,
+    assigned: str,
+    confidence: float,
+    tolerance: float,
+    noise_scale: float | None,
+) -> Policy:
+    """Return what knows how sure scores are that were assigned like that."""
+    which, y = log.which.tolist(), log.scores.tolist()
+    settings: dict[str, Any] = {"confidence": confidence, "tolerance": tolerance}
+    if log.items is not None:
+        if assigned == "adaptively":
+            raise InputError(
+                "scores on items that were assigned adaptively cannot be decided by: errors by "
+                "items take what was scored to be fixed. Leave out item, or say assigned='before'."
+            )
+        if noise_scale is not None:
+            raise InputError("on items the noise is heard from items: leave out noise_scale.")
+        return ItemChoice(log.asked, which, log.items.tolist(), y, **settings)
+    if assigned == "adaptively":
+        return UnplannedChoice(log.asked, which, y, noise_scale=noise_scale, **settings)
+    told = log.feedback
+    policy = PlannedChoice(
+        log.asked, planned=told.counts.tolist(), noise_scale=noise_scale, **settings
+    )
+    policy.ask()
+    policy.tell(told)
+    return policy
+
+
+def _by_policy(
+    given: Policy | Mapping[str, Any],
+    questions: Any,
+    log_from: Any,
+    table: Any,
+    tolerance: float,
+    deviation: float | None,
+) -> Answer:
+    """Return the answer of the policy that chose what was scored, if it was told the scores."""
+    policy = given if isinstance(given, Policy) else restore(given)
+    if isinstance(questions, Questions | ActionSet) and questions != policy.actions:
+        raise InputError(
+            f"the policy is about other questions ({policy.actions!r}) than those given "
+            f"({questions!r}); give the same to both, or None."
+        )
+    told = log_from(policy.questions, table).feedback
+    have = policy.checks
+    x = int(np.argmax(np.abs(told.counts - have.counts)))
+    if told.counts[x] != have.counts[x]:
+        raise InputError(
+            f"there are {told.counts[x]} scores of {policy.questions.label(x)!r}, and the policy "
+            f"was told {have.counts[x]}; give it all of them (tell), or leave it out."
+        )
+    _refuse_other_means(policy, told)
+    answer = answer_of(
+        policy,
+        confidence=getattr(policy, "confidence", 0.0),
+        tolerance=tolerance,
+        features_exact=deviation == 0,
+        notes=notes_on(policy),
+    )
+    return replace(answer, assumed=_assumed(policy))
+
+
+def _refuse_other_means(policy: Policy, told: Feedback) -> None:
+    noise = 1.0 if policy.questions.noise is None else policy.questions.noise
+    off = np.abs(told.means - policy.checks.means * noise)
+    size = float(np.abs(told.means).max(initial=1.0))
+    if (x := int(np.argmax(off))) >= 0 and off[x] > 1e-6 * size:
+        raise InputError(
+            f"the scores of {policy.questions.label(x)!r} are not those that the policy was told; "
+            "give the table that goes with it."
+        )
+
+
+def _assumed(policy: Policy) -> str:
+    """Return what is taken for granted of who chose what was scored."""
+    if isinstance(policy, ItemChoice):
+        text = _ITEMS if policy.fit.within else _OWN_ITEMS
+        n = policy.fit.n_items
+        return text.format(n=n, items="item" if n == 1 else "items") + _BEFORE
+    if isinstance(policy, UnplannedChoice):
+        return _ADAPTIVELY
+    if isinstance(policy, PlannedChoice) and policy.looks == "once":
+        return _BEFORE
+    return _POLICY.format(name=policy.name)
+
+
+def _why(log: Log, policy: Policy) -> str | None:
+    """Return why it is sure or not: where options cannot be compared, which."""
+    if isinstance(log.asked, ActionSet):
+        return policy.stopped_because
+    seen = np.bincount(log.which, minlength=len(log.asked)) > 0
+    classes = log.asked._changed(workload=None).restrict(seen).check().classes
+    if len(classes) == 1:
+        return policy.stopped_because
+    parts = "; ".join(listed(list(names), 3) for names in classes[:_MOST_PARTS])
+    more = "; …" if len(classes) > _MOST_PARTS else ""
+    return (
+        f"the scores fall into {len(classes):,} parts ({parts}{more}), and none tells by how much "
+        "the options of one part are better than those of another."
+    )
+
+
+def _notes(log: Log, policy: Policy) -> list[Finding]:
+    """Return what is taken for granted, whatever the scores are."""
+    notes = notes_on(policy)
+    if SOMEBODY in log.questions.evaluators:
+        notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
+    return notes
+
+
+def _next(
+    log: Log,
+    policy: Policy,
+    answer: Answer,
+    noise_scale: float | None,
+    n: int,
+    seed: int,
+) -> NextQuestions:
+    settled = answer.certainty is not None and answer.loss <= answer.tolerance
+    if settled or answer.alarms or n == 0:
+        return NextQuestions()
+    if isinstance(policy, ItemChoice):
+        return next_items(policy, n, failure=policy.delta, tolerance=answer.tolerance)
+    return next_questions(
+        log.asked,
+        log.feedback,
+        answer.decision,
+        n,
+        tolerance=answer.tolerance,
+        failure=1.0 - answer.confidence,
+        noise_scale=noise_scale,
+        anytime=isinstance(policy, UnplannedChoice),
+        seed=seed,
+    )
+
+
+def _whole(name: str, value: object, least: int, most: int) -> int:
+    if not is_number(value) or value != int(value) or not least <= value <= most:
+        raise InputError(f"{name} must be a whole number from {least} to {most:,}; got {value!r}.")
+    return int(value)

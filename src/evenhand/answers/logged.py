@@ -1,0 +1,253 @@
+"""Scores that exist, as answers to questions: which question each row answers.
+
+From a table of scores, and perhaps of what could be asked, to questions and the answers to them. A
+row that answers none, or one too often, is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats, Indices
+from evenhand.errors import InputError
+from evenhand.policies.messages import Feedback
+from evenhand.questions import Askable, Questions
+from evenhand.questions.given import named
+from evenhand.scores import Factor, Scores
+from evenhand.scores.factor import crossed
+from evenhand.tables import Names, listed
+
+Bias = Literal["common", "evaluator", "group"]
+
+SOMEBODY = "somebody"
+"""Who gave scores of which nobody says who gave them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Scores as answers to questions.
+
+    Parameters
+    ----------
+    asked
+        What could be asked: questions, or options that are their own.
+    which, scores
+        (n,) the question that each row answers, and its score, in the order in which they were
+        given.
+    items
+        (n,) numbers of the items they were given on, from 0; None where there are none.
+    """
+
+    asked: Askable
+    which: Indices
+    scores: Floats
+    items: Indices | None
+
+    @property
+    def questions(self) -> Questions:
+        """What could be asked, as questions."""
+        return Questions.of(self.asked)
+
+    @property
+    def feedback(self) -> Feedback:
+        """The scores, added up by question."""
+        q = len(self.questions)
+        return Feedback(
+            np.bincount(self.which, minlength=q),
+            np.bincount(self.which, self.scores, minlength=q),
+            np.bincount(self.which, self.scores**2, minlength=q),
+        )
+
+
+def log_of(asked: Any, scores: Scores, bias: Bias = "common") -> Log:
+    """Return the scores as answers to questions.
+
+    Parameters
+    ----------
+    asked
+        Questions; options as an `ActionSet`, names, a mapping to groups or a frame; None for those
+        that the scores show.
+    scores
+        The scores.
+    bias
+        Whose bias it is, where the scores show the panel; see `Questions.panel`.
+
+    Examples
+    --------
+    >>> log = log_of(None, Scores(np.array([7.0, 5.0, 6.0]), Factor.of(["Ann", "Bo", "Ann"]),
+    ...                           Factor.of(["P", "P", "Q"])))
+    >>> log.asked, log.which
+    (Questions(4 questions about 2 options by 2 evaluators, 1 attribute: Q), array([0, 2, 1]))
+    """
+    if not len(scores):
+        raise InputError("there are no scores; a decision needs at least one.")
+    _refuse_events(scores)
+    questions = asked if isinstance(asked, Questions) else _questions_of(asked, scores, bias)
+    which = _which(Questions.of(questions), scores)
+    if scores.item is None:
+        _refuse_beyond_capacity(Questions.of(questions), which)
+    order = np.arange(len(which))
+    if scores.time is not None:
+        order = np.argsort(scores.time, kind="stable")
+    items = None if scores.item is None else scores.item.codes[order].astype(np.intp)
+    return Log(questions, which[order], np.asarray(scores.score)[order], items)
+
+
+def _refuse_events(scores: Scores) -> None:
+    if scores.event is not None and len(scores.event) > 1:
+        raise InputError(
+            f"there are {len(scores.event)} events ({listed(list(scores.event.names))}), and a "
+            "decision is about one: each has a winner of its own. Give the rows of one event; or "
+            "name that column item, if the same options were tried on all of them."
+        )
+
+
+def _questions_of(asked: Any, scores: Scores, bias: Bias) -> Askable:
+    """Return what could be asked: what scores show, of options that are perhaps given."""
+    if isinstance(asked, ActionSet) and scores.evaluator is None:
+        return asked
+    options: Any = asked
+    if asked is None:
+        options = _grouped(scores.option, scores, scores.option_group)
+    elif not isinstance(asked, ActionSet):
+        options = named(asked, "options")
+    if asked is not None and not isinstance(asked, ActionSet) and not options.grouped:
+        groups = _groups(scores.option, scores, scores.option_group)
+        options = {name: groups.get(name) for name in options.names}
+    who = scores.evaluator
+    evaluators: Any = [SOMEBODY]
+    if who is not None:
+        evaluators = _grouped(who, scores, scores.evaluator_group)
+    if scores.rival is not None:
+        return Questions.comparisons(options, evaluators)
+    repeated = scores.item is not None or who is None or _repeated(scores)
+    return Questions.panel(
+        options,
+        evaluators,
+        partial=_partial(scores),
+        bias=bias,
+        capacity=None if repeated else 1,
+    )
+
+
+def _grouped(column: Factor, scores: Scores, groups: Any) -> Any:
+    """Return names, with groups where they have some."""
+    return Names(column.names) if groups is None else _groups(column, scores, groups)
+
+
+def _groups(column: Factor, scores: Scores, groups: Any) -> dict[str, str | None]:
+    if groups is None:
+        return {}
+    return {
+        name: None if code < 0 else scores.groups[code]
+        for name, code in zip(column.names, groups.tolist(), strict=True)
+    }
+
+
+def _partial(scores: Scores) -> Any:
+    """Return who is partial to whom, as `Questions.panel` takes it."""
+    if scores.stated is None:
+        return "same group"
+    assert scores.evaluator is not None
+    pairs: Mapping[tuple[str, str], float] = {}
+    found: dict[tuple[str, str], float] = {}
+    names, people = scores.option.names, scores.evaluator.names
+    rows = zip(
+        scores.option.codes.tolist(),
+        scores.evaluator.codes.tolist(),
+        scores.stated.tolist(),
+        strict=True,
+    )
+    for row, (o, e, size) in enumerate(rows):
+        pair = names[o], people[e]
+        if found.setdefault(pair, size) != size:
+            column = scores.called.get("partial", "partial")
+            raise InputError(
+                f"row {row + 1}, column {column!r}: {people[e]!r} is partial to {names[o]!r} by "
+                f"{size:g}, and by {found[pair]:g} above; give a pair one number."
+            )
+    pairs = found
+    return pairs
+
+
+def _repeated(scores: Scores) -> bool:
+    """Whether an evaluator scored an option more than once."""
+    assert scores.evaluator is not None
+    return crossed(scores.option.codes, scores.evaluator.codes)[1] < len(scores)
+
+
+def _which(questions: Questions, scores: Scores) -> Indices:
+    """Return (n,) the question that each row answers."""
+    columns = [scores.option.codes]
+    if scores.rival is not None:
+        columns.append(scores.rival)
+    if scores.evaluator is not None:
+        columns.append(scores.evaluator.codes)
+    cells, n = crossed(*columns)
+    first = np.full(n, len(cells), dtype=np.intp)
+    np.minimum.at(first, cells, np.arange(len(cells)))
+    at = np.empty(n, dtype=np.intp)
+    anybody = SOMEBODY if SOMEBODY in questions.evaluators else None
+    for cell in np.argsort(first, kind="stable").tolist():  # the first bad row is named first
+        row = int(first[cell])
+        about: tuple[str, ...] = (scores.option.names[scores.option.codes[row]],)
+        if scores.rival is not None:
+            about = (*about, scores.option.names[scores.rival[row]])
+        who = anybody
+        if scores.evaluator is not None and len(questions.evaluators):
+            who = scores.evaluator.names[scores.evaluator.codes[row]]
+        place = questions._places.get((about, who), -1)
+        if place < 0:
+            _refuse(questions, scores, row, about, who)
+        at[cell] = place
+    return at[cells]
+
+
+def _refuse(
+    questions: Questions, scores: Scores, row: int, about: tuple[str, ...], who: str | None
+) -> None:
+    """Raise `InputError` with what is wrong with a row that answers no question."""
+    for name, part in zip(about, ("option", "rival"), strict=False):
+        if name not in questions.items:
+            raise InputError(
+                f"row {row + 1}, column {scores.called.get(part, part)!r}: {name!r} is none of the "
+                f"options, which are {listed(list(questions.items))}."
+            )
+    if who is not None and who not in questions.evaluators:
+        raise InputError(
+            f"row {row + 1}, column {scores.called.get('evaluator', 'evaluator')!r}: {who!r} is "
+            f"none of the evaluators, who are {listed(list(questions.evaluators))}."
+        )
+    if len(about) == 2 and about[0] == about[1]:
+        raise InputError(f"row {row + 1}: {about[0]!r} is compared with itself.")
+    by = "" if who is None else f" by {who!r}"
+    more = ""
+    if who is None and len(questions.evaluators):
+        more = " These questions go to evaluators: name the column that says who gave a score."
+    raise InputError(
+        f"row {row + 1}: there is no question about {' against '.join(about)!r}{by}.{more}"
+    )
+
+
+def _refuse_beyond_capacity(questions: Questions, which: Indices) -> None:
+    """Raise `InputError` for the first row that answers a question once too often."""
+    counts = np.bincount(which, minlength=len(questions))
+    if (counts <= questions.capacity).all():
+        return
+    have: dict[int, list[int]] = {}
+    for row, x in enumerate(which.tolist()):
+        seen = have.setdefault(x, [])
+        seen.append(row + 1)
+        if len(seen) > questions.capacity[x]:
+            before = f"rows {', '.join(map(str, seen[:-1]))}" if len(seen) > 2 else f"row {seen[0]}"
+            said = "cannot be asked" if len(seen) == 1 else f"was answered in {before} already"
+            raise InputError(
+                f"row {row + 1}: {questions.label(x)!r} {said}, and may be asked "
+                f"{int(questions.capacity[x])} times. Leave the row out, or allow more "
+                "(capacity=None: as often as one likes)."
+            )

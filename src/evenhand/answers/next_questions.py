@@ -1,0 +1,398 @@
+"""The questions to ask next, and what each is expected to settle.
+
+Notation
+--------
+b, j        the option that leads, and a rival;  L_j its lead, s_j the standard error of that
+z           how many errors a lead must be: Student's quantile of δ/2 in one look at two options
+
+Questions are taken one by one, those before counting as answered: the one that lowers the expected
+loss of the choice most for its price (`policies.greedy_questions`), which is mostly the error of
+the lead over the closest rivals. How many it takes is by the leads as they stand: nobody knows what
+answers will say.
+
+They are chosen by the scores. Who asks them and decides anew has chosen what was scored by looking
+at scores: then ``assigned="adaptively"`` says what is sure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.policies.greedy_questions import GreedyQuestions
+from evenhand.policies.item_choice import ItemChoice
+from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.model_choice import keeps_structure, model_of
+from evenhand.policies.models import Model
+from evenhand.questions import Askable, Questions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST = 4096  # questions that are looked ahead
+_ROUNDS = 4  # of an equation that settles at once
+
+
+@dataclass(frozen=True)
+class NextQuestion:
+    """A question to ask, and what it is expected to settle.
+
+    Parameters
+    ----------
+    question, label
+        Index and name of the question.
+    options, evaluator
+        The options it is about, by name, and who is to be asked; None if that is not said.
+    price
+        What it costs.
+    rival
+        The option whose distance to the leader it tells most of.
+    error, error_after
+        Standard error of the lead over that rival before the answer (those to the questions above
+        it included), and after it; infinite where they cannot be compared, NaN where nothing is
+        known of the noise.
+    chance, chance_after
+        How probable it is, by the scores, that the rival is really better; and what that falls to
+        if the lead stays as it is.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> rows = {"option": ["Ann", "Bo", "Ann", "Bo", "Ann"], "evaluator": ["P", "P", "Q", "Q", "R"],
+    ...         "score": [7.0, 5.0, 6.0, 5.5, 8.0]}
+    >>> import pandas as pd
+    >>> answer = eh.decide(pd.DataFrame(rows))
+    >>> question = answer.next_questions[0]
+    >>> question.label, question.rival, question.error > question.error_after
+    ('Bo by R', 'Bo', True)
+    """
+
+    question: int
+    label: str
+    options: tuple[str, ...]
+    evaluator: str | None
+    price: float
+    rival: str
+    error: float
+    error_after: float
+    chance: float
+    chance_after: float
+
+
+class NextQuestions(tuple[NextQuestion, ...]):
+    """The questions to ask next, the best first: a tuple, which `to_frame` makes a frame of.
+
+    Attributes
+    ----------
+    until_sure
+        How many questions are expected to settle it, if leads stay as they are; infinite where all
+        that may be asked would not, NaN where nothing is known of the noise.
+    advice
+        The same in a sentence; "" where there is nothing to say.
+    """
+
+    until_sure: float
+    advice: str
+
+    def __new__(
+        cls, questions: Iterable[NextQuestion] = (), until_sure: float = 0.0, advice: str = ""
+    ) -> Self:
+        """Make a tuple of questions."""
+        made = super().__new__(cls, questions)
+        made.until_sure, made.advice = until_sure, advice
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (tuple(self), self.until_sure, self.advice)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame, one row per question."""
+        import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
+
+        names = [entry.name for entry in fields(NextQuestion)]
+        return pd.DataFrame({name: [getattr(one, name) for one in self] for name in names})
+
+
+def next_questions(
+    asked: Askable,
+    told: Feedback,
+    decision: Decision,
+    n: int,
+    *,
+    tolerance: float,
+    failure: float,
+    noise_scale: float | None,
+    anytime: bool = False,
+    seed: int = 0,
+) -> NextQuestions:
+    """Return the n best questions to ask after what was told.
+
+    Parameters
+    ----------
+    asked
+        What can be asked.
+    told
+        The answers so far.
+    decision
+        What they say.
+    n
+        How many questions are wanted.
+    tolerance, failure
+        What may be lost, and the chance of being wrong that is left.
+    noise_scale
+        Standard deviation of an answer, if it is known.
+    anytime
+        Whether the decision's intervals are for all times at once: then leads must be as many
+        errors as these are wide.
+    seed
+        Where the choice between questions that are as good comes from.
+    """
+    if isinstance(asked, Questions) and keeps_structure(asked):
+        return NextQuestions()
+    ahead = _Ahead(asked, told, decision, tolerance, failure, noise_scale, anytime, seed)
+    listed, made = [], ahead.none
+    for _ in range(n):
+        x = ahead.best_after(made)
+        if x is None:
+            break
+        after = made + (np.arange(len(made)) == x)
+        listed.append(ahead.described(x, made, after))
+        made = after
+    if not listed:
+        return NextQuestions((), math.inf, ahead.more_evaluators())
+    until = ahead.until_sure()
+    return NextQuestions(listed, until, _advice(listed, until))
+
+
+class _Ahead:
+    """What further questions would tell."""
+
+    def __init__(
+        self,
+        asked: Askable,
+        told: Feedback,
+        decision: Decision,
+        tolerance: float,
+        failure: float,
+        noise_scale: float | None,
+        anytime: bool,
+        seed: int,
+    ) -> None:
+        self.questions = Questions.of(asked)
+        self._model: Model = model_of(asked)
+        self._b, self._tolerance = decision.option, tolerance
+        self._rivals: Indices = np.delete(np.arange(len(self.questions.options)), self._b)
+        weights = 1.0 if self.questions.noise is None else 1.0 / self.questions.noise
+        self._told = Feedback(
+            told.counts, told.sums * weights, told.sums_of_squares * np.square(weights)
+        )
+        fit = self._model.fit(self._told, noise_scale)
+        self._leads: Floats = fit.leads(self._b, self._rivals).estimates
+        self._noise = math.nan
+        if noise_scale is not None:
+            self._leads, self._noise = self._leads * noise_scale, noise_scale
+        elif fit.freedom >= 1.0 and fit.scatter > 0.0:
+            self._noise = fit.unit
+        self._failure, self._freedom = failure, fit.freedom
+        self._width = 0.0  # errors that intervals for all times are wide
+        settings = {} if math.isnan(self._noise) else {"noise_scale": self._noise}
+        self._greedy = GreedyQuestions(asked, _MOST, seed=seed, **settings)
+        self._greedy.checked = False
+        self._greedy.observe(told)
+        self.none: Counts = np.zeros(len(self.questions), dtype=np.int64)
+        if anytime and decision.leads is not None:
+            widths = (decision.leads[:, 0] - decision.leads[:, 1])[self._rivals]
+            with np.errstate(invalid="ignore"):
+                self._width = float(np.nanmax(widths / self.errors(self.none), initial=0.0))
+
+    def best_after(self, made: Counts) -> int | None:
+        """Return the best question when others are on their way; None if none may be asked."""
+        wanted = self._greedy.ask(n=1, pending=made).counts
+        return int(np.argmax(wanted)) if wanted.any() else None
+
+    def errors(self, made: Counts) -> Floats:
+        """Return the standard errors of the leads when these are answered as well."""
+        zeros = np.zeros(len(made))
+        fit = self._model.fit(Feedback(self._told.counts + made, zeros, zeros), 1.0)
+        variances = fit.leads(self._b, self._rivals).variances
+        noise = self._noise
+        return np.where(np.isinf(variances), np.inf, noise * np.sqrt(variances))
+
+    def described(self, x: int, before: Counts, after: Counts) -> NextQuestion:
+        """Return what the question settles: of which rival it tells most."""
+        s, t = self.errors(before), self.errors(after)
+        chances, later = self._chances(s), self._chances(t)
+        told = np.where(np.isinf(s) & np.isfinite(t), np.inf, np.nan_to_num(chances - later))
+        if math.isnan(self._noise):  # by how much errors fall, whatever the noise is
+            told = np.nan_to_num(self._shrunk(before, after))
+        j = int(np.argmax(told))
+        questions = self.questions
+        return NextQuestion(
+            x,
+            questions.label(x),
+            tuple(questions.items[o] for o in questions.options_of(x)),
+            questions.evaluator_of(x),
+            float(questions.prices[x]),
+            questions.options.labels[int(self._rivals[j])],
+            float(s[j]),
+            float(t[j]),
+            float(chances[j]),
+            float(later[j]),
+        )
+
+    def _shrunk(self, before: Counts, after: Counts) -> Floats:
+        zeros = np.zeros(len(before))
+        s, t = (
+            self._model.fit(Feedback(self._told.counts + made, zeros, zeros), 1.0)
+            .leads(self._b, self._rivals)
+            .variances
+            for made in (before, after)
+        )
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(s), np.where(np.isinf(t), 0.0, np.inf), s - t)
+
+    def _chances(self, errors: Floats) -> Floats:
+        """Return how probable it is that rivals are better: ½ where nothing is known."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = np.where(np.isinf(errors), 0.0, self._leads / errors)
+        return np.asarray(special.ndtr(-z))
+
+    def until_sure(self) -> float:
+        """Return how many questions it takes, by leads as they stand."""
+        if math.isnan(self._noise) or math.isinf(self._width):
+            return math.nan
+        leads = self._leads + self._tolerance
+        if np.isinf(self.errors(self.none)).any():
+            return math.nan  # leads that are not known yet
+        return self._search() if (leads > 0.0).all() else math.inf
+
+    def more_evaluators(self) -> str:
+        """Return how many evaluators more it takes where these have said all; "" if unknown."""
+        e, errors = len(self.questions.evaluators), self.errors(self.none)
+        if not e or not np.isfinite(errors).all():
+            return ""
+        k = len(self._rivals) + 1
+        more = 1
+        while more < _MOST and not self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)):
+            more = math.ceil(1.1 * more)
+        said = "Ask further evaluators: of these, everybody has said what there is to ask."
+        if more >= _MOST:
+            return f"{said} But the lead is too small for any number of them."
+        return f"{said} About {more:,} more like them should settle it."
+
+    def _enough(self, errors: Floats, more: int) -> bool:
+        """Tell whether leads would be sure with these errors, after so many scores to spare."""
+        z = max(_deviations(self._failure, self._freedom + more), self._width)
+        return bool((self._leads + self._tolerance >= z * errors).all())
+
+    def _settle(self, n: int) -> tuple[bool, int]:
+        """Return whether n questions would do, and how many of them there are."""
+        made = self._greedy.ask(n=n, pending=self.none).counts
+        return self._enough(self.errors(made), int(made.sum())), int(made.sum())
+
+    def _search(self) -> float:
+        n, (enough, made) = 1, self._settle(1)
+        while not enough:
+            if made < n or n >= _MOST:
+                return math.inf  # that is all there is
+            n *= 2
+            enough, made = self._settle(n)
+        low, high = n // 2, made  # what does not do, and what does
+        while high - low > max(1, high // 16):
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._settle(middle)[0] else (middle, high)
+        return float(high)
+
+
+def _deviations(failure: float, freedom: float) -> float:
+    """Return how many errors the lead of two options must be to be sure in one look."""
+    if math.isinf(freedom):
+        return -float(special.ndtri(0.5 * failure))
+    return -float(special.stdtrit(max(freedom, 1.0), 0.5 * failure))
+
+
+def next_items(policy: ItemChoice, n: int, *, failure: float, tolerance: float) -> NextQuestions:
+    """Return what to ask next where options were tried on items: on new ones, and on how many."""
+    decision, fit = policy.recommend(), policy.fit
+    rivals = np.delete(np.arange(len(policy.options)), decision.option)
+    leads, variances = fit.leads(decision.option, rivals)
+    if fit.freedom <= 0.0 or not np.isfinite(variances).all():
+        return NextQuestions(
+            (), math.nan, "Try all options on the same items, and on more of them."
+        )
+    errors, G = np.sqrt(variances), fit.n_items
+    with np.errstate(divide="ignore"):
+        each = (errors / np.maximum(leads + tolerance, 0.0)) ** 2 * G  # items for a lead of 1 error
+    more = np.full(len(rivals), 1.0)
+    for _ in range(_ROUNDS):  # z falls with the number of items, and hardly
+        more = np.array(
+            [
+                _deviations(failure, G + m - 1.0) ** 2 * n - G
+                for m, n in zip(more, each, strict=True)
+            ]
+        ).clip(1.0)
+    order = np.argsort(-more, kind="stable")
+    until = float(max(more[order[0]], 1.0))
+    names = policy.options.labels
+    listed = [_on_new_item(policy, decision.option, int(rivals[j]), leads[j], errors[j], alone=True)
+              for j in order[:1]]  # fmt: skip
+    listed += [
+        _on_new_item(policy, int(rivals[j]), int(rivals[j]), leads[j], errors[j], alone=False)
+        for j in order[: max(0, n - 1)]
+    ]
+    close = names[int(rivals[order[0]])]
+    said = f"Try {decision.label!r} and {close!r}, at least, on new items"
+    if until >= _MOST * G:
+        return NextQuestions(listed[:n], math.inf, f"{said}; but they are too close to settle it.")
+    many = math.ceil(until)
+    return NextQuestions(
+        listed[:n], many, f"{said}: about {many:,} item{'' if many == 1 else 's'} should settle it."
+    )
+
+
+def _on_new_item(
+    policy: ItemChoice, option: int, rival: int, lead: float, error: float, *, alone: bool
+) -> NextQuestion:
+    """Return the question about an option on a new item, to who costs least.
+
+    The leader alone tells nothing there; the rival beside it tells as much as any item does.
+    """
+    questions, G = policy.questions, policy.fit.n_items
+    about = np.flatnonzero((questions.about == option).any(axis=1))
+    x = int(about[np.argmin(questions.prices[about])])
+    after = error if alone else error * math.sqrt(G / (G + 1))
+    now, then = (float(special.ndtr(-lead / size)) for size in (error, after))
+    return NextQuestion(
+        x,
+        f"{questions.label(x)}, on a new item",
+        tuple(questions.items[o] for o in questions.options_of(x)),
+        questions.evaluator_of(x),
+        float(questions.prices[x]),
+        questions.options.labels[rival],
+        float(error),
+        float(after),
+        now,
+        then,
+    )
+
+
+def _advice(listed: list[NextQuestion], until: float) -> str:
+    """Return what to do in a sentence."""
+    if not listed:
+        return ""
+    first = listed[0]
+    said = f"Ask about {first.label}"
+    if len(listed) > 1:
+        said += f", then about {listed[1].label}"
+    if math.isfinite(until):
+        many = math.ceil(until)
+        return f"{said}; about {many:,} such question{'' if many == 1 else 's'} should settle it."
+    if math.isinf(until):
+        return f"{said}; but all that may be asked would hardly settle it, as leads are now."
+    return f"{said}; then more can be said."

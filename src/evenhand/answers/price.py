@@ -1,0 +1,88 @@
+"""What not knowing the biases cost: how many evaluations went into telling them from value.
+
+Notation
+--------
+V           Σ n a aᵀ over the questions that were asked, a = (x; z): features and attributes
+c           x_b − x_j, for the chosen option b and another one j
+
+The lead c·γ has the variance (c; 0)ᵀV⁺(c; 0), and cᵀV_xx⁺c if the biases ω had been known. Both
+fall as one over the number of evaluations, so their ratio is the share of evaluations that would
+have told the two apart as well.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats
+from evenhand.numerics.arrow import Arrow
+from evenhand.questions import Questions
+
+_RANK = 1e-11  # singular values above this share of the largest count
+_SEEN = 1e-8  # share of a direction that scores may miss for it to count as seen
+
+
+def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: int) -> float:
+    """Return the share of evaluations that learning the biases took; NaN if a lead is not known.
+
+    Parameters
+    ----------
+    questions
+        What could be asked.
+    counts
+        How often each question was asked.
+    chosen, other
+        The options that are told apart, by their indices.
+
+    Examples
+    --------
+    Ann is of P's group, Bo of Q's; R is neutral. P and Q are asked about their own only, R about
+    both: P's and Q's scores say nothing of the lead as long as their leniency is not known.
+
+    >>> panel = Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b", "R": None})
+    >>> asked = [panel.labels.index(f"{o} by {e}") for o, e in
+    ...          [("Ann", "P"), ("Bo", "Q"), ("Ann", "R"), ("Bo", "R")]]
+    >>> counts = np.bincount(asked, minlength=len(panel))
+    >>> round(share_for_biases(panel, counts, 0, 1), 6)           # variances 2, and 1/2 + 1/2
+    0.5
+    """
+    (seen,) = np.nonzero(counts)
+    if questions.has_arrow_form:
+        unknown, known = _of_panel(questions, counts, seen, chosen, other)
+    else:
+        rows = questions.weighted_points[seen] * np.sqrt(counts[seen])[:, None]
+        features = questions.options.features
+        lead = features[chosen] - features[other]
+        known = _variance(rows[:, : questions.n_features], lead)
+        unknown = _variance(rows, np.append(lead, np.zeros(questions.n_attributes)))
+    if not 0.0 < unknown < math.inf:
+        return math.nan
+    return min(max(1.0 - known / unknown, 0.0), 1.0)
+
+
+def _of_panel(
+    questions: Questions, counts: Counts, seen: Counts, chosen: int, other: int
+) -> tuple[float, float]:
+    items = questions.about[seen, 0]
+    Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
+    noise = 1.0 if questions.noise is None else questions.noise[seen]
+    form = Arrow.of(items, Z, counts[seen] / noise**2, len(questions.items))
+    unknown = float(form.lead_variances(chosen, np.array([other]))[0])
+    n = form.sizes[[chosen, other]]
+    return unknown, float((1.0 / n).sum()) if n.all() else math.inf
+
+
+def _variance(rows: Floats, target: Floats) -> float:
+    """Return the variance of a combination of coefficients; infinite where rows do not show it."""
+    scales = np.abs(rows).max(axis=0, initial=0.0)
+    scales[scales == 0.0] = 1.0
+    _, sizes, W = np.linalg.svd(rows / scales, full_matrices=False)
+    span = sizes > _RANK * sizes.max(initial=0.0)
+    t = target / scales
+    inside = W[span] @ t
+    if np.abs(t - inside @ W[span]).max(initial=0.0) > _SEEN * np.abs(t).max(initial=0.0):
+        return math.inf
+    return float(((inside / sizes[span]) ** 2).sum())

@@ -1,0 +1,474 @@
+"""What scores say about the model behind the bias: where it bends, and where one number hides much.
+
+Notation
+--------
+y = v_o + s_c + β p + ε     the model (`effects`);  e: residuals, v̂: fitted values
+z           a further regressor, such as p (v̂_o − v̄): is the bias larger for good options?
+
+Fitted values and residuals of least squares are uncorrelated, so residuals may be asked about
+fitted values, as Tukey did for non-additivity, and have no answer ready where the model holds. A
+mean of others' scores in the place of v̂ would have one: its noise is in the contrast, too.
+
+Every question that has a p-value is asked at 2% over the number of questions. The p-values are
+nearly right, and so on scores that follow the model anything at all is found in at most 5% of
+tables (simulated: `benchmarks/audit_checks.py`). An alarm is what moves the bias out of its own
+interval; all else is a note.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Floats
+from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.clusters import clustered
+from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.levels import sums
+from evenhand.checks.finding import Finding
+from evenhand.report.phrases import fixed, number, short
+from evenhand.scores import Scores
+from evenhand.scores.factor import Codes, Factor
+
+LEVEL = 0.02
+"""How probable it is, by p-values over all questions, that something is found in nothing."""
+
+_FEWEST = 5  # scores of an evaluator, whose noise or scale is then looked at
+_TENTH = 0.1
+_PILED = 0.1  # share of scores at an end of the scale that is worth a word
+_FEWEST_PILED = 5
+_STRAY = 12.0  # times the scatter
+
+
+class Asked(NamedTuple):
+    """A question that was asked of the residuals: the p-value, and what to say if it is small."""
+
+    chance: float
+    found: Callable[[], Finding]
+
+
+def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
+    """Return what scores say about the model of their bias: alarms and notes.
+
+    Parameters
+    ----------
+    effects
+        The scores, less what options and evaluators explain.
+    bias
+        The bias with its interval.
+    """
+    if effects.freedom <= 0:
+        return ()
+    asked = [
+        question
+        for ask in (_slope, _stretch, _noise_by_evaluator, _noise_by_level, _drift, _bias_drift)
+        if (question := ask(effects, bias)) is not None and not math.isnan(question.chance)
+    ]
+    found = [one.found() for one in asked if one.chance <= LEVEL / len(asked)]
+    found += _ends(effects.scores)
+    found += _strays(effects)
+    found += _driven(effects, bias)
+    return tuple(sorted(found, key=lambda finding: not finding.alarm))
+
+
+def values_by_row(effects: Effects) -> Floats:
+    """(n,) how good what is scored is, against the mean of its event; in comparisons, 0."""
+    scores = effects.scores
+    if scores.rival is not None:
+        return np.zeros(len(scores))
+    values = effects.values()[effects.valued[0]]
+    event = np.zeros(len(scores), dtype=np.int32) if scores.event is None else scores.event.codes
+    # events whose options nobody links have no common measure: each part has its own mean
+    part = effects.part[effects.valued[0]]
+    place = event.astype(np.int64) * (int(part.max(initial=0)) + 1) + part
+    _, place = np.unique(place, return_inverse=True)
+    n = int(place.max(initial=-1)) + 1
+    means = sums(place, values, n) / np.maximum(np.bincount(place, minlength=n), 1)
+    return np.asarray(values - means[place])
+
+
+class _Term(NamedTuple):
+    """A further regressor: its slope, and the bias beside it."""
+
+    slope: BiasEstimate
+    bias: float
+
+
+def _term(effects: Effects, name: str, columns: dict[str, Floats], level: float) -> _Term | None:
+    """Return the slope along one of some further columns; None if it cannot be told."""
+    scores = effects.scores
+    with_it = two_way(replace(scores, attributes={**scores.attributes, **columns}))
+    along = with_it.along(name)
+    if not along.told or along.freedom <= 0:
+        return None
+    return _Term(clustered(along, level), with_it.bias)
+
+
+def _moved(term: _Term, bias: BiasEstimate) -> bool:
+    """Whether the bias beside a term is outside the interval of the bias without."""
+    return bool(math.isfinite(term.bias) and not bias.covers(term.bias))
+
+
+def _slope(effects: Effects, bias: BiasEstimate) -> Asked | None:
+    """Is the bias larger for good options, or for bad ones?"""
+    p = effects.scores.partial
+    if p is None or not effects.told:
+        return None
+    values = values_by_row(effects)
+    middle = _middle(effects, values)
+    term = _term(effects, "slope", {"slope": p * (values - middle)}, bias.level)
+    if term is None:
+        return None
+
+    def found() -> Finding:
+        ends = np.quantile(values[p != 0.0], [_TENTH, 1.0 - _TENTH])
+        low, high = term.bias + term.slope.value * (ends - middle)
+        return Finding(
+            "slopes",
+            f"The bias is not the same for good and for bad options: about {number(low)} for the "
+            f"worst tenth of those with partial evaluators, {number(high)} for the best tenth "
+            f"({_p(term.slope.chance)}). The bias that is given is a mean of these: correct no "
+            "single score by it.",
+            alarm=_moved(term, bias),
+            p_value=term.slope.chance,
+        )
+
+    return Asked(term.slope.chance, found)
+
+
+def _stretch(effects: Effects, bias: BiasEstimate) -> Asked | None:
+    """Do some evaluators spread their scores further than others, good from bad?"""
+    scores = effects.scores
+    if scores.evaluator is None or scores.rival is not None:
+        return None
+    who, n = scores.evaluator.codes, len(scores.evaluator)
+    e, x = effects.residual, _less_means(values_by_row(effects), *scores.chairs)
+    squares = sums(who, x * x, n)
+    size = float(squares.max(initial=0.0))
+    judged = (scores.evaluator.counts >= _FEWEST) & (squares > 1e-9 * size)
+    if judged.sum() < 2:
+        return None
+    along = np.where(judged, sums(who, e * x, n), 0.0)
+    squares = np.where(judged, squares, 1.0)
+    panel = np.bincount(scores.scored[0])[scores.scored[0]]
+    freedom = float((sums(who, x * x * (1.0 - 1.0 / panel), n) / squares)[judged].sum())
+    explained = float((along * along / squares).sum())
+    left = effects.freedom - freedom
+    if left < 1.0 or freedom <= 0.0:
+        return None
+    noise = (float(e @ e) - explained) / left
+    chance = _f_tail(explained / freedom, noise * _repeated(effects, e * x), freedom, left)
+
+    def found() -> Finding:
+        assert scores.evaluator is not None
+        slopes = np.where(judged, along / squares, 0.0)
+        least, most = int(slopes.argmin()), int(slopes.argmax())
+        names = scores.evaluator.names
+        return Finding(
+            "slopes",
+            f"Evaluators use the scale unequally: where options differ by 1, scores of "
+            f"{short(names[least])} differ by about {1.0 + slopes[least]:.2f}, those of "
+            f"{short(names[most])} by {1.0 + slopes[most]:.2f} ({_p(chance)}). The bias is what "
+            "they add on average; who stretches the scale weighs more in a mean of scores.",
+            alarm=False,
+            p_value=chance,
+        )
+
+    return Asked(chance, found)
+
+
+def _noise_by_evaluator(effects: Effects, bias: BiasEstimate) -> Asked | None:
+    """Are some evaluators noisier than others? Levene's test."""
+    scores = effects.scores
+    if scores.evaluator is None or _two_valued(scores):
+        return None
+    who, n = scores.evaluator.codes, len(scores.evaluator)
+    size = _scatter(effects)
+    judged = (scores.evaluator.counts >= _FEWEST)[who]
+    groups = len(np.unique(who[judged]))
+    left = int(judged.sum()) - groups
+    if groups < 2 or left < 1:
+        return None
+    count = np.maximum(np.bincount(who[judged], minlength=n), 1)
+    means = sums(who[judged], size[judged], n) / count
+    overall = float(size[judged].mean())
+    between = float((count * (means - overall) ** 2)[np.unique(who[judged])].sum())
+    within = float(((size - means[who])[judged] ** 2).sum())
+    inflated = _repeated(effects, np.where(judged, size - means[who], 0.0))
+    chance = _f_tail(between / (groups - 1), within / left * inflated, groups - 1, left)
+
+    def found() -> Finding:
+        assert scores.evaluator is not None
+        squares = sums(who, effects.residual**2, n) / np.maximum(scores.evaluator.counts, 1)
+        spread = np.sqrt(np.where(scores.evaluator.counts >= _FEWEST, squares, np.nan))
+        least, most = int(np.nanargmin(spread)), int(np.nanargmax(spread))
+        names = scores.evaluator.names
+        return Finding(
+            "noise",
+            f"Some evaluators are noisier than others: scores of {short(names[most])} scatter by "
+            f"{number(spread[most])}, those of {short(names[least])} by {number(spread[least])} "
+            f"({_p(chance)}). The interval allows for that; a mean of scores does not.",
+            alarm=False,
+            p_value=chance,
+        )
+
+    return Asked(chance, found)
+
+
+def _noise_by_level(effects: Effects, bias: BiasEstimate) -> Asked | None:
+    """Do scores scatter more where options are better?"""
+    scores = effects.scores
+    if scores.rival is not None or scores.evaluator is None or _two_valued(scores):
+        return None
+    size, whom, n = _scatter(effects), scores.option.codes, len(scores.option)
+    x = values_by_row(effects)
+    x = x - x.mean()
+    total = float(x @ x)
+    if not total > 0.0:
+        return None
+    slope = float(x @ size) / total
+    left = size - size.mean() - slope * x
+    # options come back, and each is as good as it is: clusters, each as if it were left out
+    kept = 1.0 - sums(whom, x * x, n) / total
+    if n < _FEWEST or not (kept > 0.0).all():
+        return None
+    together = sums(whom, x * left, n) / kept
+    se = math.sqrt(float(together @ together)) / total
+    if not se > 0.0:
+        return None
+    chance = 2.0 * float(special.stdtr(n - 2, -abs(slope) / se))
+
+    def found() -> Finding:
+        low, high = np.quantile(x, [_TENTH, 1.0 - _TENTH])
+        ends = np.maximum(size.mean() + slope * np.array([low, high]), 0.0) / math.sqrt(2 / math.pi)
+        return Finding(
+            "noise",
+            f"Scores scatter {'more' if slope > 0 else 'less'} where options are better: by about "
+            f"{number(ends[0])} for the worst tenth, {number(ends[1])} for the best "
+            f"({_p(chance)}). The interval allows for that.",
+            alarm=False,
+            p_value=chance,
+        )
+
+    return Asked(chance, found)
+
+
+def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
+    """Do evaluators become lenient, or severe, with time?"""
+    term = _term(effects, "time", _times(effects), bias.level) if _times(effects) else None
+    if term is None:
+        return None
+
+    def found() -> Finding:
+        moved = _moved(term, bias)
+        beside = f" With that taken off, the bias is {number(term.bias)}." if moved else ""
+        return Finding(
+            "drift",
+            f"Evaluators become {'more lenient' if term.slope.value > 0 else 'more severe'} with "
+            f"time, by {number(abs(term.slope.value))} within one standard deviation of it "
+            f"({_p(term.slope.chance)}).{beside} Give each part of the time as an event of its "
+            "own, or ask in random order.",
+            alarm=moved,
+            p_value=term.slope.chance,
+        )
+
+    return Asked(term.slope.chance, found)
+
+
+def _bias_drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
+    """Does the bias grow with time?"""
+    columns = _times(effects)
+    term = _term(effects, "own time", columns, bias.level) if "own time" in columns else None
+    if term is None:
+        return None
+
+    def found() -> Finding:
+        return Finding(
+            "drift",
+            f"The bias {'grows' if term.slope.value > 0 else 'shrinks'} with time, by "
+            f"{number(abs(term.slope.value))} within one standard deviation of it "
+            f"({_p(term.slope.chance)}): the bias that is given is a mean over the time.",
+            alarm=_moved(term, bias),
+            p_value=term.slope.chance,
+        )
+
+    return Asked(term.slope.chance, found)
+
+
+def _ends(scores: Scores) -> Iterator[Finding]:
+    """Yield a note for each end of the scale at which many scores are: no favour fits beyond it."""
+    if scores.rival is not None or _two_valued(scores):
+        return
+    y = scores.score
+    ends = scores.scale or (float(y.min()), float(y.max()))
+    for end, inwards, much in (
+        (ends[1], y.max(initial=-np.inf, where=y < ends[1]), "high"),
+        (ends[0], y.min(initial=np.inf, where=y > ends[0]), "low"),
+    ):
+        n = int((y == end).sum())
+        # without a stated scale, an end is one only if scores pile up there
+        piled = scores.scale is not None or n > int((y == inwards).sum())
+        if n >= max(_FEWEST_PILED, _PILED * len(y)) and piled:
+            yield Finding(
+                "ceiling" if much == "high" else "floor",
+                f"{n / len(y):.0%} of all scores are {number(end)}, the {much}est there is: nobody "
+                f"can add to them or take off as much as elsewhere, so the bias is understated "
+                "there.",
+                alarm=False,
+            )
+
+
+def _strays(effects: Effects) -> Iterator[Finding]:
+    """Yield a note on a score that is far from all that options and evaluators explain."""
+    scores, size = effects.scores, np.abs(effects.residual)
+    scatter = 1.4826 * float(np.median(size))
+    worst = int(size.argmax())
+    if _two_valued(scores) or not 0.0 < _STRAY * scatter < size[worst]:
+        return
+    who = "" if scores.evaluator is None else f" by {short(_name(scores.evaluator, worst))}"
+    n = int((size > _STRAY * scatter).sum())
+    beyond = "" if n == 1 else f", and {n - 1:,} more like it"
+    yield Finding(
+        "outliers",
+        f"The score {number(scores.score[worst])} of {short(_name(scores.option, worst))}{who} is "
+        f"{number(effects.residual[worst])} off what the others explain{beyond}. Look for typing "
+        "errors.",
+        alarm=False,
+    )
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What the bias would be without one evaluator, group, option or event.
+
+    Parameters
+    ----------
+    kind, name
+        Whom: an evaluator, a group, an option or an event.
+    without
+        The bias in all other scores.
+    """
+
+    kind: str
+    name: str
+    without: float
+
+
+def influences(effects: Effects) -> tuple[Influence, ...]:
+    """Return who moves the bias most, of each kind: exactly for events, nearly for others.
+
+    Sums of S̃ y and S̃·S̃ without those rows. An event shares no option or evaluator effect with
+    others; evaluators and options do, and the effects are those of all scores.
+    """
+    scores = effects.scores
+    found = []
+    for kind, names, codes in _clusters(scores):
+        information = sums(codes, effects.own**2, len(names))
+        along = effects.bias * information + sums(codes, effects.own * effects.residual, len(names))
+        left = effects.information - information
+        there = left > 1e-9 * effects.information
+        if effects.told and (information > 0.0).sum() > 1 and there.any():
+            total = effects.bias * effects.information
+            without = np.full(len(names), effects.bias)
+            np.divide(total - along, left, out=without, where=there)
+            most = int(np.abs(without - effects.bias).argmax())
+            found.append(Influence(kind, names[most], float(without[most])))
+    return tuple(found)
+
+
+def _clusters(scores: Scores) -> Iterator[tuple[str, tuple[str, ...], Codes]]:
+    if scores.evaluator is not None:
+        yield "evaluator", scores.evaluator.names, scores.evaluator.codes
+    if scores.option_group is not None and scores.rival is None:
+        group = scores.option_group[scores.option.codes]
+        yield "group", (*scores.groups, "no group"), np.where(group < 0, len(scores.groups), group)
+    if scores.rival is None:
+        yield "option", scores.option.names, scores.option.codes
+    if scores.event is not None:
+        yield "event", scores.event.names, scores.event.codes
+
+
+def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
+    """Yield a note if the bias is found only since one evaluator, option or event is there."""
+    half = 0.5 * (bias.high - bias.low)
+    seen = bias.low > 0.0 or bias.high < 0.0
+    for one in influences(effects):
+        doubtful = seen and abs(one.without) <= half
+        if doubtful or abs(one.without - bias.value) > half:
+            digits = max(0, 1 - math.floor(math.log10(half))) if 0.0 < half < math.inf else 2
+            yield Finding(
+                "influence",
+                f"The bias hangs on {'one ' + one.kind}, {short(one.name)}: without it, it would "
+                f"be about {fixed(one.without, digits)} instead of {fixed(bias.value, digits)}.",
+                alarm=False,
+            )
+
+
+def _less_means(values: Floats, codes: Codes, n: int) -> Floats:
+    means = sums(codes, values, n) / np.maximum(np.bincount(codes, minlength=n), 1)
+    return np.asarray(values - means[codes])
+
+
+def _scatter(effects: Effects) -> Floats:
+    """(n,) |e|, each stretched by what effects take off it."""
+    scores = effects.scores
+    kept = np.ones(len(scores))
+    for codes, _ in (scores.scored, scores.chairs):
+        kept *= np.maximum(1.0 - 1.0 / np.bincount(codes)[codes], 0.0)
+    found = np.zeros(len(scores))
+    np.divide(np.abs(effects.residual), np.sqrt(kept), out=found, where=kept > 0.0)
+    return found
+
+
+def _repeated(effects: Effects, x: Floats) -> float:
+    """By how much sums over pairs of evaluator and option scatter more than independent rows do."""
+    scores = effects.scores
+    assert scores.evaluator is not None
+    pair = scores.evaluator.codes.astype(np.int64) * len(scores.option) + scores.option.codes
+    _, pair = np.unique(pair, return_inverse=True)
+    together = np.bincount(pair, x)
+    total = float(x @ x)
+    return max(1.0, float(together @ together) / total) if total > 0.0 else 1.0
+
+
+def _middle(effects: Effects, values: Floats) -> float:
+    """Return the mean of some values over partial scores, each by how much it says of the bias."""
+    assert effects.scores.partial is not None
+    weight = effects.own * effects.scores.partial
+    return float(weight @ values / weight.sum())
+
+
+def _times(effects: Effects) -> dict[str, Floats]:
+    """Return time in standard units, and that of partial scores, by name; nothing without time."""
+    time, p = effects.scores.time, effects.scores.partial
+    spread = 0.0 if time is None else float(time.std())
+    if time is None or not spread > 0.0:
+        return {}
+    time = (time - time.mean()) / spread
+    if p is None or not effects.told:
+        return {"time": time}
+    return {"time": time, "own time": p * (time - _middle(effects, time))}
+
+
+def _two_valued(scores: Scores) -> bool:
+    y = scores.score
+    return bool(((y == y.min()) | (y == y.max())).all())
+
+
+def _f_tail(between: float, within: float, df: float, left: float) -> float:
+    if not within > 0.0:
+        return math.nan
+    return float(special.fdtrc(df, left, between / within))
+
+
+def _name(factor: Factor, row: int) -> str:
+    return factor.names[int(factor.codes[row])]
+
+
+def _p(chance: float) -> str:
+    return f"p = {chance:.1g}" if chance >= 1e-12 else "p < 1e-12"

@@ -1,0 +1,344 @@
+"""Numbers less what effects of two kinds explain, for millions of rows.
+
+Notation
+--------
+F       (n, k)  a 1 for who stands in the row; where two are compared, 1 for the first and −1 for
+                the second
+G       (n, g)  a 1 for the class of the row: what is scored, or whose verdict it is; or nothing
+d       (k,)    the diagonal of FᵀF;  c  (g,) the sizes of the classes, GᵀG
+M = GᵀF (g, k)  who meets whom, and how often
+S = FᵀF − Mᵀ c⁻¹ M      what is left of FᵀF once the classes are swept out
+
+The projection of y on F and G has the coefficients θ with S θ = r, r = Fᵀy − Mᵀ c⁻¹ Gᵀy, and in
+each class the mean of what is then left. S is never inverted: conjugate gradients take a few
+passes over M where options and evaluators are well mixed. Where they hang together by threads (a
+chain, each option seen by two evaluators) they take many, and a sparse factorisation of all
+equations, with a little added on the diagonal, leads them: threads are what it is quick at.
+
+How far off. If z is what is left of y, its projection on F and G should be 0, and has the square
+|c^(−½) Gᵀz|² + rᵀS⁺r. Let λ be the least eigenvalue of d^(−½) S d^(−½) that is not 0: the second
+term is at most |d^(−½) r|²/λ. In a connected part with m rows and a longest shortest path of D
+steps, λ ≥ 1/(2mD) (Chung, Spectral graph theory, Lemma 1.9; S takes λ to λ(2 − λ), which is more).
+Nothing is returned before this bound is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from evenhand.arrays import Floats
+from evenhand.errors import AccuracyError
+from evenhand.scores.factor import Codes
+
+_ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
+_BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
+_PASSES = 6  # over all rows at most, each of which takes off what the one before has left
+_SHARE = 1e-8  # to which one pass solves the equations
+_PATIENCE = 300  # steps of conjugate gradients that go without a factorisation
+_RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the factorisation
+_STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
+_FEW = 600  # options, whose eigenvalues are computed
+_NIL = 1e-9  # an eigenvalue that counts as 0
+_CHUNK = 1 << 17  # rows looked at in one go
+
+
+class Projection:
+    """What effects of two kinds explain of numbers, and what they leave.
+
+    Parameters
+    ----------
+    codes
+        (n,) who stands in the row, a number below ``k``: the effects of whom there are fewer.
+    k
+        How many there are.
+    classes
+        (n,) the class of each row, a number below ``g``; None where two are compared and nothing
+        else matters.
+    g
+        How many classes there are.
+    against
+        (n,) who stands second, where two are compared.
+
+    Examples
+    --------
+    Two judges, the second of them more severe by 2, and three skaters:
+
+    >>> skater, judge = np.array([0, 1, 1, 2], np.int32), np.array([0, 0, 1, 1], np.int32)
+    >>> panel = Projection(judge, 2, skater, 3)
+    >>> left, judges, skaters = panel.without(np.array([9.0, 7.0, 5.0, 4.0]))
+    >>> bool(abs(left).max() < 1e-12), (judges[0] - judges[1]).round(9), panel.rank
+    (True, array([2.]), 4)
+    """
+
+    def __init__(
+        self, codes: Codes, k: int, classes: Codes | None, g: int, against: Codes | None = None
+    ) -> None:
+        self.k, self.g = k, g if classes is not None else 0
+        self._kept = [(1.0, codes)] if against is None else [(1.0, codes), (-1.0, against)]
+        self._classes = classes
+        self._sizes = np.asarray(sum(_sums(whom, None, k) for _, whom in self._kept))
+        self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
+        self._c = np.ones(0) if classes is None else np.maximum(_sums(classes, None, g), 1.0)
+        self._M = self._meetings()
+        self._square = self._squared()
+        self._lead: Callable[[Floats], Floats] = self._by_diagonal
+        self._led = False
+
+    def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what is left of numbers, and the coefficients of both kinds.
+
+        Parameters
+        ----------
+        values
+            (n,) or (n, r) numbers; of several columns, each for itself.
+
+        Returns
+        -------
+        left, coefs, class_coefs
+            Of the shape of ``values``, (k, r) and (g, r).
+        """
+        columns = values.reshape(len(values), -1)
+        left = np.array(columns, order="F", dtype=np.float64)
+        means = left.mean(axis=0) * (self._classes is not None)  # where classes explain means
+        left -= means
+        coefs = np.zeros((self.k, left.shape[1]))
+        class_coefs = np.tile(means, (self.g, 1))
+        sizes = np.sqrt(np.einsum("ij,ij->j", left, left))
+        off = np.full_like(sizes, np.inf)
+        for _ in range(_PASSES):
+            r, level = self._equations(left)
+            before, off = off, self._off(r, level)
+            if (off <= _ENOUGH * sizes).all() or not (off < 0.5 * before).any():
+                break
+            theta = self._solved(r)
+            class_theta = (level - self._M @ theta) / self._c[:, None]
+            self._take_off(left, theta, class_theta)
+            coefs += theta
+            class_coefs += class_theta
+        if (off > _BOUND * sizes).any():
+            raise AccuracyError(
+                "the effects of options and evaluators were not found to 7 digits: those who link "
+                "one half of the table to the other are too few. Audit the halves alone."
+            )
+        return left.reshape(values.shape), coefs, class_coefs
+
+    @cached_property
+    def parts(self) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+        """(k,) and (g,) the number of the connected part of each, and how many parts there are.
+
+        Where two are compared, parts are of those who are compared, and classes link nobody.
+        """
+        if len(self._kept) == 2:
+            labels = _linked(self._kept[0][1], self._kept[1][1], self.k)
+            return labels, np.zeros(self.g, dtype=np.int32), int(labels.max(initial=-1)) + 1
+        assert self._classes is not None
+        labels = _linked(self._kept[0][1], self._classes, self.k + self.g, shift=self.k)
+        return labels[: self.k], labels[self.k :], int(labels.max(initial=-1)) + 1
+
+    @property
+    def rank(self) -> int:
+        """How many independent numbers the effects explain."""
+        if len(self._kept) == 1:
+            return self.k + self.g - self.parts[2]
+        if self._spectrum is None:
+            return self.k - self.parts[2] + self.g  # or less: freedom is never overstated
+        return int((self._spectrum > _NIL).sum()) + self.g
+
+    def _equations(self, left: Floats) -> tuple[Floats, Floats]:
+        """Return r (k, columns) and the sums of classes (g, columns) of what is left."""
+        columns = range(left.shape[1])
+        level = np.zeros((self.g, left.shape[1]))
+        if self._classes is not None:
+            level = np.column_stack([_sums(self._classes, left[:, j], self.g) for j in columns])
+        r = np.column_stack(
+            [sum(sign * _sums(whom, left[:, j], self.k) for sign, whom in self._kept)
+             for j in columns]
+        )  # fmt: skip
+        r -= self._M.T @ (level / self._c[:, None])
+        # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
+        part, _, n_parts = self.parts
+        over = sparse.csr_array((np.ones(self.k), (part, np.arange(self.k))), (n_parts, self.k))
+        shares = (over @ r) / self._rows[:, None]
+        return r - self._d[:, None] * shares[part], level
+
+    def _off(self, r: Floats, level: Floats) -> Floats:
+        """Return a bound on the length of the projection of each column that is left."""
+        classes = (level * level / self._c[:, None]).sum(axis=0)
+        squares = r * r / self._d[:, None]
+        if self._spectrum is not None:
+            told = self._spectrum[self._spectrum > _NIL]
+            stiffness: float | Floats = 1.0 / told.min(initial=1.0)
+        else:
+            part = self.parts[0]
+            stiffness = (2.0 * self._rows * self._longest)[part][:, None]
+        return np.asarray(np.sqrt(classes + (squares * stiffness).sum(axis=0)))
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """(parts,) the sums of d: in how many rows each part stands."""
+        return np.asarray(np.bincount(self.parts[0], self._d), dtype=np.float64)
+
+    @cached_property
+    def _longest(self) -> int:
+        """At least the longest of all shortest paths in a connected part, in steps."""
+        part = self.parts[0]
+        reached = np.zeros(self.k)
+        reached[np.unique(part, return_index=True)[1]] = 1.0
+        links = abs(self._M)
+        for step in range(_STEPS):
+            further = np.minimum(links.T @ (links @ reached), 1.0)
+            if (further == reached).all():
+                return 4 * max(step, 1)  # there and back, by way of a class each time
+            reached = further
+        return 2 * min(self.k, self.g)
+
+    @cached_property
+    def _spectrum(self) -> Floats | None:
+        """Eigenvalues of d^(−½) S d^(−½) where few are compared; None for others."""
+        if len(self._kept) == 1 or self.k > _FEW:
+            return None
+        root = np.sqrt(self._d)
+        S = self._applied(np.eye(self.k)) / root / root[:, None]
+        return np.asarray(np.linalg.eigvalsh(0.5 * (S + S.T)))
+
+    def _meetings(self) -> Any:
+        """Return M."""
+        shape = self.g, self.k
+        if self._classes is None:
+            return sparse.csr_array(shape, dtype=np.float64)
+        first, *second = (
+            sparse.coo_array((np.full(len(whom), sign), (self._classes, whom)), shape=shape).tocsr()
+            for sign, whom in self._kept
+        )
+        return first + second[0] if second else first
+
+    def _squared(self) -> Any:
+        """Return FᵀF."""
+        diagonal = sparse.diags_array(self._sizes)
+        if len(self._kept) == 1:
+            return diagonal
+        (_, first), (_, second) = self._kept
+        once = np.ones(len(first))
+        crossed = sparse.coo_array((once, (first, second)), shape=(self.k, self.k)).tocsr()
+        return diagonal - crossed - crossed.T
+
+    def _applied(self, X: Floats) -> Floats:
+        return np.asarray(self._square @ X - self._M.T @ ((self._M @ X) / self._c[:, None]))
+
+    def _by_diagonal(self, r: Floats) -> Floats:
+        return np.asarray(r / self._d[:, None])
+
+    def _solved(self, r: Floats) -> Floats:
+        """Return θ with S θ = r, roughly: what is left is solved for in the next pass."""
+        theta, reached = conjugate_gradients(self._applied, r, self._lead, _SHARE, _PATIENCE)
+        if not reached and not self._led:
+            self._lead, self._led = self._by_factors(), True
+            theta, _ = conjugate_gradients(self._applied, r, self._lead, _SHARE, _PATIENCE)
+        return theta
+
+    def _by_factors(self) -> Callable[[Floats], Floats]:
+        """Return what solves all equations, with a little added on the diagonal."""
+        from scipy.sparse.linalg import splu  # noqa: PLC0415 # seldom needed
+
+        whole = sparse.block_array(
+            [[self._square, self._M.T], [self._M, sparse.diags_array(self._c)]]
+        )
+        ridge = _RIDGE * np.concatenate([self._d, self._c])
+        factors = splu(
+            (whole + sparse.diags_array(ridge)).tocsc(),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+
+        def lead(r: Floats) -> Floats:
+            sides = np.vstack([r, np.zeros((self.g, r.shape[1]))])
+            return np.asarray(factors.solve(sides))[: self.k]
+
+        return lead
+
+    def _take_off(self, left: Floats, theta: Floats, class_theta: Floats) -> None:
+        for rows in _chunks(len(left)):
+            for j in range(left.shape[1]):
+                for sign, whom in self._kept:
+                    left[rows, j] -= sign * theta[whom[rows], j]
+                if self._classes is not None:
+                    left[rows, j] -= class_theta[self._classes[rows], j]
+
+
+def conjugate_gradients(
+    matrix: Callable[[Floats], Floats],
+    b: Floats,
+    lead: Callable[[Floats], Floats],
+    share: float,
+    steps: int,
+) -> tuple[Floats, bool]:
+    """Return x with matrix · x = b, column by column, and whether it got there.
+
+    Parameters
+    ----------
+    matrix
+        What multiplies with a positive semidefinite matrix; b is in its range.
+    b
+        (k, r) right-hand sides.
+    lead
+        What multiplies with something near the inverse.
+    share
+        Of b: how much may be left.
+    steps
+        After how many to give up.
+
+    Examples
+    --------
+    >>> x, reached = conjugate_gradients(lambda x: 4 * x, np.ones((2, 1)), lambda r: r, 1e-9, 5)
+    >>> x.ravel(), reached
+    (array([0.25, 0.25]), True)
+    """
+    x, r = np.zeros_like(b), b.copy()
+    z = lead(r)
+    p, rz = z.copy(), np.einsum("ij,ij->j", r, z)
+    enough = share**2 * rz
+    for _ in range(steps):
+        going = rz > enough
+        if not going.any():
+            return x, True
+        q = matrix(p)
+        curve = np.einsum("ij,ij->j", p, q)
+        alpha = np.divide(rz, curve, out=np.zeros_like(rz), where=going & (curve > 0.0))
+        x += alpha * p
+        r -= alpha * q
+        z = lead(r)
+        before, rz = rz, np.einsum("ij,ij->j", r, z)
+        p = z + np.divide(rz, before, out=np.zeros_like(rz), where=going & (before > 0.0)) * p
+    return x, not (rz > enough).any()
+
+
+def _chunks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _CHUNK) for start in range(0, n, _CHUNK))
+
+
+def _sums(codes: Codes, weights: Floats | None, size: int) -> Floats:
+    """Return (size,) the sums of the weights of each code; without weights, how many there are."""
+    total = np.zeros(size)
+    for rows in _chunks(len(codes)):
+        some = None if weights is None else weights[rows]
+        total += np.bincount(codes[rows], some, minlength=size)
+    return total
+
+
+def _linked(first: Codes, second: Codes, nodes: int, shift: int = 0) -> NDArray[np.int32]:
+    """Return (nodes,) the number of the connected part of each, from links between two numbers."""
+    labels = np.arange(nodes, dtype=np.int32)
+    for rows in _chunks(len(first)):
+        ends = labels[first[rows]], labels[second[rows] + shift]
+        there = np.ones(len(ends[0]), dtype=np.int8)
+        links = sparse.coo_array((there, ends), shape=(nodes, nodes))
+        labels = csgraph.connected_components(links, directed=False)[1][labels]
+    return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int32)

@@ -1,0 +1,81 @@
+"""A few columns beside one another: what each of them explains that the others do not.
+
+Notation
+--------
+R̃_j     (n,) columns, of any scale;  ỹ (n,) what they explain
+β       their coefficients by least squares; of all that fit as well, the shortest
+S̃_j     R̃_j less what the other columns explain; all 0 where they explain all of it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Floats
+
+_NIL = 1e-10  # of the square of a column: less than this that others leave is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Regressed:
+    """What columns explain beside one another.
+
+    Parameters
+    ----------
+    slopes
+        (r,) β.
+    told
+        (r,) whether S̃_j is more than rounding, so that β_j is the only one that fits.
+    rank
+        How many of the columns are independent.
+    shares
+        (r, r) how much of each other column, column by column, is taken off to give S̃.
+    """
+
+    slopes: Floats
+    told: NDArray[np.bool_]
+    rank: int
+    shares: Floats
+
+    def apart(self, columns: Sequence[Floats]) -> Floats:
+        """Return (n, r) S̃, without a copy where there is one column."""
+        if len(columns) == 1 and self.told.all():
+            return columns[0].reshape(-1, 1)
+        n = len(columns[0]) if columns else 0
+        apart = np.zeros((n, len(columns)), order="F")
+        for j in np.flatnonzero(self.told):
+            for i, column in enumerate(columns):
+                apart[:, j] += self.shares[i, j] * column
+        return apart
+
+
+def regressed(columns: Sequence[Floats], y: Floats) -> Regressed:
+    """Return what columns explain of y.
+
+    Examples
+    --------
+    >>> fit = regressed([np.array([1.0, 0.0]), np.array([1.0, 1.0])], np.array([5.0, 2.0]))
+    >>> fit.slopes.round(9), fit.told, fit.rank
+    (array([3., 2.]), array([ True,  True]), 2)
+    """
+    r = len(columns)
+    gram = np.array([[a @ b for b in columns] for a in columns]).reshape(r, r)
+    sizes = np.sqrt(gram.diagonal())
+    there = sizes > 0.0
+    units = np.where(there, sizes, 1.0)
+    scaled = gram / units / units[:, None]
+    inverse = np.linalg.pinv(scaled, rcond=_NIL, hermitian=True)
+    slopes = inverse @ (np.array([column @ y for column in columns]).reshape(r) / units)
+    shares, told = np.zeros((r, r)), np.zeros(r, dtype=np.bool_)
+    for j in np.flatnonzero(there):
+        others = np.delete(np.arange(r), j)
+        other = scaled[np.ix_(others, others)]
+        b = np.linalg.pinv(other, rcond=_NIL, hermitian=True) @ scaled[others, j]
+        told[j] = 1.0 - scaled[others, j] @ b > _NIL
+        shares[j, j], shares[others, j] = 1.0, -b * units[j] / units[others]
+    rank = int(np.linalg.matrix_rank(scaled, tol=_NIL, hermitian=True)) if r else 0
+    return Regressed(slopes / units, told, rank, shares)

@@ -1,0 +1,168 @@
+"""Rules by which scores become values: means, trimmed means, recusal, and two-way effects.
+
+Notation
+--------
+y, p        (rows,) scores and partiality;  c: the evaluator at an event, who has a leniency s_c
+v           (scored,) values by a rule
+
+A rule is linear in the scores, but for the trimmed mean: with a bias β taken off, values are
+v(y) − β v(p). So which β makes another option win is a division.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Floats, Indices
+from evenhand.auditing.contests import Contests
+from evenhand.auditing.levels import Levels, sums
+from evenhand.scores import Scores
+from evenhand.scores.factor import Codes
+
+_LEAST_TRIMMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """Scores as rows that speak for one option each; a comparison makes two, the second turned.
+
+    Parameters
+    ----------
+    score, partial
+        (rows,) y and p.
+    evaluator, chair
+        (rows,) who, and who at which event; None where nobody said, or in comparisons.
+    contests
+        What the rows are about.
+    """
+
+    score: Floats
+    partial: Floats
+    evaluator: Codes | None
+    chair: Codes | None
+    contests: Contests
+
+    @classmethod
+    def of(cls, scores: Scores) -> Ballots:
+        """Return the rows of a table of scores."""
+        contests = Contests.of(scores)
+        partial = np.zeros(len(scores)) if scores.partial is None else scores.partial
+        who = None if scores.evaluator is None else scores.evaluator.codes
+        if scores.rival is None:
+            chair = None if who is None else scores.chairs[0]
+            return cls(scores.score, partial, who, chair, contests)
+        turned = np.concatenate([scores.score, -scores.score])
+        who = None if who is None else np.tile(who, 2)
+        return cls(turned, np.concatenate([partial, -partial]), who, None, contests)
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """(rows,) whether the evaluator is partial, to or against."""
+        return np.asarray(self.partial != 0.0)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """(scored,) how many rows are about each."""
+        return np.bincount(self.contests.scored, minlength=len(self.contests.entry))
+
+    def mean(self, values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
+        """(entries,) the mean of some rows; NaN where there is none of one."""
+        scored, n = self.contests.scored, len(self.contests.entry)
+        if rows is None:
+            means = sums(scored, values, n) / self.counts
+        else:
+            there = sums(scored, rows, n)
+            means = np.full(n, np.nan)
+            np.divide(sums(scored, values * rows, n), there, out=means, where=there > 0)
+        return self.contests.of_entries(means)
+
+    def trimmed(self, values: Floats) -> Floats:
+        """(entries,) the mean without the highest and the lowest; of two or one, the mean."""
+        order = np.lexsort((values, self.contests.scored))
+        ends = np.cumsum(self.counts)
+        enough = self.counts >= _LEAST_TRIMMED
+        dropped = values[order[ends - 1]] + values[order[ends - self.counts]]
+        total = sums(self.contests.scored, values, len(self.counts))
+        total = np.where(enough, total - dropped, total)
+        return self.contests.of_entries(total / np.where(enough, self.counts - 2, self.counts))
+
+    @cached_property
+    def levels(self) -> Levels | None:
+        """All rows, to be fitted by levels of what is scored and of who scores; None without."""
+        return None if self.chair is None else self._levels(self.contests.scored, self.chair)
+
+    def two_way(self, values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
+        """(entries,) values less what lenient and severe evaluators add; the mean if nobody knows.
+
+        NaN at events where no chain of evaluators links some options with the others.
+        """
+        if self.chair is None or self.levels is None:
+            return self.mean(values, rows)
+        levels = self.levels
+        if rows is not None:
+            levels, values = (
+                self._levels(self.contests.scored[rows], self.chair[rows]),
+                values[rows],
+            )
+        found = self.contests.of_entries(levels.fitted(values))
+        linked = self.contests.alike(levels.parts)
+        return np.where(linked[self.contests.event], found, np.nan)
+
+    def _levels(self, scored: Codes, chair: Codes) -> Levels:
+        assert self.chair is not None
+        return Levels(scored, chair, len(self.counts), int(self.chair.max(initial=-1)) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Who wins at every event by a rule, and who without it.
+
+    Parameters
+    ----------
+    rule
+        Its name.
+    winner, baseline
+        (events,) the entry that wins by the rule, and the one that wins without; −1 where options
+        cannot be ranked.
+    flipped, podium_changed
+        (events,) whether another wins, and whether the first three or their order change. Options
+        that tie are put in the order that the other ranking has, so that a tie changes nothing.
+    margin
+        (events,) by how much the winner leads by the rule: 0 in a tie, infinite without a rival.
+    """
+
+    rule: str
+    winner: Indices
+    baseline: Indices
+    flipped: NDArray[np.bool_]
+    podium_changed: NDArray[np.bool_]
+    margin: Floats
+
+    @classmethod
+    def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> Comparison:
+        """Return who wins by some values, against who wins by others; (entries,) both.
+
+        Examples
+        --------
+        >>> from evenhand.scores import Factor
+        >>> one = Contests.of(Scores(np.zeros(3), Factor.of(["a", "b", "c"]), None))
+        >>> found = Comparison.of("", one, np.array([1.0, 3.0, 2.0]), np.array([3.0, 3.0, 2.0]))
+        >>> found.winner, found.flipped, found.podium_changed, found.margin
+        (array([1]), array([False]), array([ True]), array([1.]))
+        """
+        ranked = ~(contests.any_of(np.isnan(values)) | contests.any_of(np.isnan(before)))
+        places, places_before = contests.places(values), contests.places(before)
+        podium = contests.podium(contests.order(places, places_before))
+        earlier = contests.podium(contests.order(places_before, places))
+        return cls(
+            rule,
+            np.where(ranked, podium[:, 0], -1),
+            np.where(ranked, earlier[:, 0], -1),
+            ranked & (podium[:, 0] != earlier[:, 0]),
+            ranked & (podium != earlier).any(axis=1),
+            np.where(ranked, contests.lead(values, podium), np.nan),
+        )

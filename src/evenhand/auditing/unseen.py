@@ -1,0 +1,76 @@
+"""What no score can tell, in numbers: sentences that belong to every audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.report.phrases import number, short
+
+if TYPE_CHECKING:
+    from evenhand.auditing.audit import Audit
+
+
+def cannot_tell(audit: Audit) -> tuple[str, ...]:
+    """Return what these scores do not tell, however many there are of their kind."""
+    said = [_shared(audit), _seen_by_own(audit), _assigned(audit)]
+    return tuple(sentence for sentence in said if sentence)
+
+
+def _shared(audit: Audit) -> str:
+    """A favour of all evaluators, against what would tip the winners."""
+    decided = audit.decisions
+    favour = decided.tipping_favour
+    tips = np.flatnonzero(np.isfinite(favour))
+    if audit.effects.scores.reference is not None or not tips.size:
+        return ""
+    closest = int(tips[np.argmin(favour[tips])])
+    least = number(favour[closest])
+    if len(decided) == 1:
+        return (
+            "A favour that all evaluators share looks like worth. If all of them favoured "
+            f"{_whose(audit, closest)} by more than {least}, somebody else would be best."
+        )
+    half = number(float(np.median(favour[~np.isnan(favour)])))
+    side = "winner" if audit.effects.scores.option_group is None else "winner's group"
+    return (
+        f"A favour that all evaluators share looks like worth. With one of {half} for the {side}, "
+        f"half of the winners would change; the first of them, at "
+        f"{short(decided.contests.names[closest])}, with one of {least} for "
+        f"{_whose(audit, closest)}."
+    )
+
+
+def _whose(audit: Audit, event: int) -> str:
+    """Who would have to be favoured for the winner of an event to change."""
+    decided, scores = audit.decisions, audit.effects.scores
+    entry = int(decided.fair_winner[event])
+    winner = short(scores.option.names[int(decided.contests.option[entry])])
+    if scores.option_group is None:
+        return winner
+    group = int(scores.option_group[decided.contests.option[entry]])
+    return f"{short(scores.groups[group])} (the group of {winner})" if group >= 0 else winner
+
+
+def _seen_by_own(audit: Audit) -> str:
+    """What partial evaluators know that others do not."""
+    scores = audit.effects.scores
+    if scores.partial is None or scores.reference is not None or not audit.effects.told:
+        return ""
+    return (
+        "What partial evaluators see in their own and nobody else does counts as bias: a better "
+        "eye for it looks the same as a favour."
+    )
+
+
+def _assigned(audit: Audit) -> str:
+    """Who scored what was not drawn at random, as far as anybody knows."""
+    scores = audit.effects.scores
+    if scores.partial is None or scores.evaluator is None or not audit.effects.told:
+        return ""
+    own = int((scores.partial != 0.0).sum())
+    return (
+        f"{own:,} of {len(scores):,} scores are by partial evaluators. If they were asked, or "
+        "came, because of how an option would do that day, the bias has that in it."
+    )

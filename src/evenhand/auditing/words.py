@@ -1,0 +1,283 @@
+"""An audit in plain words: is there a bias, how large, how sure; whose; which decisions change.
+
+`verdict` and `facts` are the sentences; `in_words` sets them for a terminal.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.auditing.identified import identified
+from evenhand.policies.messages import Estimate
+from evenhand.report.phrases import decimals, fixed, number, percent, short, size_and_span
+
+if TYPE_CHECKING:
+    from evenhand.auditing.audit import Audit
+
+WIDTH = 100
+_MOST_NAMES = 3
+_PODIUMS = ("mean", "trimmed mean", "recusal")
+
+
+def in_words(audit: Audit, width: int = WIDTH) -> str:
+    """Return the audit as lines of at most ``width`` characters."""
+    lines = textwrap.wrap(verdict(audit), width)
+    said = facts(audit)
+    column = max((len(title) for title, _ in said), default=0) + 2
+    lines.append("")
+    before = ""
+    for title, text in said:
+        shown, before = "" if title == before else title, title
+        lines += textwrap.wrap(
+            text,
+            width,
+            initial_indent=shown.ljust(column),
+            subsequent_indent=" " * column,
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines).rstrip()
+
+
+def verdict(audit: Audit) -> str:
+    """Return whether there is a bias, how large and how sure, and what it decides."""
+    bias, level = audit.bias, percent(audit.bias.level)
+    if not audit.effects.told or math.isnan(bias.value):
+        return f"These scores can't tell whether there is a bias. {identified(audit.effects)}"
+    if not math.isfinite(bias.high - bias.low):
+        size = f"{number(abs(bias.value))} points"
+        return (
+            f"These scores can't tell: by estimate {_favour(audit, size, bias.value < 0.0)}, but "
+            "too few scores are left to say how far off that is."
+        )
+    if bias.low > 0.0 or bias.high < 0.0:
+        turned = bias.high < 0.0
+        ends = (-bias.high, -bias.low) if turned else (bias.low, bias.high)
+        size, span = size_and_span(Estimate(abs(bias.value), *ends, bias.level))
+        said = _favour(audit, f"{size} points{span[:-1]}, {level} sure)", turned)
+        return f"Yes: {said}. {decided(audit)}".rstrip()
+    half = 0.5 * (bias.high - bias.low)
+    digits = decimals(half)
+    between = f"between {fixed(bias.low, digits)} and {fixed(bias.high, digits)} points"
+    if half > audit.effects.noise:
+        return (
+            f"These scores can't tell whether there is a bias: {_what(audit)} is {between} "
+            f"({level} sure), and that is wider than single scores scatter."
+        )
+    if half == 0.0:
+        return f"No bias is seen: {_what(audit)} is nothing at all."
+    return f"No bias is seen: {_what(audit)} is {between} ({level} sure)."
+
+
+def decided(audit: Audit) -> str:
+    """Return which winners the bias makes; "" if nothing competes."""
+    found = audit.decisions
+    rivals = found.contests.sizes > 1
+    known = rivals & (np.array(found.verdict) != "unknown")
+    n = int(known.sum())
+    if n == 0:
+        return ""
+    changed = known & (found.winner != found.fair_winner)
+    if n == 1:
+        return _one_event(audit, int(np.flatnonzero(known)[0]))
+    if not changed.any():
+        return f"By the mean of these scores it changes no winner of {n:,} events."
+    wrong = int((np.array(found.verdict)[changed] == "wrong").sum())
+    sure = f", at {wrong:,} of them at every plausible bias" if wrong else ", though none for sure"
+    some = int(changed.sum())
+    return (
+        f"By the mean of these scores it changes the winner at {some:,} of {n:,} events"
+        f"{', at every plausible bias' if wrong == some else sure}."
+    )
+
+
+def _one_event(audit: Audit, event: int) -> str:
+    found = audit.decisions
+    winner, fair = (
+        short(found.names(entries)[event] or "") for entries in (found.winner, found.fair_winner)
+    )
+    if winner != fair:
+        sure = "" if found.verdict[event] == "wrong" else ", though that is not sure"
+        return f"With it taken off, {fair} wins by these scores, not {winner}{sure}."
+    if found.verdict[event] == "safe":
+        return f"{winner} wins by these scores with it and without it."
+    return f"{winner} wins by these scores with it and without it, but not by more than noise."
+
+
+def facts(audit: Audit) -> list[tuple[str, str]]:
+    """Return what else there is to say, under short titles."""
+    said = [
+        ("Naive", naive(audit)),
+        ("Placebo", placebo(audit)),
+        ("Spread", spread(audit)),
+        ("Who", who(audit)),
+        ("Decisions", flips(audit)),
+        ("How sure", fragile(audit)),
+        ("Pairs", pairs(audit)),
+    ]
+    said += [
+        ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))
+        for finding in audit.warnings
+    ]
+    said += [("No score tells", sentence) for sentence in audit.cannot_tell]
+    return [(title, text) for title, text in said if text]
+
+
+def naive(audit: Audit) -> str:
+    """Return what the interval would be if nobody came back, and what is allowed for instead."""
+    bias, plain = audit.bias, audit.naive
+    if not all(math.isfinite(x.high - x.low) for x in (bias, plain)) or bias.high == bias.low:
+        return ""
+    digits = decimals(0.5 * (plain.high - plain.low))
+    shown = f"{fixed(plain.low, digits)} to {fixed(plain.high, digits)}"
+    counted = [f"{n:,} {kind}" for kind, n in bias.clusters.items()]
+    said = f"As if all scores were independent it would be {shown}."
+    if counted:
+        said += f" The interval allows for {' and '.join(counted)} who come back."
+    if bias.only:
+        said += (
+            f" It is about these {' and '.join(bias.only)} only: how others would be does not show."
+        )
+    return said
+
+
+def placebo(audit: Audit) -> str:
+    """Return what the bias is with groups dealt out at random."""
+    found = audit.placebo
+    if found.impossible or math.isnan(found.z):
+        return ""
+    return (
+        f"With groups dealt out at random ({len(found.draws):,} times) the bias scatters by "
+        f"{number(found.sd)}; the true one is {number(abs(found.z))} times that far off."
+    )
+
+
+def spread(audit: Audit) -> str:
+    """Return how much evaluators, and groups, differ in their bias."""
+    said = []
+    for one, many, found in (
+        ("evaluator", "evaluators", audit.spread.evaluators),
+        (audit.favoured, f"{audit.favoured}s", audit.spread.groups),
+    ):
+        if math.isfinite(found.next_high - found.next_low) and found.sd > 0.0:
+            digits = decimals(0.5 * (found.next_high - found.next_low))
+            said.append(
+                f"that of another {one} lies between {fixed(found.next_low, digits)} and "
+                f"{fixed(found.next_high, digits)} (sd among {found.n:,} {many} "
+                f"{number(found.sd)})"
+            )
+    if not said:
+        return ""
+    return f"Not everybody's is the same: {'; '.join(said)}; {percent(audit.bias.level)} sure."
+
+
+def who(audit: Audit) -> str:
+    """Return which evaluators' biases stand out, the largest first."""
+    frame = audit.evaluators
+    known = frame[frame["own"] > 0] if len(frame) else frame
+    flagged = known[known["flagged"]]
+    if not len(known) or audit.bias.level >= 1.0:
+        return ""
+    of = f"of {len(known):,} evaluators with partial scores"
+    if not len(flagged):
+        return f"Nobody {of} can be named: single biases are within noise."
+    order = flagged["shrunk"].abs().sort_values(ascending=False, kind="stable").index
+    named = [
+        f"{short(flagged.loc[row, 'evaluator'])} ({_signed(flagged.loc[row, 'shrunk'])})"
+        for row in order[:_MOST_NAMES]
+    ]
+    more = len(flagged) - len(named)
+    rest = f" and {more:,} more" if more else ""
+    return (
+        f"{len(flagged):,} {of} stand out (at most "
+        f"{percent(1.0 - audit.bias.level)} of these by chance): {', '.join(named)}{rest}, drawn "
+        "to the mean."
+    )
+
+
+def flips(audit: Audit) -> str:
+    """Return how many winners and podiums change by each rule."""
+    found = audit.decisions
+    rules = [rule for rule in found.rules if rule.rule in _PODIUMS]
+    n = int((found.contests.sizes > 1).sum())
+    if n < 2 or not rules:
+        return ""
+    changed = {rule.rule: int(rule.flipped.sum()) for rule in rules}
+    podiums = {rule.rule: int(rule.podium_changed.sum()) for rule in rules}
+    off = ", ".join(f"{changed[rule]:,} by the {rule}" for rule in changed if rule != "recusal")
+    said = []
+    if off:
+        said.append(f"with the bias taken off, {off}")
+    if "recusal" in changed:
+        said.append(f"without partial evaluators, {changed['recusal']:,}")
+    three = ", ".join(f"{count:,}" for count in podiums.values())
+    return f"Winners that change, of {n:,}: {'; '.join(said)}. First three that do: {three}."
+
+
+def fragile(audit: Audit) -> str:
+    """Return how many winners are safe, fragile and wrong."""
+    found = audit.decisions
+    n = int((found.contests.sizes > 1).sum())
+    if n < 2:
+        return ""
+    kinds = {
+        "safe": "safe",
+        "fragile": "fragile (the lead is within noise, or hangs on the bias)",
+        "wrong": "wrong (another is ahead at every plausible bias)",
+        "unknown": "not known",
+    }
+    rivals = found.contests.sizes > 1
+    counts = {kind: int((rivals & (np.array(found.verdict) == kind)).sum()) for kind in kinds}
+    said = [f"{counts[kind]:,} {kinds[kind]}" for kind in kinds if counts[kind]]
+    return f"Of {n:,} winners, {', '.join(said)}."
+
+
+def pairs(audit: Audit) -> str:
+    """Return what stays with a pair of evaluator and option, against noise."""
+    found = audit.pair
+    if math.isnan(found.share):
+        return ""
+    return (
+        f"What an evaluator sees in an option and keeps to has the sd {number(found.pair)}, noise "
+        f"{number(found.noise)} ({found.pairs:,} pairs scored more than once)."
+    )
+
+
+def _own(audit: Audit) -> str | None:
+    """The column that says how partial the evaluator is; None where groups do."""
+    scores = audit.effects.scores
+    return None if scores.stated is None else scores.called.get("partial", "partiality")
+
+
+def _where(audit: Audit, column: str) -> str:
+    partial = audit.effects.scores.partial
+    assert partial is not None
+    if set(np.unique(partial).tolist()) <= {-1.0, 0.0, 1.0}:
+        return f"where {short(column)} is 1"
+    return f"for every 1 of {short(column)}"
+
+
+def _favour(audit: Audit, size: str, turned: bool) -> str:
+    """Return who adds so much to what, or takes it off."""
+    column = _own(audit)
+    if column is None:
+        return (
+            f"evaluators take {size} off their own group"
+            if turned
+            else f"evaluators add {size} to their own group"
+        )
+    return f"evaluators {'take off' if turned else 'add'} {size} {_where(audit, column)}"
+
+
+def _what(audit: Audit) -> str:
+    column = _own(audit)
+    if column is None:
+        return "what evaluators add to their own group"
+    return f"what evaluators add {_where(audit, column)}"
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0.0 else ''}{number(value)}"

@@ -1,0 +1,326 @@
+"""What is wrong with a table of scores, where it stands, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.arrays import Floats
+from evenhand.errors import InputError
+from evenhand.scores.columns import Columns, Torn
+from evenhand.scores.factor import first_repeated
+from evenhand.scores.parts import Parts, unused
+from evenhand.scores.wide import Wide
+from evenhand.tables.cells import as_text
+from evenhand.tables.complaints import plainly
+from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
+from evenhand.tables.names import listed
+from evenhand.tables.numerals import parsed, written_elsewhere
+from evenhand.tables.scan import ROUNDING, ColumnScan
+from evenhand.tables.sources import Source
+
+_DROP = "or say missing='drop' to leave these scores out"
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where rows of a table stand, in the user's words."""
+
+    source: Source
+    label: str | None
+
+    def at(self, row: int, column: str) -> str:
+        """Return where a cell stands.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from evenhand.tables.sources import Frame
+        >>> Places(Frame(pa.table({"who": ["Ann"], "mark": [7]})), "who").at(0, "mark")
+        "row 0 ('Ann'), column 'mark'"
+        """
+        return f"{self.source.places([row], self.label)[0]}, column {self._shown(row, column)!r}"
+
+    def rows(self, rows: Sequence[int], most: int = 5) -> str:
+        """Return where several rows stand."""
+        return ", ".join(self.source.places(rows[:most], None)) + (", …" * (len(rows) > most))
+
+    def _shown(self, row: int, column: str) -> str:
+        return self.source.column_of(row, column) if isinstance(self.source, Wide) else column
+
+
+def refuse(source: Source, problems: Sequence[str]) -> None:
+    """Refuse a table with problems, all of them at once."""
+    if len(problems) == 1:
+        raise InputError(f"{source.name}: {problems[0]}")
+    if problems:
+        lines = "".join(f"\n  - {problem}" for problem in problems)
+        raise InputError(f"{source.name}: {len(problems)} things to correct:{lines}")
+
+
+def check_cells(places: Places, parts: Parts, read: Columns, drop: Sequence[str]) -> None:
+    """Refuse a table with cells that are empty, or not what their column is for."""
+    if read.n_rows == 0:
+        raise InputError(f"{places.source.name} has a header but no rows; it needs a row per score")
+    problems = list(_problems_of_names(places, read, drop))
+    for column in parts.numbers:
+        problems += _problems_of_numbers(places, parts, read, column, drop)
+    problems += [_in_two_groups(places, torn) for torn in read.torn]
+    refuse(places.source, problems)
+
+
+def check_scores(
+    places: Places, parts: Parts, read: Columns, scale: tuple[float, float] | None
+) -> None:
+    """Refuse scores that tell nothing, or are no scores."""
+    column = parts.one("score")
+    assert column is not None
+    scores = read.numbers[column]
+    if len(scores) == 0:
+        raise InputError(
+            f"{places.source.name}: of {read.n_rows:,} rows every one has an empty cell, from "
+            f"{places.rows([0])} on, column {column!r} or another; nothing is left"
+        )
+    if len(scores) == 1:
+        place = places.at(read.row(0), column)
+        raise InputError(
+            f"{places.source.name} has one score only ({place}): there is nothing to compare it "
+            "with; give the scores of several options by several evaluators"
+        )
+    problem = _beyond(places, read, column, scores, scale) or _of_dates(
+        places, read, column, scores, scale
+    )
+    refuse(places.source, [] if problem is None else [problem])
+    low, high = float(scores.min()), float(scores.max())
+    if high - low <= ROUNDING * max(abs(low), abs(high)):
+        raise InputError(
+            f"{places.source.name}: from {places.at(read.row(0), column)} on every score is "
+            f"{low:.15g}: nothing to compare; is it the column of the scores?"
+        )
+
+
+def check_repeats(places: Places, parts: Parts, read: Columns) -> None:
+    """Refuse a table in which an evaluator scored the same thing twice."""
+    if parts.one("evaluator") is None:
+        return  # then it may have been two
+    keys = parts.names
+    found = first_repeated(*(read.names[column].codes for column in keys))
+    if found is None:
+        return
+    rows, n = found
+    what = ", ".join(
+        f"{column} {read.names[column].names[read.names[column].codes[rows[0]]]!r}"
+        for column in keys
+    )
+    at = [read.row(row) for row in rows.tolist()]
+    more = f"; {n:,} rows repeat one" if n > 1 else ""
+    others = _differing(places.source, parts, at[:2])
+    tell = f" ({', '.join(repr(c) for c in others[:4])} differs there)" if others else ""
+    raise InputError(
+        f"{places.source.name}: {places.rows(at)}, column {parts.one('score')!r}: one evaluator "
+        f"scored the same thing twice ({what}{more}). If something tells the scores apart, name "
+        f"its column as item= or event={tell}; if the evaluator was asked again, say "
+        "repeats=True; else remove the copies"
+    )
+
+
+def check_spelling(places: Places, parts: Parts, read: Columns) -> None:
+    """Refuse groups of options and of evaluators that differ in spelling only."""
+    if {"option", "evaluator"} - read.members.keys():
+        return
+    ours, theirs = (
+        {read.groups[code] for code in np.unique(read.members[part]).tolist() if code >= 0}
+        for part in ("option", "evaluator")
+    )
+    if ours & theirs or not ours or not theirs:
+        return
+    alike = alike_names(sorted(ours), sorted(theirs))
+    if alike:
+        one, other = alike[0]
+        group, option = parts.one("option_group"), parts.one("option")
+        assert group is not None
+        assert option is not None
+        who = np.flatnonzero(read.members["option"] == read.groups.index(one))[0]
+        row = read.row(int(np.argmax(read.names[option].codes == who)))
+        raise InputError(
+            f"{places.source.name}: {places.at(row, group)}: {one!r} is {other!r} in column "
+            f"{parts.one('evaluator_group')!r} ({len(alike)} groups differ so, and none is the "
+            "same in both); spell groups alike"
+        )
+
+
+def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names that differ in capitals, blanks and marks only.
+
+    Examples
+    --------
+    >>> alike_names(["FRA", "ITA"], ["fra.", "GER"])
+    [('FRA', 'fra.')]
+    """
+    bare = {_bare(name): name for name in theirs}
+    return [
+        (name, bare[_bare(name)])
+        for name in ours
+        if _bare(name) in bare and bare[_bare(name)] != name
+    ]
+
+
+def _bare(name: str) -> str:
+    return "".join(c for c in name.casefold() if c.isalnum()) or name
+
+
+def _problems_of_names(places: Places, read: Columns, drop: Sequence[str]) -> Iterator[str]:
+    for column, missing in read.missing.items():
+        if not missing.count or column in drop:
+            continue
+        if missing.count == read.n_rows:
+            yield _all_empty(places, column)
+        else:
+            place = Places(places.source, None).at(missing.first, column)
+            yield (
+                f"{place} is empty ({missing.count:,} of {read.n_rows:,} rows are); fill in the "
+                f"cells or remove the rows, {_DROP}"
+            )
+
+
+def _all_empty(places: Places, column: str) -> str:
+    cell = Places(places.source, None).at(0, column)
+    return f"{cell} and all cells below are empty; name another column, or leave it out"
+
+
+def _problems_of_numbers(
+    places: Places, parts: Parts, read: Columns, column: str, drop: Sequence[str]
+) -> Iterator[str]:
+    scan, n = read.scans[column], read.n_rows
+    if scan.unsupported is not None:
+        dates = any(word in scan.unsupported for word in ("date", "time", "duration"))
+        yield (
+            f"{places.at(0, column)} and the cells below hold {'dates or times, ' * dates}"
+            f"{scan.unsupported}, not numbers; name another column, or convert it"
+        )
+    elif scan.missing.count == n:
+        yield _all_empty(places, column)
+    elif scan.missing.count and column not in drop:
+        yield (
+            f"{places.at(scan.missing.first, column)} is empty ({scan.missing.count:,} of {n:,} "
+            f"rows are); fill in the cells or remove the rows, {_DROP}"
+        )
+    if scan.first_text is not None:
+        yield _problem_of_text(places, parts, column, scan)
+    elif column in read.mixed:
+        first = max(read.mixed[column].values())
+        yield (
+            f"{places.at(first, column)} and others are dates, where numbers stand too; write all "
+            "times in one way, such as 2016-01-05"
+        )
+    elif scan.points.doubtful is not None:
+        row, text = scan.points.doubtful
+        yield (
+            f"{places.at(row, column)}: {text!r} may be {text.replace('.', '')} or "
+            f"{float(text):g}, as the other numbers have no point; "
+            f"{plainly(places.source, scan, '.')}"
+        )
+    if scan.first_infinite is not None:
+        row, number = scan.first_infinite
+        yield f"{places.at(row, column)}: {number} is no finite number; correct or remove it"
+
+
+def _problem_of_text(places: Places, parts: Parts, column: str, scan: ColumnScan) -> str:
+    assert scan.first_text is not None
+    row, text = scan.first_text
+    cell = f"{places.at(row, column)}: {text!r}"
+    more = f" ({scan.n_texts:,} cells are not)" if scan.n_texts > 1 else ""
+    if is_date(text):
+        remedy = (
+            "write all times in one way, such as 2016-01-05"
+            if column == parts.one("time")
+            else "a spreadsheet may have made it of a number such as 5.1: have it show the column "
+            "as numbers and save it again"
+        )
+        return f"{cell} is a date or a time, not a number{more}; {remedy}"
+    if not written_elsewhere(text):
+        if not scan.n_numbers:
+            return f"{cell} is not a number, and no cell of the column is; name another column"
+        return f"{cell} is not a number{more}; correct the cells or remove the rows"
+    mark = "," if scan.decimal == "." and parsed([text], ",")[1][0] else None
+    return f"{cell} is not plainly a number{more}; {plainly(places.source, scan, mark)}"
+
+
+def _in_two_groups(places: Places, torn: Torn) -> str:
+    first, second = torn.groups
+    more = f" ({torn.count:,} have several)" if torn.count > 1 else ""
+    return (
+        f"{places.at(torn.row, torn.column)}: {torn.name!r} is of {second!r} there, of {first!r} "
+        f"before{more}; give everybody one group, or say with partial= who is partial to what, "
+        "score by score"
+    )
+
+
+def _beyond(
+    places: Places, read: Columns, column: str, scores: Floats, scale: tuple[float, float] | None
+) -> str | None:
+    if scale is None:
+        return None
+    outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
+    if not outside.size:
+        return None
+    first = int(outside[0])
+    return (
+        f"{places.at(read.row(first), column)}: {scores[first]:.15g} is outside the scale from "
+        f"{scale[0]:g} to {scale[1]:g} ({outside.size:,} of {len(scores):,} scores are); correct "
+        "the scores or scale="
+    )
+
+
+def _of_dates(
+    places: Places, read: Columns, column: str, scores: Floats, scale: tuple[float, float] | None
+) -> str | None:
+    if scale is not None:
+        return None
+    remedy = "if they are scores all the same, say so with scale=(lowest, highest)"
+    if calendar_dates(scores) is not None:
+        return (
+            f"{places.at(read.row(0), column)}: {scores[0]:.0f} looks like a date, and so do all "
+            f"others; name the column of the scores, or, {remedy}"
+        )
+    found = spreadsheet_days(scores)
+    if found is None:
+        return None
+    row, day = found
+    return (
+        f"{places.at(read.row(row), column)}: {scores[row]:.0f} is {day} as spreadsheets count "
+        f"days, which looks like a date among scores; correct it, or, {remedy}"
+    )
+
+
+def _differing(source: Source, parts: Parts, rows: Sequence[int]) -> list[str]:
+    """Return columns without a part in which two rows differ."""
+    if isinstance(source, Wide):
+        return []
+    others = unused(source, parts)
+    cells: dict[str, list[str | None]] = {column: [] for column in others}
+    start = 0
+    for block in source.blocks(others) if others else ():
+        for row in (row - start for row in rows if start <= row < start + len(block[0])):
+            for column, values in zip(others, block, strict=True):
+                cells[column] += as_text(values.slice(row, 1)).to_pylist()
+        start += len(block[0])
+    return [column for column, both in cells.items() if len(set(both)) > 1]
+
+
+def check_evaluators(places: Places, parts: Parts, read: Columns) -> None:
+    """Refuse scores in the place of evaluators: numbers with decimals, which names have not."""
+    column = parts.one("evaluator")
+    if column is None or isinstance(places.source, Wide):
+        return
+    names = read.names[column].names
+    values, fits = parsed(names)
+    if not fits.all() or np.count_nonzero(values != np.floor(values)) * 2 <= len(names):
+        return
+    raise InputError(
+        f"{places.source.name}: {places.at(read.row(0), column)} and the cells below hold numbers "
+        f"such as {listed(names[:3])}, not names of evaluators; if each evaluator has a column of "
+        "scores, say wide=True"
+    )

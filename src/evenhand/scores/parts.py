@@ -1,0 +1,155 @@
+"""Which column of a table of scores plays which part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evenhand.errors import InputError
+from evenhand.tables.names import listed
+from evenhand.tables.recipe import no_such_column
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Source
+
+BY_NAME = ("evaluator", "rival", "item", "event", "option_group", "rival_group", "evaluator_group")
+"""Parts that a column of the same name plays, where there is one and nothing else was said."""
+
+SEVERAL = ("item", "event", "attributes", "features")
+"""Parts that several columns may play together."""
+
+NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
+"""Parts that columns of numbers play; the others are names."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The columns of a table by the parts that they play.
+
+    Parameters
+    ----------
+    columns
+        Columns by part; a part that nothing plays is not there.
+    against
+        In comparisons: columns of numbers about the first option, with those about the second.
+
+    Examples
+    --------
+    >>> parts = Parts({"option": ("skater",), "score": ("points",), "event": ("cup", "segment")})
+    >>> parts.one("option"), parts.all("event"), parts.one("evaluator")
+    ('skater', ('cup', 'segment'), None)
+    """
+
+    columns: Mapping[str, tuple[str, ...]]
+    against: Mapping[str, str] = field(default_factory=dict)
+
+    def one(self, part: str) -> str | None:
+        """Return the column with this part; None if there is none."""
+        return next(iter(self.columns.get(part, ())), None)
+
+    def all(self, part: str) -> tuple[str, ...]:
+        """Return the columns with this part."""
+        return self.columns.get(part, ())
+
+    @property
+    def numbers(self) -> list[str]:
+        """All columns of numbers."""
+        own = [column for part in NUMBERS for column in self.all(part)]
+        return own + [self.against[column] for column in own if column in self.against]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns of names that no row may lack."""
+        parts = ("option", "evaluator", "rival", "item", "event")
+        return [column for part in parts for column in self.all(part)]
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What the user calls the parts."""
+        return {part: ", ".join(columns) for part, columns in self.columns.items() if columns}
+
+
+def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
+    """Return the columns of a table by the parts that they play; an error for one not there.
+
+    Parameters
+    ----------
+    source
+        The table.
+    given
+        By part, what the user said: a column, several columns, or None.
+    hint
+        What may be the matter if the column of the scores is not there.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from evenhand.tables.sources import Frame
+    >>> table = Frame(pa.table({"skater": ["Ann"], "evaluator": ["P"], "score": [7.0]}))
+    >>> given = {"option": "skater", "score": "score", "evaluator": "evaluator", "item": "item"}
+    >>> assigned(table, given).columns
+    {'option': ('skater',), 'score': ('score',), 'evaluator': ('evaluator',)}
+    """
+    columns: dict[str, tuple[str, ...]] = {}
+    roles: dict[str, str] = {}
+    absent: list[str] = []
+    ordered = sorted(given, key=lambda part: _by_default(part, given[part]))
+    for part in ordered:
+        by_default = _by_default(part, given[part])
+        chosen = list(_columns(part, given[part]))
+        if by_default and (chosen[0] not in source.columns or chosen[0] in roles):
+            continue
+        for column in chosen:
+            if column not in source.columns:
+                absent.append(f"{part}={column!r}: {no_such_column(source, column)}")
+            elif roles.setdefault(column, part) != part or chosen.count(column) > 1:
+                raise InputError(
+                    f"{source.name}: column {column!r} is named as {roles[column]}= and as "
+                    f"{part}=; a column can be only one of them"
+                )
+        columns[part] = tuple(chosen)
+    if absent:
+        score = given.get("score")
+        more = f"\n{hint}" if hint and score not in source.columns else ""
+        raise InputError("\n".join(absent) + more)
+    kept = {part: columns[part] for part in given if columns.get(part)}
+    return Parts(kept, _against(source, kept))
+
+
+def _by_default(part: str, value: Any) -> bool:
+    return part in BY_NAME and isinstance(value, str) and value == part
+
+
+def _columns(part: str, value: Any) -> Iterator[str]:
+    if value is None:
+        return
+    if isinstance(value, str):
+        yield value
+        return
+    if part not in SEVERAL or isinstance(value, bytes) or not isinstance(value, Sequence):
+        needed = "a column, or several in a list" if part in SEVERAL else "the name of a column"
+        raise InputError(f"{part}= must be {needed}; got {value!r}")
+    for column in value:
+        if not isinstance(column, str):
+            raise InputError(f"{part}= must be names of columns; got {column!r} among them")
+        yield column
+
+
+def _against(source: Source, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    if "rival" not in columns:
+        return {}
+    own = [column for part in ("partial", "attributes") for column in columns.get(part, ())]
+    return {column: f"rival_{column}" for column in own if f"rival_{column}" in source.columns}
+
+
+def unused(source: Source, parts: Parts) -> list[str]:
+    """Return the columns that play no part."""
+    used = {column for columns in parts.columns.values() for column in columns}
+    used |= set(parts.against.values())
+    return [column for column in source.columns if column and column not in used]
+
+
+def shown(columns: Sequence[str]) -> str:
+    """Return columns for a message."""
+    return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)

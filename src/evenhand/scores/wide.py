@@ -1,0 +1,189 @@
+"""Wide tables: a row for each option and a column for each evaluator, or for each item.
+
+They are read as long ones, with a row for each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenhand.errors import InputError
+from evenhand.scores.parts import BY_NAME
+from evenhand.tables.cells import as_text, is_number, plain_numbers
+from evenhand.tables.names import listed
+from evenhand.tables.recipe import no_such_column
+from evenhand.tables.sources import Source
+
+_ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
+
+
+class Wide:
+    """A wide table as a long one, a row for each of its cells.
+
+    Parameters
+    ----------
+    source
+        The wide table.
+    turned
+        The columns with the scores.
+    across
+        What these columns are: evaluator, option or item.
+
+    Examples
+    --------
+    >>> from evenhand.tables.sources import Frame
+    >>> table = Wide(Frame(pa.table({"skater": ["Ann", "Bo"], "P": [7, 5], "Q": [6, None]})),
+    ...              ["P", "Q"], "evaluator")
+    >>> [[cells.to_pylist() for cells in block] for block in table.blocks(["skater", "score"])]
+    [[['Ann', 'Ann', 'Bo', 'Bo'], [7.0, 6.0, 5.0, None]]]
+    >>> table.places([2], "skater"), table.column_of(2, "score")
+    (["row 1 ('Bo')"], 'P')
+    """
+
+    def __init__(self, source: Source, turned: Sequence[str], across: str) -> None:
+        self._source = source
+        self.turned = tuple(turned)
+        self.name = source.name
+        self.commas_are_free = source.commas_are_free
+        kept = [column for column in source.columns if column not in turned]
+        self.across, self.score = _free(across, kept), _free("score", kept)
+        self.columns = (*kept, self.across, self.score)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Read some columns, block by block."""
+        kept = [column for column in columns if column not in (self.across, self.score)]
+        m = len(self.turned)
+        for block in self._source.blocks([*kept, *self.turned]):
+            n = len(block[0])
+            rows = pa.array(np.repeat(np.arange(n), m))
+            long = {column: block[j].take(rows) for j, column in enumerate(kept)}
+            long[self.across] = pa.DictionaryArray.from_arrays(
+                pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(self.turned)
+            )
+            beside = pa.concat_arrays(_of_one_kind(block[len(kept) :]))
+            order = np.arange(n * m).reshape(m, n).T.reshape(-1)
+            long[self.score] = beside.take(pa.array(order))
+            yield [long[column] for column in columns]
+
+    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
+        """Where these rows stand in the wide table."""
+        known = label if label in self._source.columns else None
+        return self._source.places([row // len(self.turned) for row in rows], known)
+
+    def column_of(self, row: int, column: str) -> str:
+        """The column of the wide table that holds a cell of the long one."""
+        return (
+            self.turned[row % len(self.turned)] if column in (self.score, self.across) else column
+        )
+
+
+def turned(source: Source, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
+    """Return a wide table as a long one, and put its new columns among those that were named.
+
+    Parameters
+    ----------
+    source
+        The wide table.
+    wide
+        Its columns with scores; True for all that play no other part.
+    given
+        By part, the columns that the user named; changed in place.
+    """
+    across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
+    if across is None:
+        raise InputError(
+            f"{source.name}: option=, evaluator= and item= all have a column, so wide= has nothing "
+            "to turn; leave wide= out, or leave one of them out for the columns to be it"
+        )
+    named = given.get(across)
+    if named not in (None, across):
+        raise InputError(f"{across}={named!r}: {no_such_column(source, str(named))}")
+    if across == "evaluator" and given["option"] == "option" and "option" not in source.columns:
+        given["option"] = source.columns[0]  # names come first
+    named_columns = {column for part, value in given.items() for column in _named(part, value)}
+    if isinstance(wide, bool):
+        columns = [c for c in source.columns if c and c not in named_columns]
+        hint = "name those with scores: wide=['…', '…']"
+    else:
+        columns = [wide] if isinstance(wide, str) else list(wide)
+        hint = "name others"
+    for column in columns:
+        if column not in source.columns:
+            raise InputError(f"wide=: {no_such_column(source, column)}")
+        if column in named_columns - set(BY_NAME):
+            raise InputError(f"{source.name}: column {column!r} is named in wide= and elsewhere")
+    if len(columns) < 2:
+        raise InputError(
+            f"{source.name}: wide= needs two columns of scores or more, and there "
+            f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
+        )
+    table = Wide(source, columns, across)
+    given[across], given["score"] = table.across, table.score
+    return table
+
+
+def looks_wide(source: Source, others: Sequence[str], like: str | None = None) -> list[str]:
+    """Return the columns that hold numbers only, where two do or more: perhaps evaluators.
+
+    Parameters
+    ----------
+    source
+        The table, of which the first rows are looked at.
+    others
+        The columns in question.
+    like
+        One of them with scores: those that run elsewhere are something else.
+
+    Examples
+    --------
+    >>> from evenhand.tables.sources import Frame
+    >>> table = Frame(pa.table({"age": [31, 45], "P": [7, 9], "Q": [8, 7], "R": ["x", "y"]}))
+    >>> looks_wide(table, ["age", "P", "Q", "R"]), looks_wide(table, ["age", "P", "Q"], like="P")
+    (['age', 'P', 'Q'], ['P', 'Q'])
+    """
+    block = next(iter(source.blocks(list(others))), None) if others else None
+    ranges = (
+        {c: _range(cells) for c, cells in zip(others, block or [], strict=True)} if block else {}
+    )
+    found = {column: ends for column, ends in ranges.items() if ends is not None}
+    if like in found:
+        low, high = found[like]
+        room = high - low
+        found = {c: e for c, e in found.items() if low - room <= e[0] <= e[1] <= high + room}
+    return list(found) if len(found) > 1 else []
+
+
+def _range(cells: pa.Array) -> tuple[float, float] | None:
+    """Return the least and the largest number in some cells; None if not all are numbers."""
+    try:
+        numbers = plain_numbers(cells if is_number(cells.type) else as_text(cells))
+    except InputError:
+        return None
+    if numbers is None or not np.isfinite(numbers).any():
+        return None
+    known = numbers[np.isfinite(numbers)]
+    return float(known.min()), float(known.max())
+
+
+def _of_one_kind(columns: list[pa.Array]) -> list[pa.Array]:
+    kinds = {cells.type for cells in columns}
+    if len(kinds) == 1 and not pa.types.is_integer(next(iter(kinds))):
+        return columns
+    if all(is_number(kind) or pa.types.is_null(kind) for kind in kinds):
+        return [pc.cast(cells, pa.float64()) for cells in columns]
+    return [as_text(cells) for cells in columns]
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return _free(f"{name} ", taken) if name in taken else name
+
+
+def _named(part: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping) or value is None or part == "score":
+        return []
+    return [value] if isinstance(value, str) else list(value)

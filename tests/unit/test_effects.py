@@ -1,0 +1,435 @@
+"""Effects against least squares with every column written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.arrays import Floats
+from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.identified import Ask, identified
+from evenhand.auditing.projections import Projection
+from evenhand.errors import InputError
+from evenhand.scores import Factor, Scores
+from evenhand.scores.factor import Codes
+
+
+def factor(codes: Codes) -> Factor:
+    found, dense = np.unique(codes, return_inverse=True)
+    return Factor(dense.reshape(-1).astype(np.int32), tuple(f"n{i}" for i in found))
+
+
+def dummies(codes: Codes, n: int) -> Floats:
+    return np.eye(n)[codes]
+
+
+def random_scores(rng: np.random.Generator) -> Scores:
+    """Return a small table: sparse, often in several parts, with cells that come again."""
+    n, k, e, events = (int(rng.integers(1, most)) for most in (30, 9, 6, 4))
+    option, evaluator = factor(rng.integers(0, k, n)), factor(rng.integers(0, e, n))
+    return Scores(
+        rng.normal(size=n) * 10.0 ** rng.uniform(-2, 3) + 50.0,
+        option,
+        evaluator,
+        event=factor(rng.integers(0, events, n)) if rng.random() < 0.5 else None,
+        item=factor(rng.integers(0, 2, n)) if rng.random() < 0.3 else None,
+        groups=("a", "b", "c"),
+        option_group=rng.integers(-1, 3, len(option)).astype(np.int32),
+        evaluator_group=rng.integers(-1, 3, len(evaluator)).astype(np.int32),
+        attributes={"length": rng.normal(size=n)} if rng.random() < 0.5 else {},
+        reference=rng.normal(size=n) if rng.random() < 0.2 else None,
+    )
+
+
+def random_comparisons(rng: np.random.Generator) -> Scores:
+    n, k, e = (int(rng.integers(2, most)) for most in (60, 7, 5))
+    option, evaluator = Factor(rng.integers(0, k, n).astype(np.int32), tuple("abcdefg"[:k])), None
+    if rng.random() < 0.8:
+        evaluator = factor(rng.integers(0, e, n))
+    rival = (option.codes + rng.integers(1, k, n)) % k
+    if rng.random() < 0.2:  # the same option always stands first: position is its value
+        option = Factor(np.zeros(n, dtype=np.int32), option.names)
+        rival = rng.integers(1, k, n)
+    return Scores(
+        rng.normal(size=n),
+        option,
+        evaluator,
+        rival=rival.astype(np.int32),
+        event=factor(rng.integers(0, 2, n)) if rng.random() < 0.3 else None,
+        groups=("a", "b"),
+        option_group=rng.integers(0, 2, k).astype(np.int32),
+        evaluator_group=None
+        if evaluator is None
+        else rng.integers(0, 2, len(evaluator)).astype(np.int32),
+        attributes={"length": rng.normal(size=n)},
+    )
+
+
+def columns(scores: Scores) -> Floats:
+    """Return D, written down."""
+    n = len(scores)
+    if scores.rival is None:
+        chairs = dummies(*scores.chairs)
+        return (
+            chairs if scores.reference is not None else np.hstack([dummies(*scores.scored), chairs])
+        )
+    k = len(scores.option)
+    event = np.zeros(n, dtype=int) if scores.event is None else scores.event.codes
+    m = k * (int(event.max()) + 1)
+    first, second = event * k + scores.option.codes, event * k + scores.rival
+    D = dummies(first, m) - dummies(second, m)
+    if scores.evaluator is None:
+        return np.hstack([D, np.ones((n, 1))])
+    many = scores.evaluator.counts >= 20
+    own = dummies(scores.evaluator.codes, len(many))
+    return np.hstack([D, own[:, many], own[:, ~many].sum(axis=1)[:, None]])
+
+
+def agrees_with_least_squares(effects: Effects, D: Floats, y: Floats, R: dict[str, Floats]) -> None:
+    whole = np.column_stack([D, *R.values()])
+    theta = np.linalg.lstsq(whole, y, rcond=1e-10)[0]
+    size = np.abs(y).max()
+    np.testing.assert_allclose(effects.residual, y - whole @ theta, rtol=0.0, atol=1e-9 * size)
+    assert effects.freedom == len(y) - np.linalg.matrix_rank(whole, tol=1e-8)
+    assert effects.names == tuple(R)
+    for j, name in enumerate(R):
+        others = np.delete(whole, D.shape[1] + j, axis=1)
+        told = np.linalg.matrix_rank(whole, tol=1e-8) > np.linalg.matrix_rank(others, tol=1e-8)
+        along = effects.along(name)
+        assert along.told == told == np.isfinite(along.bias)
+        own = R[name] - others @ np.linalg.lstsq(others, R[name], rcond=1e-10)[0]
+        scale = max(np.abs(R[name]).max(), 1e-300)
+        np.testing.assert_allclose(along.own, own, rtol=0.0, atol=1e-9 * scale)
+        if told:
+            assert along.bias == pytest.approx(theta[D.shape[1] + j], rel=1e-6, abs=1e-8 * size)
+            assert along.information == pytest.approx(own @ own, rel=1e-8)
+
+
+def regressors(scores: Scores) -> dict[str, Floats]:
+    own = {} if scores.partial is None else {"own group": scores.partial}
+    return own | dict(scores.attributes)
+
+
+def tables(make: object, seed: int, n: int = 150) -> Iterator[Scores]:
+    rng = np.random.default_rng(seed)
+    return (make(rng) for _ in range(n))  # type: ignore[operator] # a function of the generator
+
+
+def test_small_tables_agree_with_least_squares() -> None:
+    for scores in tables(random_scores, seed=1):
+        y = scores.score - (0.0 if scores.reference is None else scores.reference)
+        agrees_with_least_squares(two_way(scores), columns(scores), y, regressors(scores))
+
+
+def test_comparisons_agree_with_least_squares() -> None:
+    for scores in tables(random_comparisons, seed=2):
+        agrees_with_least_squares(
+            two_way(scores), columns(scores), scores.score, regressors(scores)
+        )
+
+
+def test_standing_first_agrees_with_least_squares() -> None:
+    for scores in tables(random_comparisons, seed=3, n=60):
+        k = len(scores.option) * (1 if scores.event is None else len(scores.event))
+        D = columns(scores)[:, :k]
+        R = {"position": np.ones(len(scores))} | regressors(scores)
+        found = standing_first(scores)
+        agrees_with_least_squares(found, D, scores.score, R)
+        np.testing.assert_equal(two_way(scores).position, found.bias)
+
+
+def test_values_and_leniencies_make_the_scores() -> None:
+    for scores in tables(random_scores, seed=4):
+        effects = two_way(scores)
+        if scores.reference is not None:
+            continue
+        (scored, _), (chairs, n_chairs) = scores.scored, scores.chairs
+        slopes = np.nan_to_num(effects.coefs)
+        if not np.isfinite(effects.coefs).all():
+            continue  # what cannot be told apart may stand on either side
+        R = np.column_stack([np.zeros(len(scores)), *regressors(scores).values()])[:, 1:]
+        values, leniencies = effects.values(), effects.leniencies()
+        made = values[scored] + leniencies[chairs] + R @ slopes + effects.residual
+        np.testing.assert_allclose(made, scores.score, rtol=1e-9)
+        # leniencies have the mean 0 in every part, and a part is what scores link
+        parts = effects.part[scored]
+        assert all(len(set(parts[chairs == c])) == 1 for c in range(n_chairs))
+        for part in set(parts):
+            seats = np.unique(chairs[parts == part])
+            assert abs(leniencies[seats].mean()) < 1e-9 * np.abs(scores.score).max()
+
+
+def test_with_a_reference_one_evaluator_is_enough() -> None:
+    truth = np.array([3.0, 5.0, 4.0, 8.0])
+    partial = np.array([1.0, 0.0, 0.0, 1.0])
+    scores = Scores(
+        truth + 0.5 + 2.0 * partial,
+        Factor.of(["a", "b", "c", "d"]),
+        Factor.of(["P"] * 4),
+        stated=partial,
+        reference=truth,
+    )
+    effects = two_way(scores)
+    assert effects.bias == pytest.approx(2.0)
+    assert effects.leniencies() == pytest.approx([0.5])
+    assert effects.values() == pytest.approx(truth)
+
+
+def test_comparisons_give_values_and_position() -> None:
+    """Without noise all of it comes back: values, family, length, and where one stands."""
+    rng = np.random.default_rng(5)
+    n, value = 200, np.array([1.0, 0.2, -0.4, -0.8])
+    first = rng.integers(0, 4, n).astype(np.int32)
+    second = ((first + rng.integers(1, 4, n)) % 4).astype(np.int32)
+    judge = rng.integers(0, 3, n).astype(np.int32)
+    length = rng.normal(size=n)
+    options, judges = Factor(first, tuple("abcd")), Factor(judge, tuple("PQR"))
+    blank = Scores(
+        np.zeros(n), options, judges, rival=second, groups=("x", "y"),
+        option_group=np.array([0, 1, 1, 0], dtype=np.int32),
+        evaluator_group=np.array([0, 1, -1], dtype=np.int32), attributes={"length": length},
+    )  # fmt: skip
+    assert blank.partial is not None
+    score = value[first] - value[second] + 0.1 + 0.3 * blank.partial + 0.05 * length
+    scores = Scores(
+        score, options, judges, rival=second, groups=blank.groups, attributes={"length": length},
+        option_group=blank.option_group, evaluator_group=blank.evaluator_group,
+    )  # fmt: skip
+    effects = two_way(scores)
+    assert effects.coefs == pytest.approx([0.3, 0.05])
+    assert effects.position == pytest.approx(0.1)
+    assert effects.values() == pytest.approx(value)
+    assert np.abs(effects.residual).max() < 1e-12
+
+
+def test_without_partiality_the_effects_are_there_all_the_same() -> None:
+    scores = Scores(
+        np.array([3.0, 1.0, 4.0, 2.0]), Factor.of(list("abab")), Factor.of(list("PPQQ"))
+    )  # fmt: skip
+    effects = two_way(scores)
+    assert not effects.told
+    assert np.isnan(effects.bias)
+    assert not effects.own.any()
+    assert effects.values() == pytest.approx([3.5, 1.5])
+    assert effects.leniencies() == pytest.approx([-0.5, 0.5])
+
+
+def test_a_regressor_that_is_not_there_is_named() -> None:
+    scores = Scores(np.array([1.0, 2.0]), Factor.of(["a", "b"]), None, stated=np.array([0.0, 1.0]))
+    with pytest.raises(InputError, match="no regressor 'size'; there are own group"):
+        two_way(scores).along("size")
+
+
+@pytest.mark.parametrize("links", [40, 2500])
+def test_long_chains_are_solved(links: int) -> None:
+    """Each option is seen by two evaluators who share it alone; one cycle closes the chain."""
+    first = np.arange(links, dtype=np.int32)
+    option = np.concatenate([first, first])
+    evaluator = np.concatenate([first, (first + 1) % links]).astype(np.int32)
+    rng = np.random.default_rng(6)
+    y = rng.normal(size=2 * links)
+    met = Projection(evaluator, links, option, links)
+    assert met.rank == 2 * links - 1
+    left, coefs, class_coefs = met.without(y)
+    # one direction is left: the alternating sign around the cycle
+    around = np.concatenate([np.ones(links), -np.ones(links)]) / np.sqrt(2 * links)
+    np.testing.assert_allclose(left, around * (around @ y), atol=1e-9)
+    made = left + coefs[evaluator, 0] + class_coefs[option, 0]
+    np.testing.assert_allclose(made, y, atol=1e-9)
+
+
+def test_two_crowds_linked_by_one_evaluator() -> None:
+    """What hangs by a thread is right too: the bound that is checked holds."""
+    rng = np.random.default_rng(7)
+    n, k = 800, 20
+    option, evaluator = (rng.integers(0, k, n).astype(np.int32) for _ in range(2))
+    half = np.arange(n) < n // 2
+    option[half], evaluator[half] = option[half] + k, evaluator[half] + k
+    option[0], evaluator[0] = 0, k  # the thread
+    y = rng.normal(size=n)
+    left = Projection(evaluator, 2 * k, option, 2 * k).without(y)[0]
+    D = np.hstack([dummies(evaluator, 2 * k), dummies(option, 2 * k)])
+    exact = y - D @ np.linalg.lstsq(D, y, rcond=1e-12)[0]
+    np.testing.assert_allclose(left, exact, atol=1e-9)
+
+
+def test_several_columns_are_projected_as_each_alone() -> None:
+    rng = np.random.default_rng(8)
+    option, evaluator = (rng.integers(0, 9, 70).astype(np.int32) for _ in range(2))
+    met = Projection(evaluator, 9, option, 9)
+    Y = rng.normal(size=(70, 3)) * [1.0, 1e6, 0.0]
+    left = met.without(Y)[0]
+    for j in range(3):
+        np.testing.assert_allclose(left[:, j], met.without(Y[:, j])[0], atol=1e-9 * [1, 1e6, 1][j])
+    assert not left[:, 2].any()
+
+
+def without_nothing(scores: Scores, rng: np.random.Generator) -> Scores:
+    """Return a table in which the bias is hard to tell: of few evaluators, stated or by groups."""
+    stated = scores.partial if rng.random() < 0.4 else None
+    return replace(scores, stated=stated, attributes={})
+
+
+def followed(scores: Scores, asks: tuple[Ask, ...]) -> Scores:
+    """Return the table with the scores that were advised, of new people too."""
+
+    def grown(old: Factor | None, names: list[str | None]) -> Factor | None:
+        if old is None:
+            return None
+        texts = [old.names[code] for code in old.codes] + [str(name) for name in names]
+        known = Factor.of([*old.names, *texts])  # keeps the numbers that there are
+        return Factor(known.codes[len(old) :], known.names)
+
+    def of_group(name: str | None) -> int:
+        if name is None:
+            return -1
+        if name not in groups:
+            groups.append(name)
+        return groups.index(name)
+
+    def grouped(old: Codes | None, factor: Factor, added: dict[str, str | None]) -> Codes | None:
+        if old is None:
+            return None
+        new = [of_group(added[name]) for name in factor.names[len(old) :]]
+        return np.array([*old, *new], dtype=np.int32)
+
+    groups = list(scores.groups)
+    rivals = [] if scores.rival is None else [str(ask.rival) for ask in asks]
+    both = grown(scores.option, [*(ask.option for ask in asks), *rivals])
+    evaluator = grown(scores.evaluator, [ask.evaluator for ask in asks])
+    assert both is not None
+    n = len(scores) + len(asks)
+    added = {ask.option: ask.option_group for ask in asks}
+    people = {ask.evaluator: ask.evaluator_group for ask in asks}
+    return replace(
+        scores,
+        score=np.arange(n) * 1.0,
+        option=Factor(both.codes[:n], both.names),
+        rival=None if scores.rival is None else np.concatenate([scores.rival, both.codes[n:]]),
+        evaluator=evaluator,
+        item=grown(scores.item, [ask.item for ask in asks]),
+        event=grown(scores.event, [ask.event for ask in asks]),
+        option_group=grouped(scores.option_group, both, added),
+        evaluator_group=None
+        if evaluator is None
+        else grouped(scores.evaluator_group, evaluator, people),
+        groups=tuple(groups),
+        stated=None
+        if scores.stated is None
+        else np.concatenate([scores.stated, [ask.partial for ask in asks]]),
+        reference=None if scores.reference is None else np.zeros(n),
+    )
+
+
+@pytest.mark.parametrize("make", [random_scores, random_comparisons])
+def test_who_follows_the_advice_can_tell_the_bias(make: object) -> None:
+    rng = np.random.default_rng(9)
+    seen = 0
+    for scores in (without_nothing(one, rng) for one in tables(make, seed=10, n=200)):
+        if scores.partial is None:
+            continue
+        effects = two_way(scores)
+        found = identified(effects)
+        assert found.told == effects.told == (found.why == "")
+        if not found.told:
+            seen += 1
+            assert found.asks, found
+            assert found.advice.startswith("Ask ")
+            assert two_way(followed(scores, found.asks)).told, (scores, found)
+    assert seen > 30
+
+
+def panel(
+    rows: list[tuple[str, str]], of: dict[str, str], event: list[str] | None = None
+) -> Scores:
+    """Return scores of (option, evaluator), whose groups are known."""
+    option, evaluator = (Factor.of([row[i] for row in rows]) for i in range(2))
+    groups = tuple(dict.fromkeys(of.values()))
+    sides = [
+        np.array([groups.index(of[name]) if name in of else -1 for name in one.names], np.int32)
+        for one in (option, evaluator)
+    ]
+    return Scores(
+        np.arange(len(rows)) ** 2.0, option, evaluator, groups=groups, option_group=sides[0],
+        evaluator_group=sides[1], event=None if event is None else Factor.of(event),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "why", "advice"),
+    [
+        (
+            [("Ann", "P"), ("Bo", "P")],
+            "There is one evaluator, 'P'",
+            "Ask a new evaluator (it) about 'Ann', 'Bo'.",
+        ),
+        (
+            [("Ann", "P"), ("Bo", "Q")],
+            "Everybody is equally partial",
+            "Ask 'P' about 'Bo'; and 'Q' about 'Ann'.",
+        ),
+        (
+            [("Ann", "P"), ("Bo", "P"), ("Cy", "Q"), ("Di", "Q")],
+            "Every option was scored by one evaluator only",
+            "Ask 'Q' about 'Ann', 'Bo'.",
+        ),
+        (
+            [("Ann", "P"), ("Ann", "N"), ("Bo", "N")],
+            "Everybody has scored either only what they are partial to",
+            "Ask 'P' about 'Bo'.",
+        ),
+        (
+            [("Ann", "P"), ("Bo", "P"), ("Bo", "N")],
+            "Every option was scored either only by those who are partial",
+            "Ask 'N' about 'Ann'.",
+        ),
+        (
+            [("Cy", "P"), ("Cy", "Q"), ("Di", "P"), ("Di", "Q")],
+            "Nobody has scored anything that they are partial to",
+            "Ask a new evaluator (us) about 'Cy', 'Di'.",
+        ),
+        ([("Ann", "P")], "Everybody is equally partial", "Ask "),
+    ],
+)
+def test_why_a_bias_cannot_be_told(rows: list[tuple[str, str]], why: str, advice: str) -> None:
+    of = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "jp", "P": "fr", "Q": "it"}
+    found = identified(two_way(panel(rows, of)))
+    assert not found.told
+    assert found.why.startswith(why)
+    assert found.advice.startswith(advice)
+
+
+def test_without_groups_the_columns_are_asked_for() -> None:
+    scores = Scores(np.array([1.0, 2.0]), Factor.of(["a", "b"]), Factor.of(["P", "P"]))
+    found = identified(two_way(scores))
+    assert "Nobody said" in str(found)
+    assert not found.asks
+
+
+def test_attributes_that_go_hand_in_hand_with_partiality_are_named() -> None:
+    scores = panel(
+        [(o, e) for o in ("Ann", "Bo") for e in ("P", "Q")],
+        {"Ann": "fr", "Bo": "it", "P": "fr", "Q": "it"},
+    )
+    assert scores.partial is not None
+    found = identified(two_way(replace(scores, attributes={"length": 3.0 * scores.partial})))
+    assert not found.told
+    assert "hand in hand with 'length'" in found.why
+
+
+def test_notes_say_who_tells_nothing_and_what_is_not_linked() -> None:
+    crossed_pair = [(o, e) for o in ("Ann", "Bo") for e in ("P", "Q")]
+    rows = [*crossed_pair, ("Cy", "R"), ("Di", "R")]
+    of = {"Ann": "fr", "Bo": "it", "P": "fr", "Q": "it"}
+    found = identified(two_way(panel(rows, of)))
+    assert found.told
+    silent, split = found.notes
+    assert silent.message.startswith("1 of 3 evaluators tell nothing about the bias: 'R' scored")
+    assert split.message.startswith("Options fall into parts that no evaluator links, 2 in all")
+    # at events of their own nobody has to link them
+    at = ["x"] * 4 + ["y"] * 2
+    assert len(identified(two_way(panel(rows, of, at))).notes) == 1
+    assert not identified(two_way(panel(crossed_pair, of))).notes

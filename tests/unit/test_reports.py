@@ -1,0 +1,327 @@
+"""Reports are whole, harmless, readable, and say what is known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import evenhand as eh
+from asking import Wants
+from evenhand.answers.price import share_for_biases
+from evenhand.answers.report import report_of
+from evenhand.html import Markup
+from evenhand.report.document import (
+    DARK,
+    LIGHT,
+    Section,
+    Standing,
+    checked,
+    document,
+    inline_svg,
+    picture,
+    points,
+    table,
+)
+from pages import DocumentReader, read_document
+
+DAY = date(2026, 11, 16)
+EVIL = '</title></style><script>alert("1")</script> $x$ id="a" url(#b) -->'
+
+
+# ------------------------------------------------------------------------- the document
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as the accessibility guidelines define it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_black_on_white_has_the_contrast_of_the_guidelines() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_letters_stand_out_from_the_paper(palette: dict[str, str]) -> None:
+    for name in set(palette) - {"paper", "box", "rule"}:
+        for ground in ("paper", "box"):
+            assert contrast(palette[name], palette[ground]) >= 4.5, (name, ground)
+
+
+def test_colours_of_the_page_are_those_of_the_palettes() -> None:
+    styles = read_document(document("A", "B.", [])).styles
+    assert set(LIGHT) == set(DARK) == set(re.findall(r"--([a-z-]+):", styles))
+    assert set(re.findall(r"var\(--([a-z-]+)\)", styles)) <= set(LIGHT)
+    fixed = re.sub(r":root \{[^}]*\}", "", styles)  # paper of pictures, which are drawn on white
+    assert set(re.findall(r"#[0-9a-f]{3,6}\b", fixed)) == {"#ffffff"}
+
+
+def test_texts_of_users_are_texts() -> None:
+    page = document(
+        EVIL,
+        EVIL,
+        [Section(EVIL, [EVIL, table(EVIL, [EVIL, "n"], [[EVIL, 1.5]]), points([EVIL])])],
+        DAY,
+    )
+    reader = read_document(page)
+    assert reader.text.count(EVIL) == 10  # title and heading twice, verdict, and what is below
+    assert reader.cells == [EVIL, "n", EVIL, "1.5"]
+    assert "2026-11-16" in reader.text
+
+
+def test_contents_lead_to_sections_that_say_something() -> None:
+    sections = [Section("A", ["a"]), Section("B", ["", None]), Section("C", [Markup("<p>c</p>")])]
+    reader = read_document(document("T", "V", sections))
+    links = [one["href"] for one in reader.all("a")]
+    assert [f"#{one['id']}" for one in reader.all("section")] == links
+    assert len(links) == 2
+    assert "B" not in reader.text
+
+
+def test_what_became_of_assumptions_stands_in_words_and_not_in_colours_alone() -> None:
+    standings: list[Standing] = ["held", "contradicted", "noted", "not checked"]
+    page = checked((f"{one}.", one, "<b>") for one in standings)
+    assert re.findall(r'class="([a-z-]+)">(.*?)<', page) == [
+        ("held", "✓ held"),
+        ("contradicted", "✗ contradicted"),
+        ("noted", "! seen, but nothing is withdrawn"),
+        ("not-checked", "? could not be checked"),
+    ]
+    assert "&lt;b&gt;" in page
+
+
+def drawing(title: str) -> Figure:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0.0, 1.0], [0.0, 2.0], marker="o")
+    axes.set_title(title, parse_math=False)
+    return figure
+
+
+def test_pictures_keep_their_letters_and_share_no_names() -> None:
+    parts = [picture(drawing(EVIL), name, f"Shows {EVIL}") for name in ("one", "two")]
+    reader = read_document(document("T", "V", [Section("Pictures", parts)]))
+    assert [one["aria-label"] for one in reader.all("svg")] == [f"Shows {EVIL}"] * 2
+    assert reader.text.count(EVIL) == 2
+    assert reader.all("use")
+
+
+def test_letters_that_the_font_lacks_are_left_to_the_browser() -> None:
+    assert "陈伟" in picture(drawing("陈伟"), "one", "A name.")
+
+
+def test_names_are_changed_where_they_are_names_and_nowhere_else() -> None:
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+        '<style>*{}</style><g id="a" clip-path="url(#c)" style="fill: url(#c)"/>'
+        '<use xlink:href="#a"/><text>id="a" url(#c) href="#a"</text></svg>'
+    )
+    assert inline_svg(svg, "p") == (
+        '<svg role="img" stroke-linejoin="round"><g id="p-a" clip-path="url(#p-c)" '
+        'style="fill: url(#p-c)" /><use href="#p-a" /><text>id="a" url(#c) href="#a"</text></svg>'
+    )
+
+
+# ------------------------------------------------------------------------- what biases cost
+
+
+def share_by_inverse(rows: np.ndarray, n_features: int, lead: np.ndarray) -> float:
+    """Return the same by pseudo-inverses of dense matrices."""
+    whole = np.linalg.pinv(rows.T @ rows, hermitian=True)
+    known = np.linalg.pinv(rows[:, :n_features].T @ rows[:, :n_features], hermitian=True)
+    return float(1.0 - lead @ known @ lead / (lead @ whole[:n_features, :n_features] @ lead))
+
+
+def questions_of(kind: str) -> eh.Questions:
+    options, judges = {"A": "a", "B": "b", "C": "a"}, {"P": "a", "Q": "b", "R": None}
+    if kind == "comparisons":
+        return eh.Questions.comparisons(list(options), list(judges))
+    if kind == "features":
+        rng = np.random.default_rng(5)
+        groups = ["a", "b"] * 4
+        return eh.Questions.of(eh.ActionSet(rng.normal(size=(8, 2)), groups, intercept=True))
+    noise = {"P": 1.0, "Q": 2.0, "R": 0.5} if kind == "noisy" else None
+    return eh.Questions.panel(options, judges, noise=noise)
+
+
+@pytest.mark.parametrize("kind", ["panel", "noisy", "comparisons", "features"])
+def test_what_biases_cost_is_a_ratio_of_variances(kind: str) -> None:
+    questions = questions_of(kind)
+    counts = np.random.default_rng(2).integers(1, 5, len(questions))
+    rows = questions.weighted_points * np.sqrt(counts)[:, None]
+    features = questions.options.features
+    for one, other in itertools.permutations(range(3), 2):
+        lead = features[one] - features[other]
+        expected = share_by_inverse(rows, questions.n_features, lead)
+        assert share_for_biases(questions, counts, one, other) == pytest.approx(expected, abs=1e-8)
+        assert -1e-9 <= expected <= 1.0
+
+
+def test_options_that_scores_do_not_connect_have_no_price() -> None:
+    panel = eh.Questions.panel(["A", "B"], ["P", "Q"])
+    asked = np.array([label in ("A by P", "B by Q") for label in panel.labels]).astype(int)
+    assert math.isnan(share_for_biases(panel, asked, 0, 1))
+
+
+# ------------------------------------------------------------------------- answers
+
+
+def panel(names: list[str], capacity: int | None = None) -> eh.Questions:
+    groups = itertools.cycle(["a", "b"])
+    judges = {"P": "a", "Q": "b", EVIL: None}
+    return eh.Questions.panel(dict(zip(names, groups, strict=False)), judges, capacity=capacity)
+
+
+def scores(question: eh.Question) -> float:
+    """Give the third option the best scores, with a little noise that depends on the number."""
+    own = (question.option % 2 == 0) == (question.evaluator == "P")
+    noise = math.sin(12.9898 * question.number) * 0.2
+    return 5.0 - abs(question.option - 2) + 0.5 * own + noise
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, eh.Answer]:
+    actions = eh.ActionSet(
+        [[1.0, x] for x in (1.0, 2.0, 3.0, 4.0)], ["a", "b"] * 2, [EVIL, "B", "C", "D"]
+    )
+    compared = eh.Questions.comparisons(["A", EVIL, "C"], ["J", "K"])
+
+    def drifting(question: eh.Question) -> float:
+        return scores(question) + 0.1 * question.number
+
+    def broken(question: eh.Question) -> float:
+        raise ConnectionError(EVIL)
+
+    alone = eh.ActionSet([[1.0]], attributes=[[1.0]], labels=["only"])
+    many = panel([f"option {x}" for x in range(2_000)], 1)
+    some = (np.arange(len(many)) % 3 == 0).astype(int)
+    return {
+        "panel": eh.choose(panel(["A", "B", "C", EVIL]), scores),
+        "actions": eh.choose(actions, scores, at_most=60),
+        "comparisons": eh.choose(
+            compared, lambda q: q.options[1] - q.options[0] + 0.1 * math.sin(9.1 * q.number)
+        ),
+        "drift": eh.choose(
+            panel(["A", "B", "C"]), drifting, policy=Wants(panel(["A", "B", "C"]), 9)
+        ),
+        "nobody": eh.choose(actions, broken),
+        "alone": eh.choose(alone, scores),
+        "many": eh.choose(many, scores, policy=Wants(many, some)),
+    }
+
+
+def report(answer: eh.Answer, **more: Any) -> DocumentReader:
+    return read_document(report_of(answer, made=DAY, **more))
+
+
+KINDS = ["panel", "actions", "comparisons", "drift", "nobody", "alone", "many"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_answer_has_a_report(answers: dict[str, eh.Answer], kind: str) -> None:
+    answer = answers[kind]
+    page = report_of(answer, made=DAY)
+    reader = read_document(page)
+    assert len(page.encode()) < 2_000_000
+    assert str(answer).split("\n\n")[0].replace("\n", " ") in " ".join(reader.text.split())
+    assert f"{answer.policy.name}, seed {answer.policy.seed}" in reader.cells
+    assert report_of(answer, made=DAY) == page
+
+
+@pytest.mark.parametrize("kind", ["panel", "actions", "comparisons"])
+def test_the_tables_have_what_the_frames_have(answers: dict[str, eh.Answer], kind: str) -> None:
+    answer = answers[kind]
+    cells = report(answer).cells
+    frame = answer.standings
+    header = cells.index("option")
+    width = len(frame.columns) + 1  # and the drawing
+    assert cells[header + width - 1] == "evaluations"
+    numbers = [name for name in frame.columns if name not in ("option", "group")]
+    for i, row in enumerate(frame.itertuples(index=False), 1):
+        shown = cells[header + i * width : header + (i + 1) * width]
+        values = [one for one in shown[width - len(numbers) - 1 :] if one != ""]
+        assert len(values) == len(numbers)
+        for name, text in zip(["raw", "value", "low", "high", "lead"], values, strict=False):
+            number = getattr(row, name)
+            if not math.isfinite(number):
+                assert text == "–"
+                continue
+            decimals = len(text.partition(".")[2])
+            assert abs(float(text.replace("−", "-")) - number) <= 0.5000001 * 10.0**-decimals
+        assert values[-1] == str(row.evaluations)
+
+
+def test_many_options_are_cut_and_said_to_be(answers: dict[str, eh.Answer]) -> None:
+    reader = report(answers["many"])
+    assert "1,950 more" in reader.text
+    assert sum(cell.startswith("option ") for cell in reader.cells) == 50
+
+
+def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
+    answers: dict[str, eh.Answer],
+) -> None:
+    answer = answers["drift"]
+    assert "drift" in {one.assumption for one in answer.alarms}
+    page = report_of(answer)
+    assert "WARNING: Scores rise with time" in read_document(page).text
+    assert re.search(r"with time\. <span class=\"contradicted\">.*?<dd>Scores rise", page)
+    assert "there are no intervals" in page
+
+
+def test_what_could_not_be_checked_is_not_said_to_have_held(
+    answers: dict[str, eh.Answer],
+) -> None:
+    once = panel(["A", "B", "C"], 1)
+    page = report_of(eh.choose(once, scores, policy=Wants(once, 1)))
+    assert 'class="held"' not in page
+    assert page.count('class="not-checked"') == 5
+    checked_ones = report_of(answers["drift"])
+    assert 'class="held"' in checked_ones
+
+
+def test_what_raw_scores_would_lose_is_the_lead_over_their_choice() -> None:
+    """B's scores are higher by a favour; A is worth 1 more."""
+    questions = eh.Questions.panel({"A": "a", "B": "b"}, {"P": "b", "Q": None}, capacity=None)
+
+    def favours(question: eh.Question) -> float:
+        own = 6.0 if (question.option, question.evaluator) == (1, "P") else 0.0
+        return 3.0 - question.option + own + 0.05 * math.sin(9.1 * question.number)
+
+    answer = eh.choose(questions, favours)
+    assert (answer.label, answer.raw_choice) == ("A", 1)
+    said = re.search(r"would have chosen B, and lost ([\d.]+) \(", report(answer).text)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(1.0, abs=4 * 0.05 + 0.05)  # of noise, and rounding
+
+
+def test_failures_are_told(answers: dict[str, eh.Answer]) -> None:
+    answer = answers["nobody"]
+    reader = report(answer)
+    assert f"{len(answer.failures)} of them were given up" in reader.text
+    assert EVIL in reader.text
+
+
+def test_reports_are_written_whole_or_not_at_all(
+    answers: dict[str, eh.Answer], tmp_path: Path
+) -> None:
+    answers["alone"].report(tmp_path / "a.html", "The prize", DAY)
+    text = (tmp_path / "a.html").read_text("utf-8")
+    assert text == report_of(answers["alone"], "The prize", DAY)
+    assert "<h1>The prize</h1>" in text
+    with pytest.raises(eh.InputError, match="the report cannot be written"):
+        answers["alone"].report(tmp_path / "nowhere" / "a.html")

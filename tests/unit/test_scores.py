@@ -1,0 +1,474 @@
+"""Tables of scores as people have them: what is read, and what is refused with row and column."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import evenhand as eh
+from evenhand.scores import Factor, Scores
+from evenhand.scores.factor import crossed, first_repeated, taken_together
+from evenhand.scores.read import read_table
+from evenhand.tables import sources
+
+LONG = """skater,judge,score,nation,from,cup,segment
+Ann,P,7.5,FRA,FRA,Nice,SP
+Bo,P,5.25,ITA,FRA,Nice,SP
+Ann,Q,6.5,FRA,ITA,Nice,SP
+Bo,Q,6,ITA,ITA,Nice,SP
+Ann,P,8,FRA,FRA,Oslo,FS
+Cy,Q,4,,ITA,Oslo,FS
+"""
+PARTS: dict[str, Any] = {
+    "option": "skater",
+    "evaluator": "judge",
+    "option_group": "nation",
+    "evaluator_group": "from",
+    "event": ["cup", "segment"],
+}
+
+
+def read(text: str, **parts: Any) -> Scores:
+    return read_table(io.StringIO(text), **parts)
+
+
+def refused(table: Any, **parts: Any) -> str:
+    with pytest.raises(eh.InputError) as error:
+        read_table(io.StringIO(table) if isinstance(table, str) else table, **parts)
+    return str(error.value)
+
+
+def names(factor: Factor | None) -> list[str]:
+    assert factor is not None
+    return [factor.names[code] for code in factor.codes]
+
+
+def messages(scores: Scores) -> str:
+    return "\n".join(str(note) for note in scores.notes)
+
+
+def by_hand() -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(LONG))
+
+
+def same_as_by_hand(scores: Scores) -> None:
+    frame = by_hand()
+    np.testing.assert_array_equal(scores.score, frame["score"])
+    assert names(scores.option) == list(frame["skater"])
+    assert names(scores.evaluator) == list(frame["judge"])
+    assert names(scores.event) == [f"{c}, {s}" for c, s in zip(frame["cup"], frame["segment"])]  # noqa: B905
+    assert scores.partial is not None
+    np.testing.assert_array_equal(scores.partial, frame["nation"] == frame["from"])
+
+
+# ------------------------------------------------------------------ what is read
+
+
+def test_frames_and_files_of_all_kinds_give_the_same_scores(tmp_path: Path) -> None:
+    frame = by_hand()
+    frame.to_parquet(tmp_path / "scores.parquet")
+    frame.to_excel(tmp_path / "scores.xlsx", index=False)
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    frame.to_csv(tmp_path / "tabs.tsv", index=False, sep="\t")
+    frame.to_csv(tmp_path / "german.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "scores.csv.gz").write_bytes(gzip.compress(LONG.encode()))
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 6
+    frames = [
+        frame,
+        pl.from_pandas(frame),
+        pa.Table.from_pandas(frame),
+        pl.from_pandas(frame).lazy(),
+    ]
+    for table in [*files, *map(str, files), *frames]:
+        same_as_by_hand(read_table(table, **PARTS))
+
+
+def test_blocks_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    n = 3000
+    table = pd.DataFrame(
+        {
+            "option": rng.integers(0, 400, n).astype(str),
+            "evaluator": [f"J{j}" for j in rng.integers(0, 30, n)],
+            "item": np.arange(n),
+            "score": rng.normal(size=n).round(3),
+        }
+    )
+    table["option_group"] = [f"g{int(option) % 7}" for option in table["option"]]
+    table["evaluator_group"] = [f"g{int(who[1:]) % 5}" for who in table["evaluator"]]
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    monkeypatch.setattr(sources, "CSV_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(sources, "FRAME_BLOCK_ROWS", 17)
+    for source in (table, tmp_path / "scores.csv"):
+        scores = read_table(source)
+        np.testing.assert_array_equal(scores.score, table["score"])
+        assert names(scores.option) == list(table["option"])
+        assert names(scores.evaluator) == list(table["evaluator"])
+        assert scores.option.names == tuple(dict.fromkeys(table["option"]))
+        same = (table["option_group"] == table["evaluator_group"]).to_numpy(np.float64)
+        np.testing.assert_array_equal(scores.partial, same)
+        assert scores.score.dtype == np.float64
+        assert scores.option.codes.dtype == np.int32
+
+
+def test_columns_are_found_by_their_names_and_none_says_there_is_none() -> None:
+    text = "option,evaluator,score,item,event,option_group,evaluator_group\n"
+    text += "a,P,1,i,e,x,x\nb,P,2,i,e,y,x\n"
+    scores = read(text)
+    assert names(scores.item) == ["i", "i"]
+    assert names(scores.event) == ["e", "e"]
+    assert scores.partial is not None
+    assert scores.partial.tolist() == [1.0, 0.0]
+    without = read(text, item=None, event=None, option_group=None, evaluator=None)
+    assert (without.item, without.event, without.partial, without.evaluator) == (None,) * 4
+    # a column that was named for something else is not taken for what it is called
+    named = read(text, option="item", evaluator="option", option_group=None)
+    assert named.item is None
+    assert names(named.option) == ["i", "i"]
+
+
+def test_comparisons_share_names_and_take_differences() -> None:
+    text = (
+        "option,rival,evaluator,score,option_group,rival_group,evaluator_group,length,rival_length\n"
+        "a,b,J,1,x,y,x,10,4\nb,c,J,0,y,x,x,4,9\na,c,K,1,x,x,y,10,9\nb,a,J,1,y,x,x,4,10\n"
+    )
+    scores = read(text, attributes=["length"])
+    assert scores.option.names == ("a", "b", "c")
+    assert scores.rival is not None
+    assert scores.rival.tolist() == [1, 2, 2, 0]
+    assert scores.attributes["length"].tolist() == [6.0, -5.0, 1.0, -6.0]
+    assert scores.partial is not None
+    assert scores.partial.tolist() == [1.0, -1.0, 0.0, -1.0]
+    torn = text.replace("b,a,J,1,y,x", "b,a,J,1,y,y")
+    assert "line 5 ('b'), column 'rival_group': 'a' is of 'y' there, of 'x' before" in refused(torn)
+
+
+def test_times_may_be_numbers_or_dates() -> None:
+    head = "option,evaluator,score,when\n"
+    days = [(datetime.date(2016, 12, 30) - datetime.date(1970, 1, 1)).days + d for d in (0, 3)]
+    for first, second in (("2016-12-30", "2017-01-02"), ("20161230", "20170102")):
+        scores = read(f"{head}a,P,1,{first}\nb,P,2,{second}\n", time="when")
+        assert scores.time is not None
+        assert scores.time.tolist() == days
+    assert read(f"{head}a,P,1,3\nb,P,2,1.5\n", time="when").time.tolist() == [3.0, 1.5]  # type: ignore[union-attr]
+    stamps = pd.DataFrame({"option": ["a", "b"], "evaluator": "P", "score": [1, 2]})
+    stamps["when"] = pd.to_datetime(["2016-12-30", "2017-01-02"])
+    np.testing.assert_array_equal(read_table(stamps, time="when").time, days)
+    said = refused(f"{head}a,P,1,Jan 5\nb,P,2,Jan 6\n", time="when")
+    assert "line 2 ('a'), column 'when': 'Jan 5' is a date or a time" in said
+
+
+def test_truths_are_numbers() -> None:
+    for cells in (["True", "False"], ["true", "FALSE"], [True, False]):
+        frame = pd.DataFrame({"option": ["a", "b"], "evaluator": "P", "score": cells})
+        assert read_table(frame).score.tolist() == [1.0, 0.0]
+
+
+def test_groups_may_be_written_out() -> None:
+    scores = read(LONG, **PARTS | {"evaluator_group": {"P": "FRA", "Q": "ITA"}})
+    same_as_by_hand(scores)
+    assert "names no evaluator" in refused(LONG, **PARTS | {"evaluator_group": {"X": "FRA"}})
+
+
+# ------------------------------------------------------------------ wide tables
+
+
+def test_wide_tables_are_long_ones() -> None:
+    wide = "skater,nation,P,Q,R\nAnn,FRA,7,8,\nBo,ITA,5,,6.5\n"
+    long = "option,evaluator,score,nation\nAnn,P,7,FRA\nAnn,Q,8,FRA\nBo,P,5,ITA\nBo,R,6.5,ITA\n"
+    groups: dict[str, Any] = {"option_group": "nation", "evaluator_group": {"P": "ITA", "R": "ITA"}}
+    right = read(long, **groups)
+    for given in (True, ["P", "Q", "R"]):
+        for table in (io.StringIO(wide), pd.read_csv(io.StringIO(wide))):
+            found = read_table(table, wide=given, option="skater", **groups)
+            np.testing.assert_array_equal(found.score, right.score)
+            assert names(found.option) == names(right.option)
+            assert names(found.evaluator) == names(right.evaluator)
+            np.testing.assert_array_equal(found.partial, right.partial)
+    some = read(wide, wide=["P", "Q"], option="skater")
+    assert names(some.evaluator) == ["P", "Q", "P"]
+
+
+def test_columns_of_a_wide_table_are_what_has_no_column() -> None:
+    across = read("judge,Ann,Bo\nP,7,5\nQ,8,\n", wide=True, evaluator="judge")
+    assert (names(across.option), names(across.evaluator)) == (
+        ["Ann", "Bo", "Ann"],
+        ["P", "P", "Q"],
+    )
+    tasks = read(
+        "model,judge,t1,t2\nm,J,1,0\nn,J,,1\n", wide=True, option="model", evaluator="judge"
+    )
+    assert (names(tasks.item), names(tasks.option)) == (["t1", "t2", "t2"], ["m", "m", "n"])
+    assert tasks.score.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_a_wide_table_given_as_long_is_recognised() -> None:
+    wide = "skater,P,Q,R\nAnn,7.5,8,9\nBo,5.5,4,6\n"
+    said = refused(wide, option="skater")
+    assert "columns 'P', 'Q', 'R' hold numbers and look like evaluators" in said
+    assert "wide=True" in said
+    assert "wide=True" in refused(wide, option="skater", evaluator="P", score="Q")
+    assert "'P', 'Q', 'R' are evaluators, say wide=True" in messages(
+        read(wide, option="skater", score="P")
+    )
+    cell = refused(wide.replace(",4,", ",x,"), wide=True)
+    assert "line 3 ('Bo'), column 'Q': 'x' is not a number" in cell
+    unnamed = refused("skater,P,Q\nAnn,,7\nBo,5,\n,4,8\n", wide=True)
+    assert "line 4, column 'skater' is empty" in unnamed
+    assert "two columns of scores" in refused("skater,P\nAnn,7\nBo,5\n", wide=True)
+    assert "nothing to turn" in refused(LONG, **PARTS, item="cup", wide=True)
+
+
+# ------------------------------------------------------------------ what is refused
+
+SMALL = "option,evaluator,score\na,P,7\nb,P,5\na,Q,6.5\nb,Q,6\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("7", "", "line 2 ('a'), column 'score' is empty (1 of 4 rows are)"),
+        ("7", "n/a", "line 2 ('a'), column 'score' is empty (1 of 4 rows are)"),
+        ("7", "nan", "line 2 ('a'), column 'score' is empty (1 of 4 rows are)"),
+        ("7", "inf", "line 2 ('a'), column 'score': inf is no finite number"),
+        ("7", "good", "line 2 ('a'), column 'score': 'good' is not a number"),
+        ("7", '"7,5"', "line 2 ('a'), column 'score': '7,5' is not plainly a number"),
+        ("7", "70%", "line 2 ('a'), column 'score': '70%' is not plainly a number"),
+        ("7", "Jan 5", "line 2 ('a'), column 'score': 'Jan 5' is a date or a time"),
+        ("7", "2016-01-05", "line 2 ('a'), column 'score': '2016-01-05' is a date or a time"),
+        ("7", "12:30", "line 2 ('a'), column 'score': '12:30' is a date or a time"),
+        ("7", "42374", "line 2 ('a'), column 'score': 42374 is 2016-01-05 as spreadsheets count"),
+        ("b,P", ",P", "line 3, column 'option' is empty (1 of 4 rows are)"),
+        ("b,P", "b,", "line 3, column 'evaluator' is empty (1 of 4 rows are)"),
+        ("b,Q", "a,Q", "line 4, line 5, column 'score': one evaluator scored the same thing twice"),
+    ],
+)
+def test_a_bad_cell_is_named(old: str, new: str, words: str) -> None:
+    assert words in refused(SMALL.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("option,evaluator,score", "has a header but no rows"),
+        ("option,evaluator,score\n", "has a header but no rows"),
+        ("option,evaluator,score\na,P,7\n", "one score only (line 2 ('a'), column 'score')"),
+        (
+            "option,evaluator,score\na,P,7\nb,P,7.0\n",
+            "from line 2 ('a'), column 'score' on every score is 7: nothing",
+        ),
+        (
+            "option,evaluator,score\na,P,\nb,P,\n",
+            "line 2, column 'score' and all cells below are empty",
+        ),
+        ("option,evaluator,score\na,P,20160105\nb,P,20160212\n", "20160105 looks like a date"),
+        ("option,evaluator,score\na,P,42374\nb,P,42381\n", "42374 is 2016-01-05 as spreadsheets"),
+        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is; name another"),
+        ("option;evaluator;score\na;P;1.200\nb;P;800\n", "'1.200' may be 1200 or 1.2"),
+    ],
+)
+def test_a_table_that_tells_nothing_is_refused(text: str, words: str) -> None:
+    assert words in refused(text)
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    text = "option,evaluator,score,nation\na,P,7,x\n,P,inf,x\nb,,n/a,y\na,Q,abc,y\n"
+    said = refused(text, option_group="nation")
+    assert "6 things to correct" in said
+    for words in (
+        "line 3, column 'option' is empty",
+        "line 4, column 'evaluator' is empty",
+        "line 4 ('b'), column 'score' is empty",
+        "line 5 ('a'), column 'score': 'abc' is not a number",
+        "line 3, column 'score': inf",
+        "line 5 ('a'), column 'nation': 'a' is of 'y' there, of 'x' before",
+    ):
+        assert words in said
+
+
+def test_rows_with_empty_cells_can_be_left_out() -> None:
+    scores = read(
+        "option,evaluator,score\na,P,7\nc,P,\n,Q,5\nb,,4\na,Q,n/a\nb,Q,3\n", missing="drop"
+    )
+    assert scores.score.tolist() == [7.0, 3.0]
+    assert names(scores.option) == ["a", "b"]
+    assert scores.option.names == ("a", "b")  # nothing is left of c
+    assert "4 rows were left out" in messages(scores)
+    late = "option,evaluator,score\na,P,\na,P,7\nb,P,8\nb,P,9\n"
+    assert "line 4, line 5, column 'score'" in refused(late, missing="drop")  # rows of the file
+
+
+def test_repeats_can_be_allowed_and_columns_that_tell_them_apart_are_named() -> None:
+    text = "option,evaluator,score,run\na,P,7,1\na,P,8,2\nb,P,5,1\n"
+    said = refused(text)
+    assert "line 2, line 3" in said
+    assert "option 'a', evaluator 'P'" in said
+    assert "'run' differs there" in said
+    assert "1 scores were given again" in messages(read(text, repeats=True))
+    assert len(read(text, item="run")) == 3
+    assert len(read(text, evaluator=None)) == 3  # then it may have been two
+
+
+def test_scores_keep_to_a_stated_scale() -> None:
+    assert read(SMALL, scale=(5, 7)).scale == (5.0, 7.0)
+    said = refused(SMALL, scale=(0, 6))
+    assert "line 2 ('a'), column 'score': 7 is outside the scale from 0 to 6 (2 of 4" in said
+    dates = "option,evaluator,score\na,P,42374\nb,P,42381\n"
+    assert read(dates, scale=(0, 100_000)).score.tolist() == [42374.0, 42381.0]
+    for scale in ((7, 5), (0,), "wide", (0, float("nan"))):
+        assert "scale=" in refused(SMALL, scale=scale)
+
+
+def test_columns_that_are_not_there_are_named_with_the_nearest() -> None:
+    said = refused(LONG, option="skatr", evaluator="Judges", score="score")
+    assert "no column 'skatr'; did you mean 'skater'?" in said
+    assert "no column 'Judges'; did you mean 'judge'?" in said
+    assert "'skater' is named as option= and as evaluator=" in refused(
+        LONG, option="skater", evaluator="skater"
+    )
+    assert "'judge' is named as" in refused(
+        LONG, option="skater", evaluator="judge", item=["judge"]
+    )
+    assert "must be the name of a column" in refused(LONG, option=["skater"])
+    for wrong in ([1, 2], {"option": ["a"]}, None, 3):
+        assert "must be a frame of pandas, polars or pyarrow" in refused(wrong)
+    assert "there is no file" in refused(Path("nowhere.csv"))
+    assert "missing=" in refused(SMALL, missing="ignore")
+    assert "decimal=" in refused(SMALL, decimal=";")
+
+
+def test_groups_that_never_meet_are_told() -> None:
+    text = "option,evaluator,score,nation,from\na,P,7,FRA,{0}\nb,P,5,ITA,{0}\na,Q,6,FRA,{1}\n"
+    groups = {"option_group": "nation", "evaluator_group": "from"}
+    said = refused(text.format("fra", "ger"), **groups)
+    assert "line 2 ('a'), column 'nation': 'FRA' is 'fra' in column 'from'" in said
+    assert "No evaluator is of a group" in messages(read(text.format("SUI", "GER"), **groups))
+    assert "'ITA' of options and 'ita' of" in messages(read(text.format("FRA", "ita"), **groups))
+    assert not messages(read(text.format("FRA", "ITA") + "b,Q,4,ITA,ITA\n", **groups))
+
+
+def test_dates_in_columns_of_frames_are_no_scores() -> None:
+    frame = pd.DataFrame({"option": ["a", "b"], "evaluator": "P"})
+    frame["score"] = pd.to_datetime(["2016-01-05", "2016-01-06"])
+    for table in (frame, pl.from_pandas(frame)):
+        said = refused(table)
+        assert "row 0 ('a'), column 'score'" in said
+        assert "dates or times" in said
+    frame = frame.rename(columns={"score": "option", "option": "x"}).assign(score=[1, 2])
+    assert "row 0 ('2016-01-05 00:00:00" in messages(read_table(frame))
+
+
+def test_workbooks_are_read_as_they_look(tmp_path: Path) -> None:
+    path = tmp_path / "scores.xlsx"
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    rows: list[list[Any]] = [
+        [],
+        ["option", "evaluator", "score", None],
+        ["a", 1, 7],
+        [],
+        ["b", 1, datetime.datetime(2016, 5, 1)],
+        ["b", 2, 8.5],
+    ]
+    for row in rows:
+        sheet.append(row)
+    book.save(path)
+    said = refused(path)
+    assert "row 5 ('b'), column 'score': '2016-05-01' is a date" in said
+    sheet.cell(5, 3).value, sheet.cell(5, 3).number_format = 5.1, "General"
+    book.save(path)
+    scores = read_table(path)
+    assert scores.score.tolist() == [7.0, 5.1, 8.5]
+    assert names(scores.evaluator) == ["1", "1", "2"]
+    path.write_bytes(b"PK\x03\x04 and nothing else")
+    assert "cannot be read as an Excel workbook" in refused(path)
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+    assert "old Excel workbook" in refused(path)
+    path.write_bytes(b"PAR1")
+    assert "cannot be read as Parquet" in refused(path)
+
+
+def test_without_openpyxl_workbooks_say_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand().to_excel(tmp_path / "scores.xlsx", index=False)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert 'pip install "evenhand[excel]"' in refused(tmp_path / "scores.xlsx", **PARTS)
+
+
+# ------------------------------------------------------------------ what is told
+
+
+def test_what_is_worth_knowing_is_told() -> None:
+    assert messages(read(SMALL)) == ""
+    assert "one score only (1 of 3: 'R')" in messages(read(SMALL + "a,R,5\n"))
+    assert "Nobody says who gave the scores" in messages(read(SMALL, evaluator=None))
+    assert "'a' and 'A' count as two" in messages(read(SMALL + "A,P,5\n"))
+    assert "'2-Mar' looks like a date" in messages(read(SMALL + "2-Mar,P,5\n"))
+    for cells, words in (
+        ("1111", "is 1 in every row"),
+        ("0030", "runs from 0 to 3"),
+        ("0100", ""),
+    ):
+        lines = SMALL.splitlines()
+        text = "\n".join(
+            [f"{lines[0]},own", *(f"{row},{c}" for row, c in zip(lines[1:], cells, strict=True))]
+        )
+        said = messages(read(text, partial="own"))
+        assert words in said
+        assert bool(said) == bool(words)
+
+
+# ------------------------------------------------------------------ names as numbers
+
+
+def test_combinations_of_names_are_numbered() -> None:
+    rng = np.random.default_rng(3)
+    for sizes in ((3, 4), (2, 5, 3), (50_000, 50_000)):
+        columns = [rng.integers(0, size, 200).astype(np.int32) for size in sizes]
+        codes, n = crossed(*columns)
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        assert n == len(set(rows))
+        assert len(set(zip(codes.tolist(), rows, strict=True))) == n
+        assert sorted(set(codes.tolist())) == list(range(n))
+        again = first_repeated(*columns)
+        assert (again is None) == (n == len(rows))
+        if again is not None:
+            assert again[1] == len(rows) - n
+            assert len({rows[i] for i in again[0].tolist()}) == 1
+            assert len(again[0]) == rows.count(rows[int(again[0][0])])
+
+
+def test_columns_taken_together_keep_both_names() -> None:
+    rng = np.random.default_rng(4)
+    texts = [[f"{c}{i}" for i in rng.integers(0, 5, 60)] for c in "ab"]
+    both = taken_together([Factor.of(column) for column in texts])
+    rows = [f"{a}, {b}" for a, b in zip(*texts, strict=True)]
+    assert names(both) == rows
+    assert both.names == tuple(dict.fromkeys(rows))
+
+
+def test_more_combinations_than_a_number_can_hold_are_told_apart() -> None:
+    # 5 columns of 2^20 names: 2^100 combinations
+    top = np.int32(2**20 - 1)
+    columns = [np.array([0, top, 0, top], dtype=np.int32) for _ in range(5)]
+    columns[4] = np.array([0, top, 1, top], dtype=np.int32)
+    found = first_repeated(*columns)
+    assert found is not None
+    assert found[0].tolist() == [1, 3]
+    columns[0] = np.array([0, top, 0, 5], dtype=np.int32)
+    assert first_repeated(*columns) is None
