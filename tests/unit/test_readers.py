@@ -300,9 +300,7 @@ def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) 
     for group, name in (("option_group", "option"), ("evaluator_group", "evaluator")):
         names = frame[name].str.removeprefix("mockllm/").str[:3]
         assert (frame[group] == names.map(FAMILIES)).all()
-    audit = eh.audit(
-        frame, item="item", option_group="option_group", evaluator_group="evaluator_group"
-    )
+    audit = eh.audit(frame)
     dummies = [
         pd.get_dummies(column).to_numpy(float)
         for column in (frame["option"] + "|" + frame["item"], frame["evaluator"])
