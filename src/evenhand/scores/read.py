@@ -236,7 +236,7 @@ def _hint(source: Source, given: Mapping[str, Any]) -> str:
         return ""
     return (
         f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: say "
-        "wide=True"
+        "wide=True (--wide)"
     )
 
 
