@@ -92,7 +92,7 @@ def test_inspect_logs_of_several_models_and_judges_are_one_frame() -> None:
         for model, judge, item in cells(skipping_failures=True)
     }
     (note,) = frame.attrs["notes"]
-    assert "no score: 4" in note
+    assert "no score: 4," in note
     assert "llama-by-claude.eval, sample 'ice'" in note
     assert "the model’s server hung up – no answer" in note
 

@@ -123,7 +123,7 @@ def _of_tasks(document: Document) -> Iterator[Record]:
 
 def _called(metric: str, kind: str) -> str:
     """A metric, and how answers were picked out for it if that is not plain."""
-    return metric if kind == "none" else f"{metric},{kind}"
+    return metric if kind == "none" else f"{metric} ({kind})"
 
 
 def _task(path: Path) -> str:

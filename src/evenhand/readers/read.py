@@ -85,7 +85,7 @@ def read_scores(
     known, notes = Families.of(families), list[str]()
     documents, skipped = _documents(path, format)
     if skipped:
-        notes.append(f"left out, as they are no logs: {listed(skipped)}.")
+        notes.append(f"Left out, as they are no logs: {listed(skipped)}.")
     if all(reader is plain for _, reader in documents):
         frame = _of_tables([document for document, _ in documents], known, notes)
     else:

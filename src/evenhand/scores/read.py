@@ -13,7 +13,7 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
 from evenhand.scores.parts import Parts, assigned, shown, unused
-from evenhand.scores.scores import Scores
+from evenhand.scores.scores import Note, Scores
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
@@ -141,7 +141,13 @@ def read_table(
     known = parts.one("evaluator") is not None
     by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
     notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
-    return replace(scores, notes=tuple(notes))
+    return replace(scores, notes=(*_said_of(table), *notes))
+
+
+def _said_of(table: Any) -> list[Note]:
+    """Return what whoever made a frame says of it, as `evenhand.read_scores` does."""
+    said = getattr(table, "attrs", {}).get("notes", ())
+    return [Note("log", text) for text in said if isinstance(text, str)]
 
 
 def _scores(
