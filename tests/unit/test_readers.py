@@ -224,6 +224,36 @@ def test_a_preference_out_of_range_is_named(tmp_path: Path) -> None:
         eh.read_scores(alpaca(tmp_path, 1, 7))
 
 
+def test_long_instructions_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    path = alpaca(tmp_path, 1, 2)
+    rows = json.loads(path.read_text())
+    for row, end in zip(rows, "ab", strict=True):
+        row["instruction"] = "Once more: " * 40 + end
+    path.write_text(json.dumps(rows))
+    assert eh.read_scores(path)["item"].nunique() == 2
+
+
+def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
+    path = alpaca(tmp_path, 1, 2)
+    rows = json.loads(path.read_text())
+    rows[0]["generator_2"] = rows[0]["generator_1"]
+    path.write_text(json.dumps(rows))
+    frame = eh.read_scores(path)
+    assert frame["score"].tolist() == [-1.0]
+    assert any("a model against itself" in note for note in frame.attrs["notes"])
+
+
+def test_promptfoo_without_assertions_has_no_scores(tmp_path: Path) -> None:
+    """It then writes 1 for every answer."""
+    content = json.loads((LOGS / "promptfoo" / "prompts-results.json").read_text("utf-8"))
+    for row in content["results"]["results"]:
+        row["gradingResult"] = {"pass": True, "score": 1, "reason": "No assertions"}
+        row["score"] = 1
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with pytest.raises(eh.InputError, match="no scores in it.*No assertions"):
+        eh.read_scores(tmp_path / "r.json")
+
+
 def test_deepeval_metrics_are_scores_of_their_models() -> None:
     frame = eh.read_scores(LOGS / "deepeval")
     assert found(frame) == {
@@ -478,12 +508,14 @@ def test_of_a_folder_what_is_no_log_is_left_out_and_named(tmp_path: Path) -> Non
     assert "cache" not in note
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "csv.gz", "xlsx"])
 def test_what_was_read_can_be_kept_as_a_table_and_read_again(tmp_path: Path, ending: str) -> None:
     frame = eh.read_scores(LOGS / "deepeval")
     path = tmp_path / f"scores.{ending}"
     if ending == "parquet":
         frame.to_parquet(path)
+    elif ending == "xlsx":
+        frame.to_excel(path, index=False)
     elif ending.startswith("json"):
         frame.to_json(path, orient="records", lines=ending == "jsonl", force_ascii=False)
     else:

@@ -95,8 +95,8 @@ def read_scores(
         for document, reader in documents:
             if reader is lm_eval and id(document) not in kept:
                 continue
-            if reader is inspect_logs:
-                notes += inspect_logs.notes(document)
+            if hasattr(reader, "notes"):
+                notes += [note for note in reader.notes(document) if note not in notes]
             records += list(reader.records(document))
         frame, said = framed(records, option, metric, known)
         notes += said
