@@ -250,7 +250,7 @@ def test_promptfoo_without_assertions_has_no_scores(tmp_path: Path) -> None:
         row["gradingResult"] = {"pass": True, "score": 1, "reason": "No assertions"}
         row["score"] = 1
     (tmp_path / "r.json").write_text(json.dumps(content))
-    with pytest.raises(eh.InputError, match="no scores in it.*No assertions"):
+    with pytest.raises(eh.InputError, match=r"no scores in it.*No assertions"):
         eh.read_scores(tmp_path / "r.json")
 
 
