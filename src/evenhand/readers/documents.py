@@ -156,8 +156,12 @@ def _sheet(path: Path) -> pd.DataFrame:
         return pd.read_excel(path, engine="openpyxl")
     except ImportError:
         raise InputError(
-            f"{path.as_posix()} is an Excel file, which takes openpyxl to read: pip "
-            "install openpyxl, or save it as CSV."
+            f"{path.as_posix()} is an Excel file, which takes openpyxl to read: pip install "
+            '"evenhand[excel]", or save it as CSV.'
+        ) from None
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{path.as_posix()} is a damaged Excel file: {short_of(error)}. Save it again."
         ) from None
 
 

@@ -31,8 +31,9 @@ def recognises(content: Any) -> bool:
 
 def records(document: Document) -> Iterator[Record]:
     """Yield the scores of a log."""
-    run = entries(_header(document.content), "eval")
-    scorers = _scorers(run)
+    header = _header(document.content)
+    run = entries(header, "eval")
+    scorers = _scorers(header)
     for sample in _samples(document.content):
         yield from _scores(run, scorers, sample, document.where)
 
@@ -61,11 +62,17 @@ def _samples(content: Any) -> Iterable[Any]:
     return (content.json(name) for name in content.names() if name.startswith("samples/"))
 
 
-def _scorers(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's scorers by the names that samples have for them."""
+def _scorers(header: Any) -> dict[str, Any]:
+    """The run's scorers by the names that samples have for them; older logs have them in results.
+
+    A scorer that was added later is in the results only.
+    """
     seen: Counter[str] = Counter()
-    found = {}
-    for scorer in members(run, "scorers"):
+    found: dict[str, Any] = {}
+    for score in members(header, "results", "scores"):
+        name = _plain(reach(score, "scorer"))
+        found[name] = {"name": name, "options": reach(score, "params")}
+    for scorer in members(header, "eval", "scorers"):
         name = _plain(reach(scorer, "name"))
         found[f"{name}{seen[name] or ''}"] = scorer
         seen[name] += 1
@@ -92,6 +99,8 @@ def _scores(
         "repeat": repeat,
     }
     scores = entries(sample, "scores")
+    if reach(sample, "score", "value") is not None:  # the oldest logs have one, without a name
+        scores = {next(iter(scorers), "score"): entries(sample, "score")}
     if not scores:
         why = reach(sample, "error", "message") or "it was not scored"
         yield Record(None, judge="", metric="", where=where, trouble=short(why), **common)

@@ -15,7 +15,7 @@ def reach(thing: Any, *path: str) -> Any:
     (7, None)
     """
     for name in path:
-        thing = thing.get(name) if isinstance(thing, Mapping) else None
+        thing = thing.get(name) if isinstance(thing, dict) else None
     return thing
 
 
@@ -28,7 +28,7 @@ def entries(thing: Any, *path: str) -> Mapping[str, Any]:
     ({'b': 7}, {})
     """
     found = reach(thing, *path)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def members(thing: Any, *path: str) -> list[Any]:

@@ -85,7 +85,7 @@ def read_scores(
     known, notes = Families.of(families), list[str]()
     documents, skipped = _documents(path, format)
     if skipped:
-        notes.append(f"left out, as they are no logs: {listed(skipped)}.")
+        notes.append(f"Left out, as they are no logs: {listed(skipped)}.")
     if all(reader is plain for _, reader in documents):
         frame = _of_tables([document for document, _ in documents], known, notes)
     else:
@@ -95,8 +95,8 @@ def read_scores(
         for document, reader in documents:
             if reader is lm_eval and id(document) not in kept:
                 continue
-            if reader is inspect_logs:
-                notes += inspect_logs.notes(document)
+            if hasattr(reader, "notes"):
+                notes += [note for note in reader.notes(document) if note not in notes]
             records += list(reader.records(document))
         frame, said = framed(records, option, metric, known)
         notes += said
@@ -199,6 +199,8 @@ def _lookalike(content: Any) -> str | None:
     first = rows[0] if rows and isinstance(rows[0], Mapping) else {}
     if {"instruction", "output", "generator"} <= set(first) and "preference" not in first:
         return "looks like answers for AlpacaEval, not yet annotated"
+    if {"output_1", "output_2", "preference"} <= set(first) and "generator_1" not in first:
+        return "looks like AlpacaEval's cache: it does not say whose answers they are"
     return None
 
 

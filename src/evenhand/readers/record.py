@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +71,21 @@ def short(text: Any, most: int = 80) -> str:
     """
     line = " ".join(str(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def item_name(text: Any, most: int = 200) -> str:
+    """Return what an item is called by its text; a long one is cut, and ends with a checksum.
+
+    Examples
+    --------
+    >>> item_name("Why does ice float?"), item_name("ab " * 9, most=20)
+    ('Why does ice float?', 'ab ab ab … #bf79c5f8')
+    """
+    line = " ".join(str(text).split())
+    if len(line) <= most:
+        return line
+    checksum = f" #{zlib.crc32(line.encode()):08x}"
+    return short(line, most - len(checksum)) + checksum
 
 
 def size_of(text: Any) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -141,7 +141,13 @@ def read_table(
     known = parts.one("evaluator") is not None
     by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
     notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
-    return replace(scores, notes=(*_brought(table), *notes))
+    return replace(scores, notes=(*_said_of(table), *notes))
+
+
+def _said_of(table: Any) -> list[Note]:
+    """Return what whoever made a frame says of it, as `evenhand.read_scores` does."""
+    said = getattr(table, "attrs", {}).get("notes", ())
+    return [Note("log", text) for text in said if isinstance(text, str)]
 
 
 def _scores(
@@ -213,13 +219,6 @@ def _members(
     texts = {str(name): str(group) for name, group in said.items() if group is not None}
     found = [groups.setdefault(texts[n], len(groups)) if n in texts else -1 for n in names.names]
     return np.array(found, dtype=np.int32)
-
-
-def _brought(table: Any) -> Iterator[Note]:
-    """Yield what a frame says of itself, as that of a log does: what was left out, and why."""
-    attributes = getattr(table, "attrs", None)
-    for message in attributes.get("notes", ()) if isinstance(attributes, dict) else ():
-        yield Note("log", str(message))
 
 
 def _n_again(scores: Scores, repeats: bool) -> int:
