@@ -81,35 +81,42 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     m = len(who)
     if m == 0:
         return OwnBiases(who, np.zeros(0), np.zeros(0), 0.0)
+    p = p[rows]  # all others are 0
     inverse, known = _inverse(effects, rows, mine, m, p)
-
-    def fitted(left: Floats) -> tuple[Floats, Floats]:
-        """Return biases in columns that effects are taken off, and what they move scores by."""
-        excess = inverse @ sums(mine, m, p[rows, None] * left[rows])
-        moved = np.zeros_like(left)
-        moved[rows] = p[rows, None] * excess[mine]
-        return excess, moved
-
-    excess, moved = fitted(e[:, None])
-    bias = np.where(known, effects.bias + excess[:, 0], np.nan)
+    excess = inverse @ sums_over(mine, m, p, e[rows])
+    bias = np.where(known, effects.bias + excess, np.nan)
     freedom = effects.freedom - (m - 1)
     if freedom < 1:
         return OwnBiases(who, bias, np.full(m, np.inf), 0.0)
-    if n_pairs == len(p):  # nobody comes back: the squares that are left are all there is to know
+    if n_pairs == len(e):  # nobody comes back: the squares that are left are all there is to know
         assert effects.met is not None
-        left_over = float(e @ e - 2.0 * (e @ moved[:, 0]) + effects.met.left_over(moved)[0])
+        moved = p * excess[mine]
+        left_over = effects.met.left_over(lambda some: _spread_out(rows, moved, some))
+        left_over += float(e @ e - 2.0 * (e[rows] @ moved))
+        effects.met.forget()
         variance = np.where(known, inverse.diagonal() * left_over / freedom, np.inf)
         return OwnBiases(who, bias, variance, float(freedom))
 
     def rest(columns: Floats) -> Floats:
+        """Return columns less effects and biases."""
         left = without(effects, columns)
-        return left - without(effects, fitted(left)[1])
+        moved = np.zeros_like(left)
+        moved[rows] = p[:, None] * (inverse @ sums(mine, m, p[:, None] * left[rows]))[mine]
+        return left - without(effects, moved)
 
     again = _Again(pairs, n_pairs, rest)
-    noise, seen, sure = again.variances(e - without(effects, moved)[:, 0], freedom)
+    noise, seen, sure = again.variances(rest(e[:, None])[:, 0], freedom)
     often = _often(pairs[rows], mine, m)
     variance = np.where(known, inverse.diagonal() * (noise + seen * often), np.inf)
     return OwnBiases(who, bias, variance, sure)
+
+
+def _spread_out(rows: Indices, values: Floats, some: slice) -> Floats:
+    """Return the values that stand in some of all rows; 0 in others."""
+    first, last = np.searchsorted(rows, [some.start, some.stop])
+    column = np.zeros(some.stop - some.start)
+    column[rows[first:last] - some.start] = values[first:last]
+    return column
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,19 +177,19 @@ def _inverse(
     rows, mine, m
         Rows of partial scores, and whose each is, a number below m.
     p
-        (n,) partiality.
+        Partiality in these rows.
     """
-    some = p[rows]
-    squares = sums_over(mine, m, some, some)
-    if m * len(p) > _CELLS:
-        diagonal = squares - taken_off(effects, mine, m, some, some, among=rows)[0]
+    n = len(effects.residual)
+    squares = sums_over(mine, m, p, p)
+    if m * n > _CELLS:
+        diagonal = squares - taken_off(effects, mine, m, p, p, among=rows)[0]
         known = diagonal > _NIL * squares
         return sparse.diags_array(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
     Q = np.zeros((m, m))
     for block in blocks(m):
-        columns = np.zeros((len(p), len(block)))
-        columns[rows] = np.where(mine[:, None] == block, some[:, None], 0.0)
-        Q[block] = sums(mine, m, without(effects, columns)[rows] * some[:, None]).T
+        columns = np.zeros((n, len(block)))
+        columns[rows] = np.where(mine[:, None] == block, p[:, None], 0.0)
+        Q[block] = sums(mine, m, without(effects, columns)[rows] * p[:, None]).T
     values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
     told = values > _NIL * squares.max()
     known = (vectors[:, ~told] ** 2).sum(axis=1) < _PART

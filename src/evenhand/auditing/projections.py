@@ -66,6 +66,11 @@ class Projection:
     against
         (n,) who stands second, where two are compared.
 
+    Attributes
+    ----------
+    alone
+        Whether it is known that nobody stands in a class twice.
+
     Examples
     --------
     Two judges, the second of them more severe by 2, and three skaters:
@@ -87,6 +92,7 @@ class Projection:
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
         self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._square = self._squared()
+        self.alone = against is None and self._M.nnz == len(codes)
         self._lead: Callable[[Floats], Floats] = self._by_diagonal
         self._led = False
 
@@ -150,27 +156,31 @@ class Projection:
             return self.k - self.parts[2] + self.g  # or less: freedom is never overstated
         return int((self._spectrum > _NIL).sum()) + self.g
 
-    def left_over(self, columns: Floats) -> Floats:
-        """Return (r,) the squared lengths of what is left of (n, r) columns, which is not made.
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, which is not made.
 
-        They are off by the square of the share to which equations are solved.
+        It is off by the square of the share to which equations are solved.
+
+        Parameters
+        ----------
+        column
+            What gives the numbers in some rows.
         """
-        squares = np.zeros(columns.shape[1])
-        for j in range(columns.shape[1]):
-            column = columns[:, j : j + 1]
-            r, level = self._equations(column)
-            explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
-            squares[j] = float(column[:, 0] @ column[:, 0]) - explained
-        return np.maximum(squares, 0.0)
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether everybody stands in a class at most once: no row has the effects of another."""
-        return len(self._kept) == 1 and self._M.nnz == self._kept[0][1].size
+        r, level, square = np.zeros((self.k, 1)), np.zeros((self.g, 1)), 0.0
+        for rows in chunks(self._kept[0][1].size, least=max(self.k, self.g)):
+            x = column(rows)
+            square += float(x @ x)
+            for sign, whom in self._kept:
+                r[:, 0] += sign * np.bincount(whom[rows], x, self.k)
+            if self._classes is not None:
+                level[:, 0] += np.bincount(self._classes[rows], x, self.g)
+        r = self._swept(r, level)
+        explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
+        return max(square - float(explained), 0.0)
 
     def forget(self) -> None:
         """Drop who meets whom, if that is large; it is made again where it is needed again."""
-        if self._kept[0][1].size > _LARGE and self.alone is not None:  # which is known from then on
+        if self._kept[0][1].size > _LARGE:
             self.__dict__.pop("_M", None)
 
     def _equations(self, left: Floats) -> tuple[Floats, Floats]:
@@ -183,12 +193,16 @@ class Projection:
             [sum(sign * sums_over(whom, self.k, left[:, j]) for sign, whom in self._kept)
              for j in columns]
         )  # fmt: skip
-        r -= self._M.T @ (level / self._c[:, None])
+        return self._swept(r, level), level
+
+    def _swept(self, r: Floats, level: Floats) -> Floats:
+        """Return sums r of those who stand in rows, less what sums of classes explain of them."""
+        r = r - self._M.T @ (level / self._c[:, None])
         # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
         part, _, n_parts = self.parts
         over = sparse.csr_array((np.ones(self.k), (part, np.arange(self.k))), (n_parts, self.k))
-        shares = (over @ r) / self._rows[:, None]
-        return r - self._d[:, None] * shares[part], level
+        shares = np.asarray(over @ r) / self._rows[:, None]
+        return np.asarray(r - self._d[:, None] * shares[part])
 
     def _off(self, r: Floats, level: Floats) -> Floats:
         """Return a bound on the length of the projection of each column that is left."""
