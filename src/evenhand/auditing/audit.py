@@ -25,6 +25,7 @@ from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
+from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.read import read_table
@@ -135,7 +136,10 @@ class Audit:
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
-        found = [*diagnose(self.effects, self.bias), *self.identified.notes]
+        found = [] if self.features_only else list(diagnose(self.effects, self.bias))
+        if self.by_features is not None:
+            found.append(self.by_features.warning)
+        found += self.identified.notes
         found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
@@ -143,6 +147,11 @@ class Audit:
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
+
+    @property
+    def features_only(self) -> bool:
+        """Whether nothing but features tells the bias: no two evaluators scored the same."""
+        return self.by_features is not None and self.by_features.effects is self.effects
 
     @property
     def favoured(self) -> str:
@@ -233,6 +242,8 @@ def audit(
     seed: int = 0,
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change."""
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(
         _table(table),
         option=option,
