@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from evenhand.cli.compare import compare
+from evenhand.cli.decide import decide
 from evenhand.cli.demo import demo
 from evenhand.cli.inspect import inspect
 from evenhand.cli.plan import plan
@@ -55,7 +56,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, inspect, plan, simulate, compare, reproduce):
+for _command in (demo, decide, inspect, plan, simulate, compare, reproduce):
     app.command()(_command)
 
 
