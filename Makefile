@@ -63,6 +63,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
+	$(BIN)/python benchmarks/audit.py coverage
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

@@ -296,9 +296,11 @@ class _Reading:
         for column, (values, _) in read.items():
             self._values[column].add(values)
         codes = {c: coded_among(cells[c], numbers) for c, numbers in self._names.items()}
-        for column in codes:
-            self._missing[column].note(codes[column] < 0, start)
-            self._codes[column].add(codes[column])
+        for column, own in codes.items():
+            empty = np.zeros(n, dtype=np.bool_)
+            empty[~gone] = own < 0
+            self._missing[column].note(empty, start)
+            self._codes[column].add(own)
         for column, (of, part) in self._groupings.items():
             groups = coded_among(cells[column], self._groups)
             self._members[part].add(codes[of], groups, rows, column)
