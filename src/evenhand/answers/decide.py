@@ -13,6 +13,7 @@ from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.choose import notes_on
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in, table_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.answers.scores import compares
 from evenhand.errors import InputError
 from evenhand.policies import PlannedChoice
 from evenhand.policies.base import Policy, is_number
@@ -307,7 +308,8 @@ def _refuse_other_means(policy: Policy, told: Feedback) -> None:
 def _assumed(policy: Policy) -> str:
     """Return what is taken for granted of who chose what was scored."""
     if isinstance(policy, ItemChoice):
-        text = _ITEMS if policy.fit.within else _OWN_ITEMS
+        shared = policy.fit.within or compares(policy.questions)
+        text = _ITEMS if shared else _OWN_ITEMS
         n = policy.fit.n_items
         return text.format(n=n, items="item" if n == 1 else "items") + _BEFORE
     if isinstance(policy, UnplannedChoice):

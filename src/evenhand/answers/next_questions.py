@@ -332,7 +332,7 @@ class _Ahead:
     def more_evaluators(self) -> str:
         """Return how many evaluators more it takes where these have said all; "" if unknown."""
         e, errors = len(self.questions.evaluators), self.errors(self.none)
-        if not e or not np.isfinite(errors).all():
+        if not e or math.isinf(self._width) or not np.isfinite(errors).all():
             return ""
         k = len(self._rivals) + 1
         more = 1
