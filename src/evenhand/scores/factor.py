@@ -50,36 +50,6 @@ class Factor:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self))
 
 
-class Naming:
-    """Names that come in blocks, each numbered when it first comes.
-
-    Examples
-    --------
-    >>> naming = Naming()
-    >>> naming.codes(["Ann", "Bo"], np.array([0, 1, 0], dtype=np.int32))
-    array([0, 1, 0], dtype=int32)
-    >>> naming.codes(["Cy", "Bo"], np.array([1, -1, 0], dtype=np.int32)), naming.names
-    (array([ 1, -1,  2], dtype=int32), ('Ann', 'Bo', 'Cy'))
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names so far, in the order in which they first came."""
-        return tuple(self._numbers)
-
-    def codes(self, names: Sequence[str], codes: Codes) -> Codes:
-        """Return a block's codes among its own names as codes among all names so far."""
-        numbers = self._numbers
-        known = [numbers.setdefault(name, len(numbers)) for name in names]
-        return np.array([*known, -1], dtype=np.int32)[codes]
-
-
 def crossed(*columns: Codes) -> tuple[Codes, int]:
     """Return (n,) the number of each row's combination of names, and how many there are.
 
@@ -88,15 +58,9 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
     >>> crossed(np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 0], dtype=np.int32))
     (array([0, 1, 2], dtype=int32), 3)
     """
-    codes = columns[0]
-    size = int(codes.max(initial=-1)) + 1
-    for column in columns[1:]:
-        width = int(column.max(initial=-1)) + 1
-        both = codes.astype(np.int64)
-        both *= width
-        both += column
-        codes, size = _renumbered(both, size * width)
-    return codes, size
+    if len(columns) == 1:
+        return columns[0], int(columns[0].max(initial=-1)) + 1
+    return _renumbered(*_keys(columns))
 
 
 def taken_together(parts: Sequence[Factor]) -> Factor:
@@ -131,25 +95,26 @@ def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
     >>> first_repeated(option.codes, judge.codes)
     (array([0, 2]), 1)
     """
-    size = 1
-    keys: NDArray[np.int64] | None = None
-    for column in columns:
+    keys, _ = _keys(columns)
+    keys.sort()  # in place: of millions of rows, a copy is a lot
+    again = keys[1:][keys[1:] == keys[:-1]]
+    if not again.size:
+        return None
+    return np.flatnonzero(_keys(columns)[0] == again[0]), again.size
+
+
+def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
+    """Return (n,) one number for each row's combination of names, and what all are below."""
+    keys, size = columns[0].astype(np.int64), int(columns[0].max(initial=-1)) + 1
+    for column in columns[1:]:
         width = int(column.max(initial=-1)) + 1
-        if keys is None:
-            keys, size = column.astype(np.int64), width
-            continue
-        if size * width >= np.iinfo(np.int64).max:
+        if size * width > np.iinfo(np.int64).max:
             compact, size = _renumbered(keys, size)
             keys = compact.astype(np.int64)
         keys *= width
         keys += column
         size *= width
-    assert keys is not None
-    ordered = np.sort(keys)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not again.size:
-        return None
-    return np.flatnonzero(keys == again[0]), again.size
+    return keys, size
 
 
 def _renumbered(keys: NDArray[np.int64], size: int) -> tuple[Codes, int]:

@@ -1,0 +1,61 @@
+"""Annotations of AlpacaEval (``annotations.json``): which of two answers a judge prefers.
+
+``preference`` is 1 where the first answer is better, 2 where the second is, and between them where
+the judge was not sure; 1.5, and in old files 0, is a tie. Here the score is 3 − 2·preference: 1 for
+the first, −1 for the second. AlpacaEval shows the two in random order and writes them down in a
+fixed one, without saying which was shown first: a favour for the first place is not to be found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenhand.readers.documents import Document
+from evenhand.readers.grades import grade
+from evenhand.readers.nested import name_of, reach
+from evenhand.readers.record import Record, short, size_of
+
+NAME = "alpaca_eval"
+WANTED = "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)"
+_NEEDED = {"generator_1", "generator_2", "preference"}
+
+
+def recognises(content: Any) -> bool:
+    """Tell whether these are annotations of AlpacaEval."""
+    return (
+        isinstance(content, list)
+        and bool(content)
+        and all(isinstance(row, Mapping) and set(row) >= _NEEDED for row in content[:3])
+    )
+
+
+def records(document: Document) -> Iterator[Record]:
+    """Yield the verdicts of annotations."""
+    for number, row in enumerate(document.content, 1):
+        where = f"{document.where}, annotation {number}"
+        yield Record(
+            _verdict(reach(row, "preference")),
+            item=short(reach(row, "instruction") or number, most=200),
+            model=name_of(reach(row, "generator_1")),
+            rival=name_of(reach(row, "generator_2")),
+            judge=name_of(reach(row, "annotator")) or "annotator",
+            metric="preference",
+            where=where,
+            by_model=True,
+            length=size_of(reach(row, "output_1")),
+            rival_length=size_of(reach(row, "output_2")),
+            trouble="no preference",
+        )
+
+
+def _verdict(preference: Any) -> Any:
+    """How much the first is better, −1 to 1; what is no preference stays a text."""
+    try:
+        number = grade(preference)
+    except ValueError:
+        return f"preference {preference}"
+    if number == 0.0 or math.isnan(number):
+        return number
+    return 3.0 - 2.0 * number if 1.0 <= number <= 2.0 else f"preference {preference}"

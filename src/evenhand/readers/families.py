@@ -1,0 +1,151 @@
+"""Families of models, by name: whose judge is partial to whom.
+
+The table (``data/model_families.csv``) has words, and the family that a name with these words is
+of. A tuned model is of the family of its weights: Vicuna is a Llama. Words are whole: 'ollama' is
+no Llama, 'gpt4' is a GPT. The first row that fits counts; a row without a family takes its words
+out of the name ('alpaca_eval_gpt4' is no Alpaca). Providers and folders before the name say
+nothing: 'bedrock/us.anthropic.claude-3-5-sonnet' is a Claude by its last part.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from evenhand.errors import InputError
+
+GivenFamilies: TypeAlias = Mapping[str, str | None] | str | PathLike[str] | None
+"""Names or words with their families, a file of them, or nothing."""
+
+
+@dataclass(frozen=True)
+class Families:
+    """Which family a name is of.
+
+    Parameters
+    ----------
+    stated
+        Families by name or by words in names, as the user gave them; they come first.
+    known_as
+        Other names of models, which are asked where the first says nothing.
+
+    Examples
+    --------
+    >>> families = Families.of({"my-judge": "gpt", "gemma": "gemini"})
+    >>> families.family("my-judge"), families.family("gemma-2-9b-it"), families.family("Yi-34B")
+    ('gpt', 'gemini', 'yi')
+    """
+
+    stated: Mapping[str, str | None]
+    known_as: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: GivenFamilies) -> Families:
+        """Return the families that were given, before those of the table."""
+        if given is None:
+            return cls({})
+        if isinstance(given, Mapping):
+            return cls({str(name): _stated(family) for name, family in given.items()})
+        return cls(_read(Path(fspath(given))))
+
+    def also_as(self, known_as: Mapping[str, str]) -> Families:
+        """Return the families that also know other names of some models."""
+        return replace(self, known_as=known_as)
+
+    def family(self, name: str) -> str | None:
+        """Return the family of a model; None if nobody knows it."""
+        found = self._by_name(name)
+        if found is None and name in self.known_as:
+            return self._by_name(self.known_as[name])
+        return found
+
+    def _by_name(self, name: str) -> str | None:
+        if name in self.stated:
+            return self.stated[name]
+        plain = _plain(name)
+        for words, family in self.stated.items():
+            if _words(words).search(plain):
+                return family
+        for words, family in _table():
+            pattern = _words(words)
+            if pattern.search(plain):
+                if family is not None:
+                    return family
+                plain = pattern.sub("-", plain)
+        return None
+
+
+def family(name: str, families: GivenFamilies = None) -> str | None:
+    """Return the family that a model is of, by its name; None if nobody knows it.
+
+    Parameters
+    ----------
+    name
+        A model's name, with or without providers before it.
+    families
+        Families by name, or by whole words in names, that come before those of the table: a
+        mapping, or the path of a CSV file (columns ``name`` and ``family``) or a JSON file.
+
+    Examples
+    --------
+    >>> family("openai/gpt-4o-mini-2024-07-18"), family("lmsys/vicuna-13b-v1.5")
+    ('gpt', 'llama')
+    >>> family("my-judge"), family("my-judge", {"my-judge": "gpt"})
+    (None, 'gpt')
+    """
+    return Families.of(families).family(name)
+
+
+@cache
+def _table() -> tuple[tuple[str, str | None], ...]:
+    text = resources.files("evenhand.data").joinpath("model_families.csv").read_text("utf-8")
+    return tuple((row["words"], row["family"] or None) for row in csv.DictReader(text.splitlines()))
+
+
+@cache
+def _words(words: str) -> re.Pattern[str]:
+    """Whole words: no letter or digit before them, no letter after them ('gpt4', not 'gptq')."""
+    return re.compile(rf"(?<![a-z0-9]){re.escape(_plain(words))}(?![a-z])")
+
+
+def _plain(name: str) -> str:
+    """The last part of a name, in small letters, with one sign between words."""
+    last = name.strip().rstrip("/").rpartition("/")[2]
+    return re.sub(r"[^a-z0-9]+", "-", last.lower())
+
+
+def _stated(family: Any) -> str | None:
+    return None if family is None or not str(family).strip() else str(family).strip()
+
+
+def _read(path: Path) -> dict[str, str | None]:
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"families: {str(path)!r} cannot be read: {error.strerror}.") from error
+    if path.suffix.lower() == ".json":
+        try:
+            found = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"families: {str(path)!r} is no JSON: {error}.") from None
+        if not isinstance(found, dict):
+            raise InputError(
+                f'families: {str(path)!r} must hold names with their families, {{"my-judge": '
+                f'"gpt"}}; it holds a {type(found).__name__}.'
+            )
+        return {str(name): _stated(family) for name, family in found.items()}
+    rows = csv.DictReader(text.splitlines())
+    if not {"name", "family"} <= set(rows.fieldnames or ()):
+        raise InputError(
+            f"families: {str(path)!r} needs the columns 'name' and 'family'; its first line is "
+            f"{text.partition(chr(10))[0]!r}."
+        )
+    return {row["name"].strip(): _stated(row["family"]) for row in rows}

@@ -1,0 +1,225 @@
+"""From the scores of logs to one frame: which metric, what is an option, what an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from evenhand.errors import InputError
+from evenhand.readers.families import Families
+from evenhand.readers.grades import grade
+from evenhand.readers.record import Record, short
+from evenhand.tables.names import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Choice: TypeAlias = str | Sequence[str] | None
+"""One name, several, or none."""
+
+
+def framed(
+    records: Iterable[Record], option: Choice, metric: Choice, families: Families
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the scores as a frame, and what is to be said about them."""
+    notes: list[str] = []
+    records = list(records)
+    known_as = {name: other for one in records for name, other in one.known_as.items()}
+    table, settings = _table(records, notes)
+    table = _of_metric(table, metric)
+    if "rival" in table and table["rival"].isna().any():
+        raise InputError(
+            "some of the files have scores of single answers and others comparisons of two; read "
+            "them apart."
+        )
+    chosen = _option(table, settings, option)
+    table["option"] = table[chosen].agg(", ".join, axis=1) if len(chosen) > 1 else table[chosen[0]]
+    others = [name for name in ("model", *settings) if name not in chosen]
+    table["item"] = _items(table, others, notes)
+    return _with_families(table, chosen, families.also_as(known_as), notes), notes
+
+
+def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """All that was scored, a row each, with the names of the settings."""
+    import pandas as pd  # noqa: PLC0415 # slow to load
+
+    rows, settings = [], dict[str, None]()
+    parts = [
+        name
+        for name in Record.__slots__
+        if name not in ("value", "settings", "known_as", "trouble")
+    ]
+    unread: dict[str, Record] = {}
+    missing: list[Record] = []
+    for record in records:
+        try:
+            score = grade(record.value)
+        except ValueError:
+            unread.setdefault(short(repr(record.value), 40), record)
+            continue
+        if score != score:  # noqa: PLR0124 # NaN
+            missing.append(record)
+            continue
+        own = {_setting(name): value for name, value in record.settings.items()}
+        settings |= dict.fromkeys(own)
+        rows.append({name: getattr(record, name) for name in parts} | {"score": score} | own)
+    if unread:
+        value, record = next(iter(unread.items()))
+        raise InputError(
+            f"{record.where}: {value} is no score; known are numbers, C, P, I, N, yes, no, true, "
+            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; put numbers "
+            "there, or choose another metric (metric=…)."
+        )
+    if missing:
+        first = missing[0]
+        notes.append(
+            f"left out, as there is no score: {len(missing)}, the first in {first.where} "
+            f"({str(first.trouble).rstrip('.')})."
+        )
+    if not rows:
+        said = f" {notes[-1]}" if notes else ""
+        raise InputError(f"there are no scores in it.{said} Run the evaluation again.")
+    table = pd.DataFrame(rows).dropna(axis="columns", how="all")
+    for name in settings:
+        table[name] = table[name].fillna("")
+    if "model" not in table or table["model"].isna().any():
+        place = (
+            rows[0]["where"]
+            if "model" not in table
+            else table["where"][table["model"].isna()].iloc[0]
+        )
+        raise InputError(f"{place}: it does not say which model answered; there are no options.")
+    return table, list(settings)
+
+
+def _setting(name: str) -> str:
+    """What a setting is called beside the parts of a record."""
+    return f"setting {name}" if name in (*Record.__slots__, "option", "score") else name
+
+
+def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
+    """The scores of the metrics that were asked for; of the only one, if nothing was."""
+    known = table.groupby("metric", sort=False)["judge"].agg(["size", "unique"])
+    if metric is None:
+        if len(known) > 1:
+            said = "; ".join(
+                f"{name!r} ({size} scores by {listed(list(judges))})"
+                for name, (size, judges) in zip(known.index, known.to_numpy(), strict=True)
+            )
+            raise InputError(
+                f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r}, "
+                f"or several, each with evaluators of its own, metric={list(known.index[:2])}."
+            )
+        return table.copy()
+    wanted = [metric] if isinstance(metric, str) else list(metric)
+    for name in wanted:
+        if name not in known.index:
+            raise InputError(f"there is no metric {name!r}; there are {listed(list(known.index))}.")
+    table = table[table["metric"].isin(wanted)].copy()
+    several = table.groupby("judge")["metric"].transform("nunique") > 1
+    table.loc[several, "judge"] = table["judge"] + ", " + table["metric"]
+    return table
+
+
+def _varies(table: pd.DataFrame, name: str, within: list[str]) -> bool:
+    return int(table.groupby(within)[name].nunique().max()) > 1
+
+
+def _option(table: pd.DataFrame, settings: list[str], option: Choice) -> list[str]:
+    """What may be chosen: the model, or what one judge saw several of."""
+    known = ["model", *settings]
+    if option is not None:
+        chosen = [option] if isinstance(option, str) else list(option)
+        for name in chosen:
+            if name not in known:
+                raise InputError(f"option={name!r} is not in the log; it has {listed(known)}.")
+        if "rival" in table and chosen != ["model"]:
+            raise InputError("in comparisons the options are the models; leave option= out.")
+        return chosen
+    varying = [name for name in known if _varies(table, name, ["judge"])]
+    if "model" in varying or "rival" in table or not varying:
+        return ["model"]
+    if len(varying) > 1:
+        raise InputError(
+            f"{listed(varying)} differ between answers; say which is the option: "
+            f"option={varying[0]!r}, or all of them: option={varying}."
+        )
+    return varying
+
+
+def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Series[str]:
+    """What options were tried on, with everything that differs and is not the option.
+
+    What one judge saw several of, for one option and item, makes items of its own. What differs
+    only from judge to judge does not: it is how the judge was asked for.
+    """
+    items = table["item"].astype(str)
+    if "task" in table and table["task"].nunique() > 1:
+        items = table["task"] + ": " + items
+    if int(table["repeat"].max()) > 1:
+        items = items.where(table["repeat"] == 1, items + ", again " + table["repeat"].astype(str))
+        notes.append("what was tried several times is told apart: '…, again 2'.")
+    key = [table[name] for name in ("option", "judge", "metric", *_rival(table))]
+    for name in others:
+        if int(table[name].groupby([*key, items]).nunique().max()) > 1:
+            items = items + " [" + name + ": " + table[name] + "]"
+            notes.append(
+                f"{name!r} differs for the same option: what was scored is told apart by it."
+            )
+    times = table.groupby([*key, items]).cumcount() + 1
+    if int(times.max()) > 1:
+        notes.append(
+            f"the same was scored up to {int(times.max())} times by one evaluator: later scores "
+            "are of items of their own, '… (2)'."
+        )
+        items = items.where(times == 1, items + " (" + times.astype(str) + ")")
+    return items
+
+
+def _rival(table: pd.DataFrame) -> list[str]:
+    return ["rival"] if "rival" in table else []
+
+
+def _with_families(
+    table: pd.DataFrame, chosen: list[str], families: Families, notes: list[str]
+) -> pd.DataFrame:
+    """The frame's columns, with families of models in them."""
+    import pandas as pd  # noqa: PLC0415
+
+    models = {name: families.family(name) for name in pd.unique(table["model"])}
+    rivals = {name: families.family(name) for name in pd.unique(table.get("rival", table["model"]))}
+    judges = {
+        name: _of_panel(name, families)
+        for name in pd.unique(table["judge"][table["by_model"].astype(bool)])
+    }
+    unknown = [name for name, found in {**models, **rivals, **judges}.items() if found is None]
+    if unknown:
+        notes.append(
+            f"no family is known of {listed(unknown)}: families={{{unknown[0]!r}: …}} says it."
+        )
+    of_model = table["model"].map(models)
+    if chosen != ["model"] and int(of_model.groupby(table["option"]).nunique().max()) > 1:
+        of_model = of_model.where(False)  # an option that several families answered is of none
+    columns = {
+        "option": table["option"],
+        "evaluator": table["judge"],
+        "item": table["item"],
+        "score": table["score"].astype(float),
+    }
+    if "rival" in table:
+        columns["rival"] = table["rival"]
+    columns["option_group"] = of_model
+    if "rival" in table:
+        columns["rival_group"] = table["rival"].map(rivals)
+    columns["evaluator_group"] = table["judge"].map(judges)
+    for name in ("length", "rival_length"):
+        if name in table:
+            columns[name] = table[name].astype("float" if table[name].isna().any() else "int")
+    kept = {name: column for name, column in columns.items() if column.notna().any()}
+    return pd.DataFrame(kept).reset_index(drop=True)
+
+
+def _of_panel(judge: str, families: Families) -> str | None:
+    """The family of a judge; of several who judged as one, the family that all are of."""
+    found = {families.family(name) for name in judge.split(" + ")}
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,186 @@
+"""Logs of Inspect (inspect_ai): ``.eval`` archives and ``.json`` files.
+
+A log is one run of one model on one task. A sample has scores by name of the scorer; a scorer that
+is used twice is called ``name`` and ``name1``. Who graded is, in this order: the models that the
+scorer was given, the models that it called, the models that signed what it kept of the grading, and
+for Inspect's own model-graded scorers the model with the role of the grader, or else the model
+under evaluation itself. A panel of graders keeps its votes, which count as scores of each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evenhand.readers.documents import Archive, Document
+from evenhand.readers.nested import entries, members, name_of, reach
+from evenhand.readers.record import Record, short, size_of
+
+NAME = "inspect"
+WANTED = "a log of Inspect (.eval or .json, with 'eval' and 'samples')"
+_HEADERS = ("header.json", "_journal/start.json")
+
+
+def recognises(content: Any) -> bool:
+    """Tell whether this is a log of Inspect."""
+    if isinstance(content, Archive):
+        return any(name in content.names() for name in _HEADERS)
+    return isinstance(reach(content, "eval"), Mapping)
+
+
+def records(document: Document) -> Iterator[Record]:
+    """Yield the scores of a log."""
+    run = entries(_header(document.content), "eval")
+    scorers = _scorers(run)
+    for sample in _samples(document.content):
+        yield from _scores(run, scorers, sample, document.where)
+
+
+def notes(document: Document) -> list[str]:
+    """Return what is to be said about the run."""
+    status = reach(_header(document.content), "status")
+    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.names():
+        status = "started"
+    if status in (None, "success"):
+        return []
+    return [
+        f"{document.where}: the run did not end well (status {status!r}); what it scored is used."
+    ]
+
+
+def _header(content: Any) -> Any:
+    if not isinstance(content, Archive):
+        return content
+    return content.json(next(name for name in _HEADERS if name in content.names()))
+
+
+def _samples(content: Any) -> Iterable[Any]:
+    if not isinstance(content, Archive):
+        return members(content, "samples")
+    return (content.json(name) for name in content.names() if name.startswith("samples/"))
+
+
+def _scorers(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's scorers by the names that samples have for them."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for scorer in members(run, "scorers"):
+        name = _plain(reach(scorer, "name"))
+        found[f"{name}{seen[name] or ''}"] = scorer
+        seen[name] += 1
+    return found
+
+
+def _plain(name: Any) -> str:
+    """A scorer's name without the package that it is of."""
+    return str(name).rpartition("/")[2]
+
+
+def _scores(
+    run: Mapping[str, Any], scorers: Mapping[str, Any], sample: Any, file: str
+) -> Iterator[Record]:
+    item, epoch = name_of(reach(sample, "id")) or "?", reach(sample, "epoch")
+    repeat = epoch if isinstance(epoch, int) else 1
+    where = f"{file}, sample {item!r}" + (f", epoch {repeat}" if repeat != 1 else "")
+    common: dict[str, Any] = {
+        "item": item,
+        "model": name_of(run.get("model")),
+        "task": name_of(run.get("task")) or "",
+        "settings": _settings(run),
+        "length": _length(reach(sample, "output")),
+        "repeat": repeat,
+    }
+    scores = entries(sample, "scores")
+    if not scores:
+        why = reach(sample, "error", "message") or "it was not scored"
+        yield Record(None, judge="", metric="", where=where, trouble=short(why), **common)
+    for name, score in scores.items():
+        scorer = scorers.get(name) or {"name": name}
+        metric = _plain(reach(scorer, "name"))
+        graders = _graders(run, name, scorer, score, sample)
+        votes = members(score, "metadata", "panel", "votes")
+        if len(graders) > 1 and len(votes) == len(graders):
+            given = list(zip(graders, votes, strict=True))
+        else:
+            given = [(" + ".join(graders) or name, reach(score, "value"))]
+        for judge, vote in given:
+            for part, value in _parts(metric, vote):
+                yield Record(
+                    value,
+                    judge=judge,
+                    metric=part,
+                    where=f"{where}, scorer {name!r}",
+                    by_model=bool(graders),
+                    trouble=short(reach(score, "explanation") or "no grade"),
+                    **common,
+                )
+
+
+def _parts(metric: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A scorer's value, or its several values by name."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield f"{metric}.{key}", part
+    elif isinstance(value, list):
+        for position, part in enumerate(value):
+            yield f"{metric}[{position}]", part
+    else:
+        yield metric, value
+
+
+def _settings(run: Mapping[str, Any]) -> dict[str, str]:
+    """What may differ between runs beside the model."""
+    found = {"solver": short(run.get("solver") or "")}
+    for kind in ("solver_args", "task_args"):
+        found |= {f"{kind}.{name}": short(value) for name, value in entries(run, kind).items()}
+    return found
+
+
+def _length(output: Any) -> int | None:
+    """Characters of the answer: of the completion, or of the first choice's message."""
+    if reach(output, "completion"):
+        return size_of(reach(output, "completion"))
+    content = reach(next(iter(members(output, "choices")), None), "message", "content")
+    if isinstance(content, list):
+        content = "".join(str(reach(part, "text") or "") for part in content)
+    return size_of(content)
+
+
+def _graders(run: Mapping[str, Any], name: str, scorer: Any, score: Any, sample: Any) -> list[str]:
+    """The models that graded; none if a program did."""
+    found = _models(reach(scorer, "options", "model")) or _called(members(sample, "events"), name)
+    if found:
+        return found
+    for message in members(score, "metadata", "grading"):
+        if reach(message, "role") == "assistant":
+            found += _models(reach(message, "model"))
+    if found or not _plain(reach(scorer, "name")).startswith("model_graded_"):
+        return list(dict.fromkeys(found))
+    role = reach(scorer, "options", "model_role")
+    role = name_of(reach(role, "name") or role) or "grader"
+    return _models(reach(run, "model_roles", role)) or _models(run.get("model"))
+
+
+def _models(given: Any) -> list[str]:
+    """Names of models: one, several, or none, as names or as settings with names."""
+    if isinstance(given, Mapping):
+        return _models(given.get("model"))
+    if isinstance(given, list):
+        return [name for one in given for name in _models(one)]
+    return [given] if given and isinstance(given, str) else []
+
+
+def _called(events: Iterable[Any], scorer: str) -> list[str]:
+    """The models that a scorer called, by the events between its beginning and its end."""
+    inside: set[str] = set()
+    found: dict[str, None] = {}
+    for event in events:
+        kind = reach(event, "event")
+        if kind == "span_begin":
+            own = reach(event, "type") == "scorer" and reach(event, "name") == scorer
+            if own or name_of(reach(event, "parent_id")) in inside:
+                inside.add(name_of(reach(event, "id")) or "")
+        elif kind == "model" and name_of(reach(event, "span_id")) in inside:
+            found |= dict.fromkeys(_models(reach(event, "model")))
+    return list(found)

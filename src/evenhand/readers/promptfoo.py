@@ -1,0 +1,180 @@
+"""Results of promptfoo: ``promptfoo eval -o results.json`` and its exports, versions 2 and 3.
+
+A result is one prompt to one provider on one test; its parts (``componentResults``) are the
+assertions. Assertions that a model graded are scored by that model: the assertion's own provider,
+or that of the test's options, or that of all tests. promptfoo gives 0 where a grader gave no
+verdict; here that is no score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evenhand.readers.documents import Document
+from evenhand.readers.nested import entries, members, name_of, reach
+from evenhand.readers.record import Record, short, size_of
+
+NAME = "promptfoo"
+WANTED = "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)"
+
+_BY_MODEL = {
+    "agent-rubric",
+    "answer-relevance",
+    "context-faithfulness",
+    "context-recall",
+    "context-relevance",
+    "conversation-relevance",
+    "factuality",
+    "g-eval",
+    "llm-rubric",
+    "model-graded-closedqa",
+    "model-graded-factuality",
+    "search-rubric",
+    "select-best",
+}
+_NO_VERDICT = ("Could not extract JSON from", "No output", "produced malformed response")
+_FAILED = 2  # promptfoo's number for a result that no answer came for
+
+
+def recognises(content: Any) -> bool:
+    """Tell whether these are results of promptfoo."""
+    rows = _rows(content)
+    return bool(rows) and all(
+        isinstance(row, Mapping) and "provider" in row and ("vars" in row or "prompt" in row)
+        for row in rows[:3]
+    )
+
+
+def _rows(content: Any) -> list[Any]:
+    """The results: at the top, or one floor below."""
+    return members(content, "results") or members(content, "results", "results")
+
+
+def records(document: Document) -> Iterator[Record]:
+    """Yield the scores of results."""
+    default = reach(document.content, "config", "defaultTest", "options", "provider")
+    times = Counter[tuple[Any, ...]]()
+    for number, row in enumerate(_rows(document.content), 1):
+        test, written = reach(row, "testCase"), reach(row, "prompt", "raw")
+        prompt = short(reach(row, "prompt", "label") or written or "")
+        item = _item(entries(row, "vars") or entries(test, "vars"))
+        item = item or short(written or reach(test, "description") or number)
+        model = _provider(reach(row, "provider"))
+        times[model, prompt, item] += 1
+        common = {
+            "model": model,
+            "settings": {"prompt": prompt},
+            "length": _length(reach(row, "response")),
+            "repeat": times[model, prompt, item],
+        }
+        where = f"{document.where}, result {number}"
+        yield from _scores(row, item, common, default, where)
+
+
+def _scores(
+    row: Any, item: str, common: Mapping[str, Any], default: Any, where: str
+) -> Iterator[Record]:
+    known_as = _known_as(reach(row, "provider"))
+    parts = list(_leaves(members(row, "gradingResult", "componentResults")))
+    if not parts:
+        failed = reach(row, "failureReason") == _FAILED or (
+            reach(row, "error") and not reach(row, "gradingResult")
+        )
+        yield Record(
+            None if failed else reach(row, "score"),
+            item,
+            judge="promptfoo",
+            metric="score",
+            where=where,
+            known_as=known_as,
+            trouble=short(reach(row, "error") or "no score"),
+            **common,
+        )
+        return
+    named = [_named(part, reach(row, "testCase"), default) for part in parts]
+    times, seen = Counter(named), Counter[tuple[str, str, bool]]()
+    for part, who in zip(parts, named, strict=True):
+        judge, metric, by_model = who
+        seen[who] += 1
+        of_several = f", assertion {seen[who]}" if times[who] > 1 else ""
+        yield Record(
+            None if by_model and _no_verdict(part) else _value(part),
+            item + of_several,
+            judge=judge,
+            metric=metric,
+            where=f"{where}{of_several}",
+            by_model=by_model,
+            known_as=known_as | _known_as(reach(part, "assertion", "provider")),
+            trouble=short(reach(part, "reason") or "no score"),
+            **common,
+        )
+
+
+def _leaves(parts: list[Any]) -> Iterator[Any]:
+    """Assertions, without the sets that they stand in."""
+    for part in parts:
+        inner = members(part, "componentResults")
+        if inner:
+            yield from _leaves(inner)
+        elif isinstance(part, Mapping) and reach(part, "assertion", "type") != "assert-set":
+            yield part
+
+
+def _named(part: Any, test: Any, default: Any) -> tuple[str, str, bool]:
+    """Who scored an assertion, what it is called, and whether a model scored it."""
+    kind = name_of(reach(part, "assertion", "type")) or "score"
+    metric = name_of(reach(part, "assertion", "metric")) or kind
+    if kind.removeprefix("not-") not in _BY_MODEL:
+        return metric, metric, False
+    for given in (
+        reach(part, "assertion", "provider"),
+        reach(test, "options", "provider"),
+        reach(test, "provider"),
+        default,
+    ):
+        judge = _provider(given)
+        if judge:
+            return judge, metric, True
+    return "promptfoo's default grader", metric, True
+
+
+def _provider(given: Any) -> str | None:
+    """What a provider is called: its label, the model in its settings, or its id."""
+    if not isinstance(given, Mapping):
+        return name_of(given)
+    if isinstance(given.get("text"), (str, Mapping)):  # graders by kind: text, embedding, …
+        return _provider(given["text"])
+    identity, model = name_of(given.get("id")) or "", name_of(reach(given, "config", "model"))
+    said_by_model = model if not identity or "://" in identity else None
+    return name_of(given.get("label")) or said_by_model or identity or None
+
+
+def _known_as(given: Any) -> dict[str, str]:
+    """What a provider is called, with its id."""
+    name, identity = _provider(given), name_of(reach(given, "id"))
+    return {} if name is None or identity is None else {name: identity}
+
+
+def _item(variables: Mapping[str, Any]) -> str:
+    known = {name: value for name, value in variables.items() if not name.startswith("_")}
+    if len(known) == 1:
+        return short(next(iter(known.values())), most=200)
+    return short(", ".join(f"{name}={value}" for name, value in sorted(known.items())), most=200)
+
+
+def _no_verdict(part: Any) -> bool:
+    if reach(part, "metadata", "graderError"):
+        return True
+    reason = str(reach(part, "reason") or "")
+    return reach(part, "score") == 0 and any(words in reason for words in _NO_VERDICT)
+
+
+def _value(part: Any) -> Any:
+    score = reach(part, "score")
+    return reach(part, "pass") if score is None else score
+
+
+def _length(response: Any) -> int | None:
+    return size_of(reach(response, "output") if isinstance(response, Mapping) else response)
