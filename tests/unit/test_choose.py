@@ -475,6 +475,8 @@ def test_evaluators_never_see_the_group() -> None:
         "options",
         "labels",
         "price",
+        "index",
+        "turn",
     }
     assert {q.label for q in seen} == set(OPTIONS.labels)
 
@@ -637,3 +639,23 @@ def test_checks_can_be_left_out_and_the_answer_says_so() -> None:
         assert ("checks" in {finding.assumption for finding in answer.warnings}) is not checks
         spent[checks] = answer.spent
     assert spent[False] < 16 * len(options) <= spent[True]
+
+
+def test_turns_count_the_answers_to_a_question() -> None:
+    """Also where some fail, and where an earlier answer is gone on with."""
+    questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
+    rng = np.random.default_rng(0)
+    answered: dict[int, list[int]] = {x: [] for x in range(len(questions))}
+
+    def evaluate(question: eh.Question) -> float:
+        assert questions.label(question.index) == f"{question.label} by {question.evaluator}"
+        if question.number % 3 == 0:
+            raise ConnectionError("busy")
+        answered[question.index].append(question.turn)
+        return float(rng.normal())
+
+    answer = eh.choose(questions, evaluate, at_most=40, retries=0)
+    eh.choose(questions, evaluate, at_most=80, retries=0, policy=answer.policy)
+    assert answer.failures
+    counts = answer.policy.checks.counts.tolist()
+    assert [sorted(turns) for turns in answered.values()] == [list(range(n)) for n in counts]

@@ -21,6 +21,9 @@ def biases_in_words(biases: Biases) -> str:
     '0.85 too much for the own group (0.40 to 1.30).'
     >>> biases_in_words(Biases([first, favour]))
     '0.85 too much for the own group (0.40 to 1.30); perhaps −0.10 for being first (−0.30 to 0.10).'
+    >>> longer = NamedBias("length by P", "attribute", "P", None, 0.25, 0.125, 0.375, 0.25)
+    >>> biases_in_words(Biases([longer]))
+    '0.25 with every 1 of length by P (0.12 to 0.38).'
     """
     told = [bias for bias in biases if bias.kind != "leniency"]
     if not told:
@@ -50,6 +53,8 @@ def _bias(bias: NamedBias) -> str:
     whose = "" if bias.evaluator is None else f" with {short(bias.evaluator)}"
     if bias.kind == "position":
         return f"{perhaps}{size} for being first{whose}{span}"
+    if whose and bias.name.endswith(f"by {bias.evaluator}"):
+        whose = ""  # the name says it
     return f"{perhaps}{size} with every 1 of {short(bias.name)}{whose}{span}"
 
 

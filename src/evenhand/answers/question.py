@@ -28,6 +28,10 @@ class Question:
         first is to be named first. Items that cannot be chosen come after the options.
     price
         What an answer costs.
+    index
+        Which of the `Questions` it is; the option's index where each is its own question.
+    turn
+        How many answers to the same question came before, or are on their way: 0 for the first.
 
     Examples
     --------
@@ -44,23 +48,27 @@ class Question:
     options: tuple[int, ...] = field(default=(), repr=False)
     labels: tuple[str, ...] = field(default=(), repr=False)
     price: float = field(default=1.0, repr=False)
+    index: int = field(default=-1, repr=False)
+    turn: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         if not self.options:
             object.__setattr__(self, "options", (self.option,))
         if not self.labels:
             object.__setattr__(self, "labels", (self.label,))
+        if self.index < 0:
+            object.__setattr__(self, "index", self.option)
 
 
-def question_of(questions: Questions, index: int, number: int) -> Question:
+def question_of(questions: Questions, index: int, number: int, turn: int = 0) -> Question:
     """Return a question as an evaluator is asked it.
 
     Examples
     --------
     >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], prices=[1.0, 4.0])
     >>> asked = question_of(panel, index=3, number=1)
-    >>> asked, asked.price
-    (Question(option=1, label='Bo', number=1, evaluator='Q'), 4.0)
+    >>> asked, asked.price, asked.index
+    (Question(option=1, label='Bo', number=1, evaluator='Q'), 4.0, 3)
     """
     items = questions.options_of(index)
     names = tuple(questions.items[x] for x in items)
@@ -72,6 +80,8 @@ def question_of(questions: Questions, index: int, number: int) -> Question:
         items,
         names,
         float(questions.prices[index]),
+        index,
+        turn,
     )
 
 

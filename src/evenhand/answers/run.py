@@ -108,6 +108,8 @@ class _Desk:
         self._pending: Counts = np.zeros(len(policy.questions), dtype=np.int64)
         self._attempts: dict[int, int] = {}  # of the questions that are out, by their number
         self._indices: dict[int, int] = {}  # likewise: which question of the policy's it is
+        self._turns: dict[int, int] = {}  # by question: the next turn
+        self._returned: dict[int, list[int]] = {}  # likewise: turns that nobody answered
         self._patience = max(_LEAST_PATIENCE, 2 * parallel)
         self._given_up = 0  # questions in a row, of whatever option
         self._given_up_on: Counter[str] = Counter()  # questions in a row, of this option
@@ -165,7 +167,20 @@ class _Desk:
         self._attempts[self._number] = 1
         self._indices[self._number] = index
         self._attendance.begin(index)
-        self._crew.start(question_of(self._policy.questions, index, self._number))
+        self._crew.start(
+            question_of(self._policy.questions, index, self._number, self._turn(index))
+        )
+
+    def _turn(self, index: int) -> int:
+        """Return how many answers to a question came before, or are on their way."""
+        if self._returned.get(index):
+            return self._returned[index].pop()
+        policy = self._policy
+        if index not in self._turns:
+            earlier = policy.spent + policy.observed > 0
+            self._turns[index] = int(policy.checks.counts[index]) if earlier else 0
+        self._turns[index] += 1
+        return self._turns[index] - 1
 
     def _take(self, reply: Reply) -> None:
         """Tell a score; try a question again, or give it up."""
@@ -176,6 +191,7 @@ class _Desk:
         if error is not None and is_hopeless(error):
             raise error
         if isinstance(error, AbsentError):
+            self._unanswered(question)
             self._part_with(question, _said(error) or "not available")
             return
         if error is None:
@@ -207,6 +223,7 @@ class _Desk:
     def _give_up(self, question: Question, error: BaseException) -> None:
         said, name, patience = _said(error), question.evaluator, self._patience
         self._run.failures.append(Failure(question, said, self._attempts[question.number]))
+        self._unanswered(question)
         if name in self._run.left:
             self._close(question)
             return
@@ -229,6 +246,10 @@ class _Desk:
         self._run.stopped_because = (
             f"{who} failed {whom}{patience} times in a row, last with: {said}"
         )
+
+    def _unanswered(self, question: Question) -> None:
+        """Have another take the turn of a question that is given up."""
+        self._returned.setdefault(question.index, []).append(question.turn)
 
     def _close(self, question: Question) -> None:
         """Take a question off the list of those that are out."""

@@ -109,8 +109,11 @@ class Check:
 
     def _on_options(self) -> list[str]:
         k = len(self.questions.options)
+        if k == 1:
+            return ["There is one option, and nothing to compare it with."]
         if self.comparable:
-            return [f"All {k:,} options can be compared with one another."]
+            all_ = "Both options" if k == 2 else f"All {k:,} options"
+            return [f"{all_} can be compared with one another."]
         alone = [names[0] for names in self.classes if len(names) == 1]
         several = [names for names in self.classes if len(names) > 1]
         parts = [listed(names, _SHOWN) for names in several]
@@ -144,10 +147,10 @@ class Check:
             ]
         if not len(self.start):
             return []
-        left = "answer is" if self.spare == 1 else "answers are"
+        n, left = len(self.start), "answer is" if self.spare == 1 else "answers are"
         return [
             f"A start{'' if self.comparable else ' for what can be compared'} takes "
-            f"{len(self.start):,} questions at the price of {self.start_price:.6g}.",
+            f"{n:,} question{'s' if n > 1 else ''} at the price of {self.start_price:.6g}.",
             f"{self.spare:,} {left} left over to check the model with."
             if self.spare
             else "No answer is left over to check the model with: more questions would allow it.",

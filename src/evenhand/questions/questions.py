@@ -490,6 +490,40 @@ class Questions:
             feature_names=(*names, *self.items[k:]),
         )
 
+    def in_versions(
+        self,
+        n: int = 1,
+        *,
+        attributes: Mapping[str | Column, ArrayLike] | None = None,
+        prices: ArrayLike | None = None,
+        capacity: ArrayLike | None = None,
+    ) -> Questions:
+        """Return the questions in ``n`` versions each, with further attributes.
+
+        So the same two answers can be compared on short and on long items. Version j of question x
+        has the index ``n * x + j``.
+
+        Parameters
+        ----------
+        n
+            How many versions there are of every question.
+        attributes
+            By name, or by `Column`, what scores may react to and value does not: (q, n) numbers.
+        prices, capacity
+            (q, n) what an answer to a version costs, and how often it may be asked; those of the
+            question if not given.
+
+        Examples
+        --------
+        >>> pairs = Questions.comparisons(["Ann", "Bo"], ["P"])
+        >>> versions = pairs.in_versions(2, attributes={"length": [[1.0, 0.0], [0.0, -1.0]]})
+        >>> versions.label(1), versions.attribute_names, versions.attributes[:, -1]
+        ('Ann against Bo by P', ('first', 'length'), array([ 1.,  0.,  0., -1.]))
+        """
+        from evenhand.questions.versions import in_versions  # noqa: PLC0415 - as above
+
+        return in_versions(self, n, {} if attributes is None else attributes, prices, capacity)
+
     def restrict(self, available: ArrayLike) -> Questions:
         """Return the questions where only some may be asked: the others have capacity 0.
 

@@ -1,0 +1,97 @@
+"""What judges are shown: the texts of options, over the items that they were tried on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.errors import InputError
+from evenhand.tables import listed
+
+Text = str | Mapping[str, str] | Callable[[str], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The texts of options, by item.
+
+    Parameters
+    ----------
+    held
+        By option: one text, a text by item, or a function that returns the text for an item.
+    items
+        The items; none where every option is one text.
+
+    Examples
+    --------
+    >>> texts = Texts.of({"curt": {"q1": "Yes.", "q2": "No."}, "long": {"q1": "Yes!", "q2": "?"}})
+    >>> texts.items, texts.shown(("curt", "long"), "q1")
+    (('q1', 'q2'), ('Yes.', 'Yes!', 'q1'))
+    """
+
+    held: Mapping[str, Text]
+    items: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Any, items: Sequence[str] | None = None) -> Texts:
+        """Return the texts of options as people give them; see `judges.panel`."""
+        if not isinstance(options, Mapping) or not options:
+            raise InputError(
+                "options must map names to texts, to texts by item, or to functions of an item; "
+                f"got {options!r}."
+            )
+        for name, text in options.items():
+            if not isinstance(text, str | Mapping) and not callable(text):
+                raise InputError(
+                    f"the option {name!r} must be a text, texts by item, or a function of an item; "
+                    f"got {text!r}."
+                )
+        by_item = {name: text for name, text in options.items() if isinstance(text, Mapping)}
+        if items is None:
+            items = tuple(next(iter(by_item.values()), ()))
+        elif isinstance(items, str) or not all(isinstance(item, str) for item in items):
+            raise InputError(f"items must be several names; got {items!r}.")
+        if not items and (by_item or any(callable(text) for text in options.values())):
+            raise InputError("there are no items; name those that options were tried on (items=).")
+        if len(set(items)) < len(items):
+            raise InputError("items: a name stands there twice; name every item once.")
+        for name, text in by_item.items():
+            lacking = [item for item in items if item not in text]
+            if lacking:
+                raise InputError(
+                    f"the option {name!r} has no text for {listed(lacking)}; every option needs "
+                    "one for every item, or name the items that all have (items=)."
+                )
+        return cls(dict(options), tuple(items))
+
+    def text(self, option: str, item: str | None) -> str:
+        """Return the text of an option for an item."""
+        held = self.held[option]
+        if isinstance(held, str):
+            return held
+        if item is None:
+            raise InputError(f"the option {option!r} has a text by item; say which item.")
+        return held[item] if isinstance(held, Mapping) else held(item)
+
+    def shown(self, options: Sequence[str], item: str | None) -> tuple[str, ...]:
+        """Return what a judge is called with: the texts, then the item if there are some."""
+        texts = tuple(self.text(option, item) for option in options)
+        return texts if item is None else (*texts, item)
+
+    def known(self, why: str) -> None:
+        """Raise `InputError` if texts are made when they are asked for only."""
+        made = [name for name, held in self.held.items() if callable(held)]
+        if made:
+            raise InputError(
+                f"{why} needs the texts beforehand, and {listed(made)} is a function; give its "
+                "texts by item."
+            )
+
+    def doublings(self, option: str, item: str | None, length: Callable[[str], float]) -> float:
+        """Return the length of a text, in powers of two."""
+        size = float(length(self.text(option, item)))
+        if not math.isfinite(size) or size < 0.0:
+            raise InputError(f"length gave {size!r} for a text of {option!r}; it must be ≥ 0.")
+        return math.log2(max(size, 1.0))
