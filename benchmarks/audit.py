@@ -325,7 +325,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shapes", default="", help="those whose name contains this")
     parser.add_argument("--worlds", default="", help="likewise")
+    parser.add_argument("--tiny", action="store_true", help="two runs on the smallest tables")
     given = parser.parse_args(argv)
+    if given.tiny:
+        given.runs, given.shapes = 2, "12 options"
     if given.what == "skating":
         skating()
         return

@@ -29,7 +29,7 @@ from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
 from evenhand.scores.factor import Codes, crossed
 
-_NIL = 1e-9  # of the largest eigenvalue of Q: directions in which nothing is known
+_NIL = 1e-9  # of the partial scores of one: directions in which nothing is known
 _PART = 1e-6  # of a direction: having no part in it
 _DRAWN = 200_000  # rows times signs that are drawn
 
@@ -92,10 +92,13 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     bias = np.where(known, effects.bias + excess[:, 0], np.nan)
     pairs, n_pairs = pairs_of(effects)
     again = _Again(pairs, n_pairs, lambda x: fitted(without(effects, x))[1])
-    noise, seen, freedom = again.variances(left[:, 0], effects.freedom - (m - 1))
+    freedom = effects.freedom - (m - 1)
+    if freedom < 1:
+        return OwnBiases(who, bias, np.full(m, np.inf), 0.0)
+    noise, seen, sure = again.variances(left[:, 0], freedom)
     often = _often(pairs[rows], mine, m)
     variance = np.where(known, np.diag(inverse) * (noise + seen * often), np.inf)
-    return OwnBiases(who, bias, variance, freedom)
+    return OwnBiases(who, bias, variance, sure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +116,6 @@ class _Again:
         the two adds is seen on signs drawn at random, one for each score, or one for each pair.
         """
         n, most = len(self.pairs), np.bincount(self.pairs).max()
-        if freedom < 1:
-            return np.inf, 0.0, 0.0
         total = float(left @ left) / freedom
         if most == 1:
             return total, 0.0, float(freedom)
@@ -126,6 +127,8 @@ class _Again:
         squares, together = self._squares(left[:, None])
         # [freedom, common_0; alone_1, common_1] (σ², ω²) = (squares, together)
         determinant = freedom * common[1] - alone[1] * common[0]
+        if determinant <= _NIL * freedom * common[1]:  # effects take up all that pairs have
+            return total, 0.0, float(freedom)
         seen = (freedom * together - alone[1] * squares) / determinant
         seen = float(np.clip(seen, 0.0, total * freedom / common[0]))
         of_pairs = common[1] / float((np.bincount(self.pairs) ** 2.0).sum())
@@ -149,16 +152,16 @@ def _often(pairs: Codes, mine: Indices, m: int) -> Floats:
 def _inverse(effects: Effects, number: Codes, m: int) -> tuple[Floats, np.ndarray]:
     """Return Q⁻¹ without the directions in which Q is 0, and (m,) who has no part in these."""
     p = column_of(effects)
+    squares = sums(number, m + 1, (p * p)[:, None])[:m, 0]
     if m * len(p) > _CELLS:
-        diagonal = sums(number, m + 1, (p * p)[:, None])[:m, 0]
-        diagonal -= taken_off(effects, number, m + 1, p, p)[:m]
-        known = diagonal > _NIL * diagonal.max()
+        diagonal = squares - taken_off(effects, number, m + 1, p, p)[:m]
+        known = diagonal > _NIL * squares
         return np.diag(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
     Q = np.zeros((m, m))
     for some in blocks(m):
         left = without(effects, np.where(number[:, None] == some, p[:, None], 0.0))
         Q[some] = sums(number, m + 1, left * p[:, None])[:m].T
     values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
-    told = values > _NIL * values[-1]
+    told = values > _NIL * squares.max()
     known = (vectors[:, ~told] ** 2).sum(axis=1) < _PART
     return (vectors[:, told] / values[told]) @ vectors[:, told].T, known

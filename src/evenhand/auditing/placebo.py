@@ -54,6 +54,7 @@ class Placebo:
 
     Examples
     --------
+    >>> import numpy as np
     >>> placebo = Placebo(3.0, np.array([-1.0, 0.0, 1.0, 0.0]))
     >>> placebo.chance, round(placebo.z, 2)
     (0.2, 3.67)

@@ -143,7 +143,7 @@ def drawn(own: OwnBiases, about: Spread) -> Drawn:
         noise = np.divide(v, v + about.sd**2, out=np.ones(len(v)), where=np.isfinite(v))
         kept = 1.0 - noise
         mean = np.full(len(v), about.mean)
-        variance = np.where(np.isfinite(v), kept * v, about.sd**2) + noise**2 * of_mean
+        variance = noise * about.sd**2 + noise**2 * of_mean
     excess = np.where(kept > 0.0, own.bias - mean, 0.0)
     bias = mean + kept * np.nan_to_num(excess)
     t = _quantile(max(own.freedom, 1.0), about.level)
