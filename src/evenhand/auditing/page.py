@@ -199,13 +199,18 @@ def _decisions(audit: Audit) -> list[str]:
         "lead": "lead",
         "tipping_favour": "tipping favour",
     }
+    changed = {"event": "event", "rule": "rule", "baseline": "wins", "winner": "would win"}
     if len(made) == 1:
-        del names["event"]
+        del names["event"], changed["event"]
+    flips = audit.flips[audit.flips["flipped"]]
     return [
         words.flips(audit),
         words.fragile(audit) or words.decided(audit),
         table("What changes, by rule", ["rule", "winners", "first three"], rules)
         if rules and audit.effects.told
+        else "",
+        frame_table("Winners that change", flips, _MOST_ROWS, changed)
+        if audit.effects.told
         else "",
         frame_table("Decisions that are wrong or fragile", doubtful, _MOST_ROWS, names),
         note(
