@@ -71,6 +71,8 @@ def _picture(audit: Audit) -> list[str]:
     shown = audit_picture(audit)
     if not (shown.known or shown.events):
         return []
+    bounded = math.isfinite(audit.bias.high - audit.bias.low)
+    band = "The dark band is the bias that evaluators have in common." if bounded else ""
     beside = (
         " On the right, every mark is a decision, by what the whole panel would have to favour the "
         "winner's group by for another to be best."
@@ -83,7 +85,7 @@ def _picture(audit: Audit) -> list[str]:
             "audit",
             f"{shown.title} Biases of evaluators with their intervals, and decisions by the favour "
             "that would tip them; the numbers are in the tables.",
-            f"The dark band is the bias that evaluators have in common.{beside}",
+            f"{band}{beside}".strip(),
         )
     ]
 
@@ -102,7 +104,9 @@ def _size(audit: Audit) -> list[str]:
     return [
         table(f"What scores rise with ({percent(audit.bias.level)} intervals)", header, rows),
         words.naive(audit),
-        note(
+        ""
+        if not math.isfinite(audit.bias.high - audit.bias.low)
+        else note(
             "The first interval allows for evaluators who differ in their biases, and for options "
             "that all evaluators see with the same eyes: scores of one evaluator, or of one "
             "option, are not so many independent ones. The second does not, and is too short; it "
@@ -156,7 +160,7 @@ def _who(audit: Audit) -> list[str]:
     evaluators = _known(audit.evaluators, ["flagged", "shrunk"])
     parties = _known(audit.groups, ["shrunk"])
     if not len(evaluators) and not len(parties):
-        return ["Nobody has a bias of his own that could be told from those of others."]
+        return ["No single bias could be told from those of others."]
     return [
         words.spread(audit),
         words.who(audit),
