@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
@@ -244,3 +245,27 @@ def test_audit_finds_what_is_known_of_skating(
     assert abs(float(found["the same, naive"]) - 0.093) < 0.001
     assert float(found["placebo"]) > 20
     assert abs(float(found["nations"]) - 0.88) < 0.05
+
+
+@pytest.mark.parametrize("benchmark_", ["jury"], indirect=True)
+def test_jury_tells_what_standardising_costs(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--juries", "1"])
+    shown = capsys.readouterr().out
+    for draw in benchmark_.DRAWS:
+        for rule in benchmark_.RULES:
+            assert f"| {draw} | {rule} | " in shown
+    # with every judge about everybody, evenhand's values are means, up to a constant
+    held = benchmark_.jury("all", np.random.default_rng(1))
+    by_evenhand = benchmark_.values(benchmark_.by_evenhand(held))
+    by_mean = benchmark_.by_mean(held.scores)
+    np.testing.assert_allclose(by_evenhand - by_evenhand.mean(), by_mean - by_mean.mean())
+    # without noise it is exact, whatever the draw; standardised scores are not
+    benchmark_.NOISE = 0.0
+    held = benchmark_.jury("rank", np.random.default_rng(1))
+    exact = benchmark_.values(benchmark_.by_evenhand(held))
+    np.testing.assert_allclose(exact - exact.mean(), held.worth - held.worth.mean(), atol=1e-9)
+    assert benchmark_.verdict(held, exact).correlation == pytest.approx(1.0)
+    standardised = benchmark_.by_standardised(held.scores)
+    assert benchmark_.verdict(held, standardised).correlation < 0.9

@@ -58,9 +58,11 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
     >>> crossed(np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 0], dtype=np.int32))
     (array([0, 1, 2], dtype=int32), 3)
     """
-    if len(columns) == 1:
-        return columns[0], int(columns[0].max(initial=-1)) + 1
-    return _renumbered(*_keys(columns))
+    codes, size = columns[0], int(columns[0].max(initial=-1)) + 1
+    for column in columns[1:]:
+        if column is not codes:  # the same names twice tell nothing new
+            codes, size = _crossed(codes, size, column, int(column.max(initial=-1)) + 1)
+    return codes, size
 
 
 def taken_together(parts: Sequence[Factor]) -> Factor:
@@ -109,20 +111,40 @@ def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
     for column in columns[1:]:
         width = int(column.max(initial=-1)) + 1
         if size * width > np.iinfo(np.int64).max:
-            compact, size = _renumbered(keys, size)
-            keys = compact.astype(np.int64)
+            found, codes = np.unique(keys, return_inverse=True)
+            keys, size = codes.reshape(-1), len(found)
         keys *= width
         keys += column
         size *= width
     return keys, size
 
 
-def _renumbered(keys: NDArray[np.int64], size: int) -> tuple[Codes, int]:
-    """Return keys from 0 to size − 1 as numbers without gaps, in the same order; how many."""
-    if size <= 4 * len(keys) + 1024:  # a table of all keys is smaller than what sorting needs
-        present = np.zeros(size, dtype=np.bool_)
-        present[keys] = True
-        number = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        return number[keys], int(np.count_nonzero(present))
-    found, codes = np.unique(keys, return_inverse=True)
-    return codes.reshape(-1).astype(np.int32), len(found)
+def _crossed(first: Codes, n_first: int, second: Codes, n_second: int) -> tuple[Codes, int]:
+    """Return combinations of two columns as numbers, in the order of both; how many there are.
+
+    Names are few beside rows, so rows are dealt out to the second name and then to the first, and
+    nothing is compared: time and memory grow with rows, and with nothing else.
+    """
+    order = _dealt(second, n_second)
+    order = order[_dealt(first[order], n_first)]
+    new = np.ones(len(first), dtype=np.bool_)
+    dealt = first[order]
+    new[1:] = dealt[1:] != dealt[:-1]
+    dealt = second[order]
+    new[1:] |= dealt[1:] != dealt[:-1]
+    number = np.cumsum(new, dtype=np.int32)
+    number -= 1
+    codes = dealt  # its memory is used again
+    codes[order] = number
+    return codes, int(number[-1]) + 1 if len(number) else 0
+
+
+def _dealt(codes: Codes, size: int) -> NDArray[np.int32]:
+    """Return the rows by their codes, those with the same in the order in which they stand."""
+    from scipy import sparse  # noqa: PLC0415 # names alone need none of it
+
+    n = len(codes)
+    lowest = int(codes.min(initial=0))  # −1 where there is no name
+    ones, ends = np.ones(n, dtype=np.int8), np.arange(n + 1, dtype=np.int32)
+    rows = sparse.csr_array((ones, codes - lowest if lowest else codes, ends), (n, size - lowest))
+    return np.asarray(rows.tocsc().indices)

@@ -1,0 +1,83 @@
+"""The pictures of the cases: `python docs/cases/pictures.py` draws all, or those that are named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+IMAGES = HERE.parent / "images"
+ROOT = HERE.parents[1]
+
+# Told apart by all kinds of colour vision (Okabe and Ito), and by their markers.
+STYLES = (("#56B4E9", "o"), ("#009E73", "s"), ("#E69F00", "D"), ("#D55E00", "^"))
+INK, FAINT = "#222222", "#767676"
+
+
+def jury(path: Path) -> None:
+    """Draw one jury with seeded heats, by three rules."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from scipy import stats  # noqa: PLC0415
+
+    import jury as juries  # noqa: PLC0415 # a benchmark, not a package
+
+    held = juries.jury("rank", np.random.default_rng(0))
+    answer = juries.by_evenhand(held)
+    found = {
+        "mean score": juries.by_mean(held.scores),
+        "scores standardised by judge": juries.by_standardised(held.scores),
+        "value by evenhand": juries.values(answer),
+    }
+    figure, axes = _figure(1, 3, (11.0, 4.3))
+    for axis, (rule, estimate) in zip(axes, found.items(), strict=True):
+        for heat, (colour, marker) in enumerate(STYLES):
+            own = held.heat == heat
+            axis.plot(
+                held.worth[own], estimate[own], marker, color=colour, ms=7, mec="white", mew=0.6,
+                label=("1, the weakest", "2", "3", "4, the strongest")[heat],
+            )  # fmt: skip
+            line = np.polyfit(held.worth[own], estimate[own], 1)
+            ends = np.array([held.worth[own].min(), held.worth[own].max()])
+            axis.plot(ends, np.polyval(line, ends), color=colour, lw=1.2, alpha=0.7)
+        correlation = stats.spearmanr(estimate, held.worth).statistic
+        axis.set_title(f"{rule}\nrank correlation {correlation:.2f}", fontsize=10, color=INK)
+        axis.set_xlabel("true worth", color=INK)
+    axes[0].set_ylabel("by the rule", color=INK)
+    axes[0].legend(title="heat", frameon=False, fontsize=8, title_fontsize=8, loc="upper left")
+    figure.suptitle(
+        "24 candidates in four seeded heats, three of six judges each", color=INK, fontsize=12
+    )
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # slow to load
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=size, facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns)
+    for axis in np.ravel(axes):
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(colors=FAINT, labelsize=8)
+    return figure, axes
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {"jury": jury}
+
+
+def main(names: list[str]) -> None:
+    """Draw the pictures of these names, or all."""
+    for name in names or PICTURES:
+        path = IMAGES / f"{name}.png"
+        PICTURES[name](path)
+        print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
