@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
-from evenhand.readers.documents import Archive, Document, opened
+from evenhand.readers.archives import Archive
+from evenhand.readers.documents import Document, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.tables.names import listed
@@ -206,7 +207,7 @@ def _lookalike(content: Any) -> str | None:
 
 def _seen(content: Any) -> str:
     if isinstance(content, Archive):
-        return f"is an archive of {listed(content.names())}"
+        return f"is an archive of {listed(list(content.members))}"
     if isinstance(content, Mapping):
         return f"is JSON with {listed(list(content))}" if content else "is an empty JSON object"
     if isinstance(content, list):
