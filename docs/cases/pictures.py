@@ -55,6 +55,53 @@ def jury(path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def prompts(path: Path) -> None:
+    """Draw the leads of the best prompt by two ways of asking, and what certainty cost."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    import prompts as cases  # noqa: PLC0415 # a benchmark, not a package
+
+    asked = cases.ways(cases.world(0))
+    figure, (left, right) = _figure(1, 2, (11.0, 4.4))
+    names = sorted(cases.WORTH, key=lambda name: cases.WORTH[name])
+    ways = {
+        "the model alone, believed": ("#D55E00", "^", 0.16),
+        "both": ("#0072B2", "o", -0.16),
+    }
+    for way, (colour, marker, beside) in ways.items():
+        answer = asked[way].choose(budget=cases.BUDGET, at_most=20_000, progress=False)
+        for row, name in enumerate(names):
+            option = answer.options.labels.index(name)
+            ahead, most, least = (-x for x in answer.decision.leads[option].tolist())
+            most = min(most, answer.loss)  # which is known, too
+            left.plot([least, most], [row + beside] * 2, color=colour, lw=1.6)
+            left.plot(ahead, row + beside, marker, color=colour, ms=8, mec="white", mew=0.6)
+        label = {"both": "people and model"}.get(way, way)
+        chosen = f"{label}: {answer.label}, {'95% sure' if answer.sure else 'not sure'}"
+        left.plot([], [], marker, color=colour, label=chosen)
+    left.set_yticks(range(len(names)), names)
+    left.get_yticklabels()[-1].set_fontweight("bold")
+    left.axvline(0.0, color=FAINT, lw=0.8)
+    left.set_xlabel("behind the prompt that is chosen, in verdicts, with 95% intervals", color=INK)
+    left.set_title("from the truly best prompt down to the worst", fontsize=10, color=INK)
+    left.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=1)
+    for seed in range(40):
+        paid = {one.way: one for one in cases.outcomes(seed)}
+        alone, both = paid["people alone"], paid["both"]
+        fill = {one.way: ("none" if not one.sure else None) for one in (alone, both)}
+        right.plot([0, 1], [alone.paid, both.paid], color=FAINT, lw=0.7, zorder=1)
+        right.plot(0, alone.paid, "s", color="#009E73", mfc=fill[alone.way] or "#009E73", ms=6)
+        right.plot(1, both.paid, "o", color="#0072B2", mfc=fill[both.way] or "#0072B2", ms=6)
+    right.axhline(cases.BUDGET, color=FAINT, ls="--", lw=0.8)
+    right.text(0.5, cases.BUDGET, "the budget", ha="center", va="bottom", fontsize=8, color=FAINT)
+    right.set_xticks([0, 1], ["people alone", "people and model"])
+    right.set_xlim(-0.35, 1.35)
+    right.set_ylim(0, 1.1 * cases.BUDGET)
+    right.set_ylabel("paid until sure, or until it stopped (hollow)", color=INK)
+    right.set_title("40 worlds; the model alone is sure and wrong in all", fontsize=10, color=INK)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
 def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -68,7 +115,7 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, An
     return figure, axes
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"jury": jury}
+PICTURES: dict[str, Callable[[Path], None]] = {"jury": jury, "prompts": prompts}
 
 
 def main(names: list[str]) -> None:
