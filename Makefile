@@ -62,6 +62,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/plan.py
+	$(BIN)/python benchmarks/audit.py coverage
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

@@ -23,6 +23,7 @@ import pandas as pd
 
 import evenhand as eh
 from evenhand.auditing.clusters import Clusters, plain
+from evenhand.auditing.each import of_evaluators
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.leverage import without
 from evenhand.scores import Factor, Scores
@@ -246,6 +247,49 @@ def coverage(runs: int, seed: int, shapes: Sequence[str], worlds: Sequence[str])
     print(f"\nStandard error of a share of 95%: {error:.1f}. Seed {seed}.")
 
 
+# ------------------------------------------------------------------------ flags
+
+
+def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
+    """Print how often evaluators are flagged, where half of those who could be are fair."""
+    print(f"## Evaluators, half of them fair, half with a bias of 3.3 ± 1.38; {runs} tables\n")
+    print(
+        "| table | falsely flagged, % of flagged | of the partial flagged, % | own intervals, % |"
+    )
+    print("| --- | --- | --- | --- |")
+    for shape in shapes:
+        scores = SHAPES[shape]()
+        rng = np.random.default_rng(seed)
+        found = []
+        for _ in range(runs):
+            y, truth = _half_fair(scores, rng)
+            each = of_evaluators(two_way(replace(scores, score=y)), 0.95)
+            who, flagged = each.own.who, each.drawn.q <= 0.05
+            width = each.own.widths(0.95)
+            held = np.abs(each.own.bias - truth[who]) <= width
+            fair = truth[who] == 0.0
+            found.append(
+                (
+                    (flagged & fair).sum() / max(flagged.sum(), 1),
+                    (flagged & ~fair).sum() / max((~fair).sum(), 1),
+                    held.mean(),
+                )
+            )
+        false, power, held = 100 * np.mean(found, axis=0)
+        print(f"| {shape} | {false:.1f} | {power:.0f} | {held:.1f} |", flush=True)
+    print(f"\nSeed {seed}. At most 5% are meant to be flagged falsely.")
+
+
+def _half_fair(scores: Scores, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores, and (evaluators,) the bias of each."""
+    n = len(scores.evaluator)
+    truth = np.where(rng.random(n) < 0.5, 0.0, rng.normal(3.3, 1.38, size=n))
+    e, o = scores.evaluator.codes, scores.option.codes
+    pairs = 1.62 * rng.standard_normal((n, len(scores.option)))[e, o]
+    y = scores.partial * truth[e] + pairs + 2.75 * rng.standard_normal(len(scores))
+    return y, truth
+
+
 # ---------------------------------------------------------------------- skating
 
 
@@ -262,22 +306,36 @@ def skating() -> None:
         f"standard error        {bias.se:.3f}   (.15 to .21), {bias.freedom:.0f} degrees of freedom"
     )
     print(f"the same, naive       {naive.se:.4f}   (.093)")
-    print(f"took                  {took:.1f} s")
+    placebo, spread = audit.placebo, audit.spread
+    print(f"placebo               z = {placebo.z:.1f}   (above 20), sd {placebo.sd:.3f}")
+    print(f"nations               sd {spread.groups.sd:.2f}   (.88)")
+    low, high = spread.groups.next_low, spread.groups.next_high
+    print(f"one more nation       {low:.1f} to {high:.1f}   (about 1.4 to 5.3)")
+    print(f"judges                sd {spread.evaluators.sd:.2f}   (1.38)")
+    flagged = int(audit.evaluators["flagged"].sum())
+    print(f"judges flagged        {flagged} of {spread.evaluators.n}")
+    print(f"took                  {took:.1f} s, {time.perf_counter() - start:.1f} s in all")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("skating", "coverage"))
+    parser.add_argument("what", choices=("skating", "coverage", "flags"))
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shapes", default="", help="those whose name contains this")
     parser.add_argument("--worlds", default="", help="likewise")
+    parser.add_argument("--tiny", action="store_true", help="two runs on the smallest tables")
     given = parser.parse_args(argv)
+    if given.tiny:
+        given.runs, given.shapes = 2, "12 options"
     if given.what == "skating":
         skating()
         return
     shapes = [name for name in SHAPES if given.shapes in name]
+    if given.what == "flags":
+        flags(given.runs, given.seed, shapes)
+        return
     coverage(given.runs, given.seed, shapes, [name for name in WORLDS if given.worlds in name])
 
 

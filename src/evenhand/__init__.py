@@ -19,7 +19,7 @@ _NAMES = {
         "choose",
         "decide",
     ),
-    "evenhand.auditing": ("Audit", "BiasEstimate", "audit"),
+    "evenhand.auditing": ("Audit", "BiasEstimate", "Placebo", "Spread", "audit"),
     "evenhand.designs": (
         "Certificate",
         "Design",

@@ -29,6 +29,8 @@ from evenhand.answers import choose as choose
 from evenhand.answers import decide as decide
 from evenhand.auditing import Audit as Audit
 from evenhand.auditing import BiasEstimate as BiasEstimate
+from evenhand.auditing import Placebo as Placebo
+from evenhand.auditing import Spread as Spread
 from evenhand.auditing import audit as audit
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design

@@ -224,6 +224,29 @@ def test_panels_tells_what_certainty_costs(
     assert len(rows) > 4
 
 
+@pytest.mark.parametrize("benchmark_", ["audit"], indirect=True)
+def test_audit_measures_every_world(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["coverage", "--tiny"])
+    benchmark_.main(["flags", "--tiny"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| 3 eval")]
+    assert [row.count(" | ") for row in rows] == [len(benchmark_.WORLDS), 3]
+
+
+@pytest.mark.parametrize("benchmark_", ["audit"], indirect=True)
+def test_audit_finds_what_is_known_of_skating(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["skating"])
+    found = dict(re.findall(r"^(\S[\w ,]*?)  +(?:z = |sd )?(\S+)", capsys.readouterr().out, re.M))
+    assert abs(float(found["bias"]) - 3.31) < 0.02
+    assert 0.15 < float(found["standard error"]) < 0.21
+    assert abs(float(found["the same, naive"]) - 0.093) < 0.001
+    assert float(found["placebo"]) > 20
+    assert abs(float(found["nations"]) - 0.88) < 0.05
+
+
 @pytest.mark.parametrize("benchmark_", ["jury"], indirect=True)
 def test_jury_tells_what_standardising_costs(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

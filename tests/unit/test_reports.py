@@ -22,6 +22,7 @@ from evenhand.report.document import (
     DARK,
     LIGHT,
     Section,
+    Standing,
     checked,
     document,
     inline_svg,
@@ -93,12 +94,12 @@ def test_contents_lead_to_sections_that_say_something() -> None:
 
 
 def test_what_became_of_assumptions_stands_in_words_and_not_in_colours_alone() -> None:
-    page = checked(
-        [("One.", "held", ""), ("Two.", "contradicted", "<b>"), ("3.", "not checked", "")]
-    )
+    standings: list[Standing] = ["held", "contradicted", "noted", "not checked"]
+    page = checked((f"{one}.", one, "<b>") for one in standings)
     assert re.findall(r'class="([a-z-]+)">(.*?)<', page) == [
         ("held", "✓ held"),
         ("contradicted", "✗ contradicted"),
+        ("noted", "! seen, but nothing is withdrawn"),
         ("not-checked", "? could not be checked"),
     ]
     assert "&lt;b&gt;" in page

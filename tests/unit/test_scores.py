@@ -225,6 +225,8 @@ def test_a_wide_table_given_as_long_is_recognised() -> None:
     )
     cell = refused(wide.replace(",4,", ",x,"), wide=True)
     assert "line 3 ('Bo'), column 'Q': 'x' is not a number" in cell
+    unnamed = refused("skater,P,Q\nAnn,,7\nBo,5,\n,4,8\n", wide=True)
+    assert "line 4, column 'skater' is empty" in unnamed
     assert "two columns of scores" in refused("skater,P\nAnn,7\nBo,5\n", wide=True)
     assert "nothing to turn" in refused(LONG, **PARTS, item="cup", wide=True)
 
@@ -264,8 +266,14 @@ def test_a_bad_cell_is_named(old: str, new: str, words: str) -> None:
         ("option,evaluator,score", "has a header but no rows"),
         ("option,evaluator,score\n", "has a header but no rows"),
         ("option,evaluator,score\na,P,7\n", "one score only (line 2 ('a'), column 'score')"),
-        ("option,evaluator,score\na,P,7\nb,P,7.0\n", "every score is 7, from line 2 on: nothing"),
-        ("option,evaluator,score\na,P,\nb,P,\n", "column 'score' is empty in every row"),
+        (
+            "option,evaluator,score\na,P,7\nb,P,7.0\n",
+            "from line 2 ('a'), column 'score' on every score is 7: nothing",
+        ),
+        (
+            "option,evaluator,score\na,P,\nb,P,\n",
+            "line 2, column 'score' and all cells below are empty",
+        ),
         ("option,evaluator,score\na,P,20160105\nb,P,20160212\n", "20160105 looks like a date"),
         ("option,evaluator,score\na,P,42374\nb,P,42381\n", "42374 is 2016-01-05 as spreadsheets"),
         ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is; name another"),
@@ -346,7 +354,7 @@ def test_groups_that_never_meet_are_told() -> None:
     text = "option,evaluator,score,nation,from\na,P,7,FRA,{0}\nb,P,5,ITA,{0}\na,Q,6,FRA,{1}\n"
     groups = {"option_group": "nation", "evaluator_group": "from"}
     said = refused(text.format("fra", "ger"), **groups)
-    assert "no group in column 'nation' is in column 'from', but 'FRA' there is 'fra' here" in said
+    assert "line 2 ('a'), column 'nation': 'FRA' is 'fra' in column 'from'" in said
     assert "No evaluator is of a group" in messages(read(text.format("SUI", "GER"), **groups))
     assert "'ITA' of options and 'ita' of" in messages(read(text.format("FRA", "ita"), **groups))
     assert not messages(read(text.format("FRA", "ITA") + "b,Q,4,ITA,ITA\n", **groups))

@@ -44,12 +44,12 @@ _ADAPTIVELY = (
     "were assigned without looking at any."
 )
 _ITEMS = (
-    "Options are compared on {n:,} items, which are what was drawn independently: errors are by "
-    "items, however many scores each has. "
+    "Options are compared on {n:,} {items}, and items are what was drawn independently: errors are "
+    "by items, however many scores each has. "
 )
 _OWN_ITEMS = (
-    "Every option has items of its own, of {n:,} in all, which are taken to be drawn alike: errors "
-    "are by items, however many scores each has. "
+    "Every option has items of its own, {n:,} {items} in all, which are taken to be drawn alike: "
+    "errors are by items, however many scores each has. "
 )
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
@@ -293,7 +293,8 @@ def _assumed(policy: Policy) -> str:
     """Return what is taken for granted of who chose what was scored."""
     if isinstance(policy, ItemChoice):
         text = _ITEMS if policy.fit.within else _OWN_ITEMS
-        return text.format(n=policy.fit.n_items) + _BEFORE
+        n = policy.fit.n_items
+        return text.format(n=n, items="item" if n == 1 else "items") + _BEFORE
     if isinstance(policy, UnplannedChoice):
         return _ADAPTIVELY
     if isinstance(policy, PlannedChoice) and policy.looks == "once":

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 4096  # questions that are looked ahead
+_ROUNDS = 4  # of an equation that settles at once
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,8 @@ class _Ahead:
             self._leads, self._noise = self._leads * noise_scale, noise_scale
         elif fit.freedom >= 1.0 and fit.scatter > 0.0:
             self._noise = fit.unit
-        self._z = _deviations(failure, fit.freedom)
+        self._failure, self._freedom = failure, fit.freedom
+        self._width = 0.0  # errors that intervals for all times are wide
         settings = {} if math.isnan(self._noise) else {"noise_scale": self._noise}
         self._greedy = GreedyQuestions(asked, _MOST, seed=seed, **settings)
         self._greedy.checked = False
@@ -207,7 +209,7 @@ class _Ahead:
         if anytime and decision.leads is not None:
             widths = (decision.leads[:, 0] - decision.leads[:, 1])[self._rivals]
             with np.errstate(invalid="ignore"):
-                self._z = float(np.nanmax(widths / self.errors(self.none), initial=self._z))
+                self._width = float(np.nanmax(widths / self.errors(self.none), initial=0.0))
 
     def best_after(self, made: Counts) -> int | None:
         """Return the best question when others are on their way; None if none may be asked."""
@@ -263,50 +265,48 @@ class _Ahead:
 
     def until_sure(self) -> float:
         """Return how many questions it takes, by leads as they stand."""
-        if math.isnan(self._noise) or not math.isfinite(self._z):
+        if math.isnan(self._noise) or math.isinf(self._width):
             return math.nan
-        need = (self._leads + self._tolerance) / self._z
-        if (need <= 0.0).any() or np.isinf(self.errors(self.none)).any():
-            return self._until_compared(need)
-        return self._search(need)
+        leads = self._leads + self._tolerance
+        if np.isinf(self.errors(self.none)).any():
+            return math.nan  # leads that are not known yet
+        return self._search() if (leads > 0.0).all() else math.inf
 
     def more_evaluators(self) -> str:
         """Return how many evaluators more it takes where these have said all; "" if unknown."""
         e, errors = len(self.questions.evaluators), self.errors(self.none)
         if not e or not np.isfinite(errors).all():
             return ""
-        with np.errstate(divide="ignore"):
-            need = np.maximum(self._leads + self._tolerance, 0.0) / self._z
-            more = e * float(((errors / need) ** 2 - 1.0).max())
+        k = len(self._rivals) + 1
+        more = 1
+        while more < _MOST and not self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)):
+            more = math.ceil(1.1 * more)
         said = "Ask further evaluators: of these, everybody has said what there is to ask."
-        if not more < _MOST:
+        if more >= _MOST:
             return f"{said} But the lead is too small for any number of them."
-        many = max(1, math.ceil(more))
-        return f"{said} About {many:,} more like them should settle it."
+        return f"{said} About {more:,} more like them should settle it."
 
-    def _until_compared(self, need: Floats) -> float:
-        """Return NaN: of leads that are 0, or not known, nobody can say."""
-        return math.inf if (need <= 0.0).all() else math.nan
+    def _enough(self, errors: Floats, more: int) -> bool:
+        """Tell whether leads would be sure with these errors, after so many scores to spare."""
+        z = max(_deviations(self._failure, self._freedom + more), self._width)
+        return bool((self._leads + self._tolerance >= z * errors).all())
 
-    def _search(self, need: Floats) -> float:
-        n = 1
-        while True:
-            made = self._greedy.ask(n=n, pending=self.none).counts
-            total = int(made.sum())
-            if total and (self.errors(made) <= need).all():
-                return self._between(need, n // 2, total)
-            if total < n:
+    def _settle(self, n: int) -> tuple[bool, int]:
+        """Return whether n questions would do, and how many of them there are."""
+        made = self._greedy.ask(n=n, pending=self.none).counts
+        return self._enough(self.errors(made), int(made.sum())), int(made.sum())
+
+    def _search(self) -> float:
+        n, (enough, made) = 1, self._settle(1)
+        while not enough:
+            if made < n or n >= _MOST:
                 return math.inf  # that is all there is
-            if n >= _MOST:
-                return math.inf
             n *= 2
-
-    def _between(self, need: Floats, low: int, high: int) -> float:
-        """Return the least number that will do, of low (which does not) to high (which does)."""
+            enough, made = self._settle(n)
+        low, high = n // 2, made  # what does not do, and what does
         while high - low > max(1, high // 16):
             middle = (low + high) // 2
-            made = self._greedy.ask(n=middle, pending=self.none).counts
-            low, high = (low, middle) if (self.errors(made) <= need).all() else (middle, high)
+            low, high = (low, middle) if self._settle(middle)[0] else (middle, high)
         return float(high)
 
 
@@ -322,13 +322,21 @@ def next_items(policy: ItemChoice, n: int, *, failure: float, tolerance: float) 
     decision, fit = policy.recommend(), policy.fit
     rivals = np.delete(np.arange(len(policy.options)), decision.option)
     leads, variances = fit.leads(decision.option, rivals)
-    if fit.scatter <= 0.0 or not np.isfinite(variances).all():
+    if fit.freedom <= 0.0 or not np.isfinite(variances).all():
         return NextQuestions(
             (), math.nan, "Try all options on the same items, and on more of them."
         )
-    z, errors, G = _deviations(failure, fit.freedom), np.sqrt(variances), fit.n_items
+    errors, G = np.sqrt(variances), fit.n_items
     with np.errstate(divide="ignore"):
-        more = G * ((z * errors / np.maximum(leads + tolerance, 0.0)) ** 2 - 1.0)
+        each = (errors / np.maximum(leads + tolerance, 0.0)) ** 2 * G  # items for a lead of 1 error
+    more = np.full(len(rivals), 1.0)
+    for _ in range(_ROUNDS):  # z falls with the number of items, and hardly
+        more = np.array(
+            [
+                _deviations(failure, G + m - 1.0) ** 2 * n - G
+                for m, n in zip(more, each, strict=True)
+            ]
+        ).clip(1.0)
     order = np.argsort(-more, kind="stable")
     until = float(max(more[order[0]], 1.0))
     names = policy.options.labels

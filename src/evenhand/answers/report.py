@@ -19,6 +19,7 @@ from evenhand.policies.messages import Estimate, Finding
 from evenhand.report.document import (
     Section,
     Standing,
+    became,
     checked,
     document,
     facts,
@@ -183,15 +184,17 @@ def _raw_loss(answer: Answer) -> str:
 
 
 def _assumptions(answer: Answer) -> list[str]:
+    told = _checks(answer)
+    said = " ".join(seen for _, _, seen in told)
     notes = points(
         _line(finding)
         for finding in answer.warnings
-        if not finding.alarm and finding.assumption not in ("looks", "outliers", "scale")
+        if not finding.alarm and _line(finding) not in said
     )
     return [
         model(answer.policy.actions),
         answer.assumed,
-        checked(_checks(answer)),
+        checked(told),
         notes,
         note(
             "Held says that nothing was seen against it, not that it is proved. An assumption that "
@@ -222,26 +225,9 @@ def _checks(answer: Answer) -> list[tuple[str, Standing, str]]:
     if len(answer.options) == 1 or not told:
         return []
     return [
-        _became(answer.warnings, assumption, names, seen, lacking)
+        became(answer.warnings, assumption, names, seen, lacking)
         for assumption, names, seen, lacking in entries
     ]
-
-
-def _became(
-    warnings: tuple[Finding, ...],
-    assumption: str,
-    names: tuple[str, ...],
-    seen: bool,
-    lacking: str,
-) -> tuple[str, Standing, str]:
-    """Return an assumption with what became of it, and what was seen."""
-    found = [finding for finding in warnings if finding.assumption in names]
-    said = " ".join(_line(finding) for finding in found)
-    if any(finding.alarm for finding in found):
-        return assumption, "contradicted", said
-    if not seen:
-        return assumption, "not checked", said or lacking
-    return assumption, "held", said
 
 
 def _untold(answer: Answer) -> list[str]:

@@ -2,8 +2,11 @@
 
 - `effects`: scores less what options and evaluators explain, in one pass after another;
 - `clusters`: how sure a bias is when evaluators and options come back;
+- `leverage`: how much of what goes wrong in a cluster its residuals still show;
 - `placebo`: the same bias with groups dealt out at random;
-- `spread`: how much evaluators differ in their biases, each with its own, drawn to the mean;
+- `own`: the bias of each evaluator, and towards each group;
+- `spread`: how much biases differ, and each drawn to the mean;
+- `each`: evaluators and groups one by one, as tables;
 - `decisions`: which winners would change under which rule;
 - `diagnosis`: what scores say about the model;
 - `audit`: all of it together;
@@ -12,5 +15,7 @@
 
 from evenhand.auditing.audit import Audit, audit
 from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.placebo import Placebo
+from evenhand.auditing.spread import Spread
 
-__all__ = ["Audit", "BiasEstimate", "audit"]
+__all__ = ["Audit", "BiasEstimate", "Placebo", "Spread", "audit"]

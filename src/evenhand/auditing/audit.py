@@ -10,12 +10,21 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, plain
 from evenhand.auditing.decisions import Decisions, decisions
+from evenhand.auditing.diagnosis import Influence, diagnose, influences
+from evenhand.auditing.each import Each, of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.features import FeatureBias, by_features
 from evenhand.auditing.identified import Identified, identified
+from evenhand.auditing.pairs import PairEffect, pair_effect
+from evenhand.auditing.placebo import Placebo, placebo
+from evenhand.auditing.spread import Spreads
+from evenhand.auditing.unseen import cannot_tell
+from evenhand.checks.finding import Finding
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.read import read_table
@@ -43,12 +52,15 @@ class Audit:
         The same with an interval as if all scores were independent: too short.
     by_features
         The bias by features alone, where some were given, with its warning.
+    seed
+        Where random dealings of the placebo come from.
     """
 
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
     by_features: FeatureBias | None = None
+    seed: int = 0
 
     @cached_property
     def identified(self) -> Identified:
@@ -69,14 +81,73 @@ class Audit:
         return clustered(standing_first(self.effects.scores), self.bias.level)
 
     @cached_property
+    def placebo(self) -> Placebo:
+        """The bias with groups dealt out to evaluators at random."""
+        return placebo(self.effects, self.seed)
+
+    @cached_property
+    def spread(self) -> Spreads:
+        """How much biases differ: among evaluators, and among those whom they favour."""
+        return Spreads(self._of_evaluators.spread, self._of_favoured.spread)
+
+    @property
+    def evaluators(self) -> pd.DataFrame:
+        """Evaluators one by one; see `Each.frame`."""
+        return self._of_evaluators.frame
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """Those who are favoured, one by one: groups, or options where there are none."""
+        return self._of_favoured.frame
+
+    @cached_property
+    def _of_evaluators(self) -> Each:
+        return of_evaluators(self.effects, self.bias.level)
+
+    @cached_property
+    def _of_favoured(self) -> Each:
+        return of_favoured(self.effects, self.bias.level)
+
+    @cached_property
     def decisions(self) -> Decisions:
         """What the scores decide at every event, and what would change that."""
-        return decisions(self.effects.scores, self.bias, self.effects.noise, self.effects.freedom)
+        theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
+        own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
+        noise, freedom = self.effects.noise, self.effects.freedom
+        return decisions(self.effects.scores, self.bias, noise, freedom, own)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
         """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
         return self.decisions.flips()
+
+    @cached_property
+    def pair(self) -> PairEffect:
+        """What stays with a pair of evaluator and option, against noise."""
+        return pair_effect(self.effects, self.seed)
+
+    @cached_property
+    def influences(self) -> tuple[Influence, ...]:
+        """Without which evaluator, group, option and event the bias would change most."""
+        return influences(self.effects)
+
+    @cached_property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What the scores say about the model: alarms first, then notes."""
+        scores = self.effects.scores
+        found = [*diagnose(self.effects, self.bias), *self.identified.notes]
+        found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
+        return tuple(sorted(found, key=lambda finding: not finding.alarm))
+
+    @cached_property
+    def cannot_tell(self) -> tuple[str, ...]:
+        """What no score can tell, in numbers."""
+        return cannot_tell(self)
+
+    @property
+    def favoured(self) -> str:
+        """What is favoured: a group, or an option where there are no groups."""
+        return "option" if self.effects.scores.option_group is None else "group"
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw whose bias is how large, and which decisions would not bear it.
@@ -120,6 +191,20 @@ class Audit:
         from evenhand.auditing.page import as_html  # noqa: PLC0415 # likewise
 
         return as_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, for JSON; None for what is not known or has no end."""
+        from evenhand.auditing.record import as_dict  # noqa: PLC0415 # records are about audits
+
+        return as_dict(self)
+
+    def __str__(self) -> str:
+        from evenhand.auditing.words import in_words  # noqa: PLC0415 # words are about audits
+
+        return in_words(self)
+
+    def __repr__(self) -> str:
+        return f"Audit(bias={self.bias.value:.4g}, scores={len(self.effects.scores)})"
 
 
 def audit(
@@ -172,11 +257,11 @@ def audit(
     )
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)
-        return Audit(found.effects, found.bias, plain(found.effects, confidence), found)
+        return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed)
     effects = two_way(scores)
     bias = clustered(effects, confidence)
     beside = by_features(scores, confidence, bias.value) if scores.features else None
-    return Audit(effects, bias, plain(effects, confidence), beside)
+    return Audit(effects, bias, plain(effects, confidence), beside, seed)
 
 
 def _nobody_to_compare(scores: Scores) -> bool:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
@@ -36,7 +36,7 @@ from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor
 
 LEVEL = 0.02
-"""Over all questions: how probable it is, by their p-values, that one finds something in nothing."""
+"""How probable it is, by p-values over all questions, that something is found in nothing."""
 
 _FEWEST = 5  # scores of an evaluator, whose noise or scale is then looked at
 _TENTH = 0.1
@@ -99,10 +99,10 @@ class _Term(NamedTuple):
     bias: float
 
 
-def _term(effects: Effects, name: str, column: Floats, level: float) -> _Term | None:
-    """Return the slope along a further column; None if it cannot be told."""
+def _term(effects: Effects, name: str, columns: dict[str, Floats], level: float) -> _Term | None:
+    """Return the slope along one of some further columns; None if it cannot be told."""
     scores = effects.scores
-    with_it = two_way(replace(scores, attributes={**scores.attributes, name: column}))
+    with_it = two_way(replace(scores, attributes={**scores.attributes, **columns}))
     along = with_it.along(name)
     if not along.told or along.freedom <= 0:
         return None
@@ -120,9 +120,8 @@ def _slope(effects: Effects, bias: BiasEstimate) -> Asked | None:
     if p is None or not effects.told:
         return None
     values = values_by_row(effects)
-    weight = effects.own * p
-    middle = float(weight @ values / weight.sum())
-    term = _term(effects, "partiality × value", p * (values - middle), bias.level)
+    middle = _middle(effects, values)
+    term = _term(effects, "slope", {"slope": p * (values - middle)}, bias.level)
     if term is None:
         return None
 
@@ -261,10 +260,7 @@ def _noise_by_level(effects: Effects, bias: BiasEstimate) -> Asked | None:
 
 def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
     """Do evaluators become lenient, or severe, with time?"""
-    time = _standard_time(effects.scores)
-    if time is None:
-        return None
-    term = _term(effects, "time", time, bias.level)
+    term = _term(effects, "time", _times(effects), bias.level) if _times(effects) else None
     if term is None:
         return None
 
@@ -286,13 +282,8 @@ def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
 
 def _bias_drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
     """Does the bias grow with time?"""
-    time, p = _standard_time(effects.scores), effects.scores.partial
-    if time is None or p is None or not effects.told:
-        return None
-    weight = effects.own * p
-    term = _term(
-        effects, "partiality × time", p * (time - weight @ time / weight.sum()), bias.level
-    )
+    columns = _times(effects)
+    term = _term(effects, "own time", columns, bias.level) if "own time" in columns else None
     if term is None:
         return None
 
@@ -445,11 +436,23 @@ def _repeated(effects: Effects, x: Floats) -> float:
     return max(1.0, float(together @ together) / total) if total > 0.0 else 1.0
 
 
-def _standard_time(scores: Scores) -> Floats | None:
-    if scores.time is None:
-        return None
-    spread = float(scores.time.std())
-    return (scores.time - scores.time.mean()) / spread if spread > 0.0 else None
+def _middle(effects: Effects, values: Floats) -> float:
+    """Return the mean of some values over partial scores, each by how much it says of the bias."""
+    assert effects.scores.partial is not None
+    weight = effects.own * effects.scores.partial
+    return float(weight @ values / weight.sum())
+
+
+def _times(effects: Effects) -> dict[str, Floats]:
+    """Return time in standard units, and that of partial scores, by name; nothing without time."""
+    time, p = effects.scores.time, effects.scores.partial
+    spread = 0.0 if time is None else float(time.std())
+    if time is None or not spread > 0.0:
+        return {}
+    time = (time - time.mean()) / spread
+    if p is None or not effects.told:
+        return {"time": time}
+    return {"time": time, "own time": p * (time - _middle(effects, time))}
 
 
 def _two_valued(scores: Scores) -> bool:

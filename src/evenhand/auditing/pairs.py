@@ -14,13 +14,14 @@ have two unknowns.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.effects import Effects
 from evenhand.auditing.levels import sums
+from evenhand.auditing.leverage import without
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, crossed
 
@@ -60,6 +61,7 @@ def pair_effect(effects: Effects, seed: int = 0) -> PairEffect:
     --------
     An evaluator who gives an option the same each time has no noise:
 
+    >>> from evenhand.auditing.effects import two_way
     >>> from evenhand.scores import Factor
     >>> scores = Scores(
     ...     np.tile(np.random.default_rng(0).normal(size=30), 2),
@@ -85,10 +87,15 @@ def pair_effect(effects: Effects, seed: int = 0) -> PairEffect:
     def moments(e: Floats) -> Floats:
         return np.array([cross(e), float(e @ e)])
 
+    def left_of(rows: Floats) -> Floats:
+        columns = without(effects, np.ascontiguousarray(rows.T))
+        S = effects.regressors
+        return np.asarray((columns - S @ (np.linalg.pinv(S.T @ S) @ (S.T @ columns))).T)
+
     def of_variance_one(cluster: Codes, n: int) -> Floats:
         exact = n <= _MOST_DRAWS  # then each is drawn alone, and cross terms are nil
         drawn = np.eye(n) if exact else rng.choice([-1.0, 1.0], (draws, n))
-        left = (_residual(scores, sign * one[cluster]) for one in drawn)
+        left = (e for some in _blocks(drawn, len(sign)) for e in left_of(sign * some[:, cluster]))
         return np.asarray(sum(map(moments, left)) / (1 if exact else draws))
 
     rng = np.random.default_rng(seed)
@@ -113,6 +120,6 @@ def _pairs(scores: Scores) -> tuple[Codes, int, Floats]:
     return pair, n, np.where(first <= second, 1.0, -1.0)
 
 
-def _residual(scores: Scores, values: Floats) -> Floats:
-    reference = None if scores.reference is None else np.zeros(len(scores))
-    return two_way(replace(scores, score=values, reference=reference)).residual
+def _blocks(drawn: Floats, n: int) -> list[Floats]:
+    """Return some draws at a time, for so many rows of scores."""
+    return np.array_split(drawn, math.ceil(len(drawn) * n / _ROWS))

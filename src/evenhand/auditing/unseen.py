@@ -26,24 +26,31 @@ def _shared(audit: Audit) -> str:
     if audit.effects.scores.reference is not None or not tips.size:
         return ""
     closest = int(tips[np.argmin(favour[tips])])
-    winner = short(decided.names(decided.fair_winner)[closest] or "")
-    whose = winner
-    groups, of = audit.effects.scores.groups, audit.effects.scores.option_group
-    if of is not None:
-        code = int(of[decided.contests.option[decided.fair_winner[closest]]])
-        whose = f"{short(groups[code])}, the group of {winner}," if code >= 0 else winner
+    least = number(favour[closest])
     if len(decided) == 1:
         return (
-            f"A favour that all evaluators share looks like worth. If all of them favoured {whose} "
-            f"by more than {number(favour[closest])}, somebody else would be best."
+            "A favour that all evaluators share looks like worth. If all of them favoured "
+            f"{_whose(audit, closest)} by more than {least}, somebody else would be best."
         )
+    half = number(float(np.median(favour[~np.isnan(favour)])))
+    side = "winner" if audit.effects.scores.option_group is None else "winner's group"
     return (
-        "A favour that all evaluators share looks like worth. Half of the winners would change if "
-        f"everybody favoured the winner's {'group' if of is not None else 'side'} by "
-        f"{number(float(np.median(favour[~np.isnan(favour)])))}; the first to change, "
-        f"{short(decided.contests.names[closest])}, by {number(favour[closest])} for {whose}"
-        f"{'' if whose.endswith(',') else ''}".rstrip(",") + "."
+        f"A favour that all evaluators share looks like worth. With one of {half} for the {side}, "
+        f"half of the winners would change; the first of them, at "
+        f"{short(decided.contests.names[closest])}, with one of {least} for "
+        f"{_whose(audit, closest)}."
     )
+
+
+def _whose(audit: Audit, event: int) -> str:
+    """Who would have to be favoured for the winner of an event to change."""
+    decided, scores = audit.decisions, audit.effects.scores
+    entry = int(decided.fair_winner[event])
+    winner = short(scores.option.names[int(decided.contests.option[entry])])
+    if scores.option_group is None:
+        return winner
+    group = int(scores.option_group[decided.contests.option[entry]])
+    return f"{short(scores.groups[group])} (the group of {winner})" if group >= 0 else winner
 
 
 def _seen_by_own(audit: Audit) -> str:
@@ -64,6 +71,6 @@ def _assigned(audit: Audit) -> str:
         return ""
     own = int((scores.partial != 0.0).sum())
     return (
-        f"{own:,} of {len(scores):,} scores are by partial evaluators. Were they asked, or did they "
-        "offer, because of how an option would do that day, the bias has that in it."
+        f"{own:,} of {len(scores):,} scores are by partial evaluators. If they were asked, or "
+        "came, because of how an option would do that day, the bias has that in it."
     )

@@ -29,11 +29,13 @@ def in_words(audit: Audit, width: int = WIDTH) -> str:
     said = facts(audit)
     column = max((len(title) for title, _ in said), default=0) + 2
     lines.append("")
+    before = ""
     for title, text in said:
+        shown, before = "" if title == before else title, title
         lines += textwrap.wrap(
             text,
             width,
-            initial_indent=title.ljust(column),
+            initial_indent=shown.ljust(column),
             subsequent_indent=" " * column,
             break_on_hyphens=False,
         )
@@ -132,14 +134,14 @@ def naive(audit: Audit) -> str:
     digits = decimals(0.5 * (plain.high - plain.low))
     shown = f"{fixed(plain.low, digits)} to {fixed(plain.high, digits)}"
     counted = [f"{n:,} {kind}" for kind, n in bias.clusters.items()]
-    about = f" {' and '.join(counted)} come back in partial scores." if counted else ""
-    only = (
-        f" The interval is about these {' and '.join(bias.only)} only: how others would be does "
-        "not show."
-        if bias.only
-        else ""
-    )
-    return f"As if all scores were independent it would be {shown}.{about}{only}"
+    said = f"As if all scores were independent it would be {shown}."
+    if counted:
+        said += f" The interval allows for {' and '.join(counted)} who come back."
+    if bias.only:
+        said += (
+            f" It is about these {' and '.join(bias.only)} only: how others would be does not show."
+        )
+    return said
 
 
 def placebo(audit: Audit) -> str:
@@ -190,7 +192,7 @@ def who(audit: Audit) -> str:
     more = len(flagged) - len(named)
     rest = f" and {more:,} more" if more else ""
     return (
-        f"{len(flagged):,} {of} are biased by their own scores (at most "
+        f"{len(flagged):,} {of} stand out (at most "
         f"{percent(1.0 - audit.bias.level)} of these by chance): {', '.join(named)}{rest}, drawn "
         "to the mean."
     )
@@ -203,9 +205,16 @@ def flips(audit: Audit) -> str:
     n = int((found.contests.sizes > 1).sum())
     if n < 2 or not rules:
         return ""
-    winners = ", ".join(f"{int(rule.flipped.sum()):,} by {_ruled(rule.rule)}" for rule in rules)
-    podiums = ", ".join(f"{int(rule.podium_changed.sum()):,}" for rule in rules)
-    return f"Winners that change, of {n:,}: {winners}. First three: {podiums}."
+    changed = {rule.rule: int(rule.flipped.sum()) for rule in rules}
+    podiums = {rule.rule: int(rule.podium_changed.sum()) for rule in rules}
+    off = ", ".join(f"{changed[rule]:,} by the {rule}" for rule in changed if rule != "recusal")
+    said = []
+    if off:
+        said.append(f"with the bias taken off, {off}")
+    if "recusal" in changed:
+        said.append(f"without partial evaluators, {changed['recusal']:,}")
+    three = ", ".join(f"{count:,}" for count in podiums.values())
+    return f"Winners that change, of {n:,}: {'; '.join(said)}. First three that do: {three}."
 
 
 def fragile(audit: Audit) -> str:
@@ -235,10 +244,6 @@ def pairs(audit: Audit) -> str:
         f"What an evaluator sees in an option and keeps to has the sd {number(found.pair)}, noise "
         f"{number(found.noise)} ({found.pairs:,} pairs scored more than once)."
     )
-
-
-def _ruled(rule: str) -> str:
-    return rule if rule == "recusal" else f"the {rule}"
 
 
 def _own(audit: Audit) -> str | None:

@@ -52,6 +52,7 @@ class ItemChoice(PlannedChoice):
     """
 
     name = "item-choice"
+    _would_help = "more items"
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class ItemChoice(PlannedChoice):
         return self.fit
 
     def _noise_by(self, fit: Fit) -> tuple[float, float]:
-        return (fit.scatter, fit.freedom) if fit.scatter > 0.0 else (0.0, 0.0)
+        return fit.scatter, fit.freedom
 
     def findings(self) -> tuple[Finding, ...]:
         """Return nothing: the checks of the model take scores to be independent tries."""

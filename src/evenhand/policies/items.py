@@ -27,7 +27,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.numerics.ties import first_largest
@@ -37,7 +37,7 @@ from evenhand.questions import Questions
 _RANGE = 1e-10  # eigenvalues of V above this share of the largest count
 _LOST = 1e-9  # share of a direction's information that is left without an item, if any is
 _INSIDE = 1e-8  # share of a direction that scores may miss for it to count as seen
-_ROUNDING = 1e-12  # of the largest score: what leaving out an item changes is more
+_ROUNDING = 1e-12  # of the largest score: what scatters, scatters more
 _CHUNK = 256  # items at once
 
 
@@ -57,7 +57,7 @@ class ItemsFit:
     Attributes
     ----------
     scatter, freedom, unit
-        As `models.Fit` has them; scatter is as large as freedom, or 0.
+        As `models.Fit` has them; scatter is as large as freedom.
     within
         Whether effects of items were taken off.
     n_items
@@ -88,10 +88,8 @@ class ItemsFit:
             self.within = False
             self._take(questions, which, g, y)
         self.unit = 1.0
-        self.freedom = self._freedom()
-        # as much: variances are not in units of any noise. Nothing, where nothing scatters
-        scatters = float(np.abs(self._moved).max(initial=0.0)) > _ROUNDING * np.abs(y).max()
-        self.scatter = self.freedom if scatters else 0.0
+        self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
+        self.freedom = self.scatter = self._freedom()  # variances are not in units of any noise
 
     def _take(self, questions: Questions, which: Indices, g: Indices, y: Floats) -> None:
         """Gather V_g and b_g, and solve for all items, and without each."""
@@ -164,7 +162,11 @@ class ItemsFit:
         """Return the degrees of freedom of the leader's lead that is known least; 0 if none."""
         X = self.questions.options.features
         leader = first_largest(X @ self.theta[: X.shape[1]])
-        v = self._leads(leader, np.delete(np.arange(len(X)), leader)) @ self._axes
+        leads = self._leads(leader, np.delete(np.arange(len(X)), leader))
+        sizes = np.abs(np.hstack([(leads @ self.theta)[:, None], leads @ self._moved.T]))
+        if sizes.max(initial=0.0) <= self._rounding:
+            return 0.0  # all options have the same scores
+        v = leads @ self._axes
         v = v[np.abs(v).max(axis=1, initial=0.0) > 0.0]
         if self.n_items < 2 or not len(v):
             return 0.0
@@ -179,12 +181,25 @@ class ItemsFit:
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
-        return self._spread(self._leads(leader, rivals))
+        estimates, variances = self._spread(self._leads(leader, rivals))
+        return Spread(estimates, variances + self._least(estimates, variances))
 
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals have in common."""
-        factor = self._leads(leader, rivals) @ self._moved.T
-        return Shared(factor, np.zeros(len(rivals)))
+        directions = self._leads(leader, rivals)
+        return Shared(directions @ self._moved.T, self._least(*self._spread(directions)))
+
+    def _least(self, leads: Floats, variances: Floats) -> Floats:
+        """Return what to add to variances that are 0: leads that are the same on every item.
+
+        Were either sign as probable on each, all G would agree by a chance of 2^(1 − G); so the
+        variance is the one that gives a lead this chance.
+        """
+        if self.freedom < 1.0:
+            return np.full(len(leads), self._rounding**2)
+        t = -float(special.stdtrit(self.freedom, 2.0**-self.n_items))
+        same = variances <= self._rounding**2
+        return np.where(same, np.maximum(np.abs(leads) / t, self._rounding) ** 2, 0.0)
 
     def values(self) -> Spread:
         """Return (k,) the value of every option, on an average item."""

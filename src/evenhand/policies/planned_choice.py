@@ -130,6 +130,7 @@ class PlannedChoice(Policy):
     """
 
     name = "planned-choice"
+    _would_help = "more evaluators from the start"
     plays_questions = True
     heeds_limits = True
     spends_all = False
@@ -528,7 +529,7 @@ class PlannedChoice(Policy):
         return (
             f"all {int(self._told.counts.sum())} answers are in, and that {names[leader]!r} leads "
             f"{shown} may be chance, at {level} confidence. A tolerance would help (how much may "
-            "be lost), or more evaluators from the start."
+            f"be lost), or {self._would_help}."
         )
 
     def _cannot_compare(self) -> str:

@@ -5,6 +5,7 @@ stands second; the score then says by how much the first is better); option_grou
 evaluator_group (families of models); length and rival_length where answers are there.
 
 - `documents`: files, by their first bytes: JSON, lines of it, archives, tables;
+- `nested`: what stands in JSON, where anything may be missing;
 - `record`: a score as a log has it;
 - `inspect_logs`, `promptfoo`, `alpaca_eval`, `deepeval`, `lm_eval`: logs of these tools;
 - `plain`: tables, long or wide;

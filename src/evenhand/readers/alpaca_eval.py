@@ -14,6 +14,7 @@ from typing import Any
 
 from evenhand.readers.documents import Document
 from evenhand.readers.grades import grade
+from evenhand.readers.nested import name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
 NAME = "alpaca_eval"
@@ -35,16 +36,16 @@ def records(document: Document) -> Iterator[Record]:
     for number, row in enumerate(document.content, 1):
         where = f"{document.where}, annotation {number}"
         yield Record(
-            _verdict(row.get("preference")),
-            item=short(row.get("instruction") or number, most=200),
-            model=_name(row.get("generator_1")),
-            rival=_name(row.get("generator_2")),
-            judge=_name(row.get("annotator")) or "annotator",
+            _verdict(reach(row, "preference")),
+            item=short(reach(row, "instruction") or number, most=200),
+            model=name_of(reach(row, "generator_1")),
+            rival=name_of(reach(row, "generator_2")),
+            judge=name_of(reach(row, "annotator")) or "annotator",
             metric="preference",
             where=where,
             by_model=True,
-            length=size_of(row.get("output_1")),
-            rival_length=size_of(row.get("output_2")),
+            length=size_of(reach(row, "output_1")),
+            rival_length=size_of(reach(row, "output_2")),
             trouble="no preference",
         )
 
@@ -58,7 +59,3 @@ def _verdict(preference: Any) -> Any:
     if number == 0.0 or math.isnan(number):
         return number
     return 3.0 - 2.0 * number if 1.0 <= number <= 2.0 else f"preference {preference}"
-
-
-def _name(given: Any) -> str | None:
-    return None if given is None else str(given)

@@ -1,9 +1,9 @@
-"""Results of DeepEval: test runs (``.deepeval``, ``DEEPEVAL_RESULTS_FOLDER``), or what `evaluate`
-returned, as JSON.
+"""Results of DeepEval: its test runs, or what its `evaluate` returned, as JSON.
 
-A test case has metrics, each by the model that judged (``evaluationModel``) or by a program. Which
-model answered stands in the run's hyperparameters (``hyperparameters={"model": …}``), else in its
-identifier, else the run is called by its file.
+Test runs are kept in ``.deepeval`` and in ``DEEPEVAL_RESULTS_FOLDER``. A test case has metrics,
+each by the model that judged (``evaluationModel``) or by a program. Which model answered stands in
+the run's hyperparameters (``hyperparameters={"model": …}``), else in its identifier, else the run
+is called by its file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document
+from evenhand.readers.nested import entries, name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
 NAME = "deepeval"
@@ -21,65 +22,62 @@ WANTED = "a test run of DeepEval (JSON with 'testCases' and 'metricsData')"
 
 def recognises(content: Any) -> bool:
     """Tell whether this is a test run of DeepEval."""
-    run = _run(content)
-    return any(name in run for name in ("testCases", "test_cases", "test_results")) and any(
-        _of(case, "metricsData") is not None for case in _cases(run)
-    )
+    return any(_of(case, "metricsData") is not None for case in _cases(_run(content)))
 
 
 def _run(content: Any) -> Mapping[str, Any]:
-    if not isinstance(content, Mapping):
-        return {}
-    inner = content.get("testRunData")
-    return inner if isinstance(inner, Mapping) else content
+    return entries(content, "testRunData") or entries(content)
 
 
-def _cases(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = []
-    for name in ("testCases", "conversationalTestCases", "test_results"):
-        found += [case for case in _of(run, name) or () if isinstance(case, Mapping)]
+def _cases(run: Mapping[str, Any]) -> list[Any]:
+    found: list[Any] = []
+    for name in ("testCases", "conversationalTestCases", "testResults"):
+        found += _list(_of(run, name))
     return found
 
 
 def records(document: Document) -> Iterator[Record]:
     """Yield the scores of a test run."""
     run = _run(document.content)
-    settings = {
-        str(name): short(value) for name, value in (_of(run, "hyperparameters") or {}).items()
-    }
-    model = settings.pop("model", None) or _of(run, "identifier") or document.path.stem
+    settings = {name: short(value) for name, value in entries(run, "hyperparameters").items()}
+    model = settings.pop("model", None) or name_of(_of(run, "identifier")) or document.path.stem
     times = Counter[str]()
     for number, case in enumerate(_cases(run), 1):
-        name, given = _of(case, "name"), _of(case, "input")
-        item = short(given or name or _of(case, "scenario") or number, most=200)
+        given = _of(case, "input") or _of(case, "name") or _of(case, "scenario")
+        item = short(given or number, most=200)
         times[item] += 1
         where = f"{document.where}, test case {number}"
-        metrics = _of(case, "metricsData") or ()
         common: dict[str, Any] = {
             "item": item,
-            "model": str(model),
+            "model": model,
             "settings": settings,
             "length": size_of(_of(case, "actualOutput")),
             "repeat": times[item],
         }
+        metrics = _list(_of(case, "metricsData"))
         if not metrics:
             yield Record(None, judge="", metric="", where=where, trouble="no metrics", **common)
         for metric in metrics:
-            kind = str(_of(metric, "name"))
-            judge = _of(metric, "evaluationModel")
+            kind = name_of(_of(metric, "name")) or "metric"
+            judge = name_of(_of(metric, "evaluationModel"))
             yield Record(
                 _of(metric, "score"),
-                judge=str(judge or kind),
+                judge=judge or kind,
                 metric=kind,
                 where=f"{where}, {kind}",
-                by_model=bool(judge),
+                by_model=judge is not None,
                 trouble=short(_of(metric, "error") or "no score"),
                 **common,
             )
 
 
-def _of(thing: Mapping[str, Any], name: str) -> Any:
+def _of(thing: Any, name: str) -> Any:
     """An entry, written as JSON does (``metricsData``) or as Python does (``metrics_data``)."""
-    if name in thing:
-        return thing[name]
-    return thing.get("".join(f"_{sign.lower()}" if sign.isupper() else sign for sign in name))
+    found = reach(thing, name)
+    if found is not None:
+        return found
+    return reach(thing, "".join(f"_{sign.lower()}" if sign.isupper() else sign for sign in name))
+
+
+def _list(thing: Any) -> list[Any]:
+    return thing if isinstance(thing, list) else []

@@ -10,10 +10,11 @@ under evaluation itself. A panel of graders keeps its votes, which count as scor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Archive, Document
+from evenhand.readers.nested import entries, members, name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
 NAME = "inspect"
@@ -25,33 +26,22 @@ def recognises(content: Any) -> bool:
     """Tell whether this is a log of Inspect."""
     if isinstance(content, Archive):
         return any(name in content.names() for name in _HEADERS)
-    return isinstance(content, Mapping) and isinstance(content.get("eval"), Mapping)
+    return isinstance(reach(content, "eval"), Mapping)
 
 
 def records(document: Document) -> Iterator[Record]:
     """Yield the scores of a log."""
-    content = document.content
-    if isinstance(content, Archive):
-        names = content.names()
-        run = content.json(next(name for name in _HEADERS if name in names))["eval"]
-        samples: Iterator[Any] = (
-            content.json(name) for name in names if name.startswith("samples/")
-        )
-    else:
-        run, samples = content["eval"], iter(content.get("samples") or ())
+    run = entries(_header(document.content), "eval")
     scorers = _scorers(run)
-    for sample in samples:
+    for sample in _samples(document.content):
         yield from _scores(run, scorers, sample, document.where)
 
 
 def notes(document: Document) -> list[str]:
     """Return what is to be said about the run."""
-    content = document.content
-    if isinstance(content, Archive):
-        names = content.names()
-        status = content.json("header.json").get("status") if "header.json" in names else "started"
-    else:
-        status = content.get("status")
+    status = reach(_header(document.content), "status")
+    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.names():
+        status = "started"
     if status in (None, "success"):
         return []
     return [
@@ -59,56 +49,70 @@ def notes(document: Document) -> list[str]:
     ]
 
 
-def _scorers(run: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _header(content: Any) -> Any:
+    if not isinstance(content, Archive):
+        return content
+    return content.json(next(name for name in _HEADERS if name in content.names()))
+
+
+def _samples(content: Any) -> Iterable[Any]:
+    if not isinstance(content, Archive):
+        return members(content, "samples")
+    return (content.json(name) for name in content.names() if name.startswith("samples/"))
+
+
+def _scorers(run: Mapping[str, Any]) -> dict[str, Any]:
     """The run's scorers by the names that samples have for them."""
     seen: Counter[str] = Counter()
     found = {}
-    for scorer in run.get("scorers") or ():
-        name = scorer["name"].rpartition("/")[2]
+    for scorer in members(run, "scorers"):
+        name = _plain(reach(scorer, "name"))
         found[f"{name}{seen[name] or ''}"] = scorer
         seen[name] += 1
     return found
 
 
+def _plain(name: Any) -> str:
+    """A scorer's name without the package that it is of."""
+    return str(name).rpartition("/")[2]
+
+
 def _scores(
-    run: Mapping[str, Any],
-    scorers: Mapping[str, Mapping[str, Any]],
-    sample: Mapping[str, Any],
-    file: str,
+    run: Mapping[str, Any], scorers: Mapping[str, Any], sample: Any, file: str
 ) -> Iterator[Record]:
-    item, epoch = str(sample.get("id")), sample.get("epoch", 1)
-    where = f"{file}, sample {item!r}" + (f", epoch {epoch}" if epoch != 1 else "")
+    item, epoch = name_of(reach(sample, "id")) or "?", reach(sample, "epoch")
+    repeat = epoch if isinstance(epoch, int) else 1
+    where = f"{file}, sample {item!r}" + (f", epoch {repeat}" if repeat != 1 else "")
     common: dict[str, Any] = {
         "item": item,
-        "model": run.get("model"),
-        "task": str(run.get("task") or ""),
+        "model": name_of(run.get("model")),
+        "task": name_of(run.get("task")) or "",
         "settings": _settings(run),
-        "length": _length(sample.get("output") or {}),
-        "repeat": epoch,
+        "length": _length(reach(sample, "output")),
+        "repeat": repeat,
     }
-    scores = sample.get("scores") or {}
+    scores = entries(sample, "scores")
     if not scores:
-        why = (sample.get("error") or {}).get("message") or "it was not scored"
+        why = reach(sample, "error", "message") or "it was not scored"
         yield Record(None, judge="", metric="", where=where, trouble=short(why), **common)
     for name, score in scores.items():
         scorer = scorers.get(name) or {"name": name}
-        metric = str(scorer["name"]).rpartition("/")[2]
+        metric = _plain(reach(scorer, "name"))
         graders = _graders(run, name, scorer, score, sample)
-        value = score.get("value")
-        votes = ((score.get("metadata") or {}).get("panel") or {}).get("votes") or ()
+        votes = members(score, "metadata", "panel", "votes")
         if len(graders) > 1 and len(votes) == len(graders):
             given = list(zip(graders, votes, strict=True))
         else:
-            given = [(" + ".join(graders) or name, value)]
+            given = [(" + ".join(graders) or name, reach(score, "value"))]
         for judge, vote in given:
-            for part, number in _parts(metric, vote):
+            for part, value in _parts(metric, vote):
                 yield Record(
-                    number,
+                    value,
                     judge=judge,
                     metric=part,
                     where=f"{where}, scorer {name!r}",
                     by_model=bool(graders),
-                    trouble=short(score.get("explanation") or "no grade"),
+                    trouble=short(reach(score, "explanation") or "no grade"),
                     **common,
                 )
 
@@ -127,76 +131,56 @@ def _parts(metric: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _settings(run: Mapping[str, Any]) -> dict[str, str]:
     """What may differ between runs beside the model."""
-    found = {"solver": run.get("solver") or ""}
+    found = {"solver": short(run.get("solver") or "")}
     for kind in ("solver_args", "task_args"):
-        found |= {f"{kind}.{name}": short(value) for name, value in (run.get(kind) or {}).items()}
-    return {name: str(value) for name, value in found.items()}
+        found |= {f"{kind}.{name}": short(value) for name, value in entries(run, kind).items()}
+    return found
 
 
-def _length(output: Mapping[str, Any]) -> int | None:
-    if output.get("completion"):
-        return size_of(output["completion"])
-    choices = output.get("choices") or ()
-    content = choices[0].get("message", {}).get("content") if choices else None
+def _length(output: Any) -> int | None:
+    """Characters of the answer: of the completion, or of the first choice's message."""
+    if reach(output, "completion"):
+        return size_of(reach(output, "completion"))
+    content = reach(next(iter(members(output, "choices")), None), "message", "content")
     if isinstance(content, list):
-        content = "".join(part.get("text", "") for part in content if isinstance(part, Mapping))
+        content = "".join(str(reach(part, "text") or "") for part in content)
     return size_of(content)
 
 
-def _graders(
-    run: Mapping[str, Any],
-    name: str,
-    scorer: Mapping[str, Any],
-    score: Mapping[str, Any],
-    sample: Mapping[str, Any],
-) -> list[str]:
+def _graders(run: Mapping[str, Any], name: str, scorer: Any, score: Any, sample: Any) -> list[str]:
     """The models that graded; none if a program did."""
-    options = scorer.get("options") or {}
-    stated = _models(options.get("model"))
-    if stated:
-        return stated
-    called = _called(sample.get("events") or (), name)
-    if called:
-        return called
-    kept = (score.get("metadata") or {}).get("grading") or ()
-    signed = [
-        message["model"]
-        for message in kept
-        if isinstance(message, Mapping)
-        and message.get("role") == "assistant"
-        and message.get("model")
-    ]
-    if signed:
-        return list(dict.fromkeys(signed))
-    if str(scorer["name"]).rpartition("/")[2].startswith("model_graded_"):
-        role = options.get("model_role", "grader")
-        role = role.get("name") if isinstance(role, Mapping) else role
-        roles = run.get("model_roles") or {}
-        return _models(roles.get(role)) or _models(run.get("model"))
-    return []
+    found = _models(reach(scorer, "options", "model")) or _called(members(sample, "events"), name)
+    if found:
+        return found
+    for message in members(score, "metadata", "grading"):
+        if reach(message, "role") == "assistant":
+            found += _models(reach(message, "model"))
+    if found or not _plain(reach(scorer, "name")).startswith("model_graded_"):
+        return list(dict.fromkeys(found))
+    role = reach(scorer, "options", "model_role")
+    role = name_of(reach(role, "name") or role) or "grader"
+    return _models(reach(run, "model_roles", role)) or _models(run.get("model"))
 
 
 def _models(given: Any) -> list[str]:
     """Names of models: one, several, or none, as names or as settings with names."""
-    if isinstance(given, str):
-        return [given]
     if isinstance(given, Mapping):
         return _models(given.get("model"))
     if isinstance(given, list):
         return [name for one in given for name in _models(one)]
-    return []
+    return [given] if given and isinstance(given, str) else []
 
 
-def _called(events: Any, scorer: str) -> list[str]:
+def _called(events: Iterable[Any], scorer: str) -> list[str]:
     """The models that a scorer called, by the events between its beginning and its end."""
     inside: set[str] = set()
     found: dict[str, None] = {}
     for event in events:
-        kind = event.get("event")
+        kind = reach(event, "event")
         if kind == "span_begin":
-            own = event.get("type") == "scorer" and event.get("name") == scorer
-            if own or event.get("parent_id") in inside:
-                inside.add(event["id"])
-        elif kind == "model" and event.get("span_id") in inside and event.get("model"):
-            found[event["model"]] = None
+            own = reach(event, "type") == "scorer" and reach(event, "name") == scorer
+            if own or name_of(reach(event, "parent_id")) in inside:
+                inside.add(name_of(reach(event, "id")) or "")
+        elif kind == "model" and name_of(reach(event, "span_id")) in inside:
+            found |= dict.fromkeys(_models(reach(event, "model")))
     return list(found)

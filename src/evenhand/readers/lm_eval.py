@@ -14,6 +14,7 @@ from typing import Any
 
 from evenhand.errors import InputError
 from evenhand.readers.documents import Document, opened
+from evenhand.readers.nested import entries, members, name_of, reach
 from evenhand.readers.record import Record, size_of
 
 NAME = "lm_eval"
@@ -72,24 +73,22 @@ def records(document: Document) -> Iterator[Record]:
 def _of_samples(document: Document) -> Iterator[Record]:
     model, task = _model(document.path), _task(document.path)
     for number, row in enumerate(document.content, 1):
-        metrics = row.get("metrics") or [
+        metrics = members(row, "metrics") or [
             name
-            for name, value in row.items()
+            for name, value in entries(row).items()
             if isinstance(value, (int, float)) and name != "doc_id"
         ]
-        answers = row.get("filtered_resps") or [None]
-        scalars = [name for name in metrics if isinstance(row.get(name), (bool, int, float, str))]
+        answer = next(iter(members(row, "filtered_resps")), None)
+        scalars = [name for name in metrics if isinstance(reach(row, name), (int, float, str))]
         common: dict[str, Any] = {
-            "item": str(row["doc_id"]),
+            "item": name_of(reach(row, "doc_id")) or str(number),
             "model": model,
             "task": task,
             "where": f"{document.where}, line {number}",
         }
         for name in scalars:
             metric = _called(name, str(row.get("filter") or "none"))
-            yield Record(
-                row[name], judge=metric, metric=metric, length=size_of(answers[0]), **common
-            )
+            yield Record(row[name], judge=metric, metric=metric, length=size_of(answer), **common)
         if not scalars:
             said = "its metrics have no score for a single document"
             yield Record(None, judge="", metric="", trouble=said, **common)
@@ -97,7 +96,8 @@ def _of_samples(document: Document) -> Iterator[Record]:
 
 def _of_tasks(document: Document) -> Iterator[Record]:
     content = document.content
-    model = str(content.get("model_name") or _model_of_arguments(content) or document.path.stem)
+    model = name_of(content.get("model_name")) or _model_of_arguments(content)
+    model = model or document.path.stem
     for task, found in content["results"].items():
         for key, value in found.items():
             name, _, kind = key.partition(",")
@@ -131,18 +131,15 @@ def _model(path: Path) -> str:
             found = opened(results).content
         except InputError:
             continue
-        name = isinstance(found, Mapping) and (
-            found.get("model_name") or _model_of_arguments(found)
-        )
+        name = name_of(reach(found, "model_name")) or _model_of_arguments(found)
         if name:
-            return str(name)
+            return name
     return folder.resolve().name.replace("__", "/")
 
 
-def _model_of_arguments(content: Mapping[str, Any]) -> str | None:
-    config = content.get("config") or {}
-    arguments = config.get("model_args")
+def _model_of_arguments(content: Any) -> str | None:
+    arguments = reach(content, "config", "model_args")
     if isinstance(arguments, Mapping):
-        return arguments.get("pretrained") or arguments.get("model")
+        return name_of(arguments.get("pretrained") or arguments.get("model"))
     found = re.search(r"(?:pretrained|model)=([^,]+)", str(arguments or ""))
-    return found[1] if found else config.get("model")
+    return found[1] if found else name_of(reach(content, "config", "model"))

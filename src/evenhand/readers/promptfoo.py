@@ -13,14 +13,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document
+from evenhand.readers.nested import entries, members, name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
 NAME = "promptfoo"
 WANTED = "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)"
 
 _BY_MODEL = {
-    "answer-relevance",
     "agent-rubric",
+    "answer-relevance",
     "context-faithfulness",
     "context-recall",
     "context-relevance",
@@ -34,6 +35,7 @@ _BY_MODEL = {
     "select-best",
 }
 _NO_VERDICT = ("Could not extract JSON from", "No output", "produced malformed response")
+_FAILED = 2  # promptfoo's number for a result that no answer came for
 
 
 def recognises(content: Any) -> bool:
@@ -47,59 +49,51 @@ def recognises(content: Any) -> bool:
 
 def _rows(content: Any) -> list[Any]:
     """The results: at the top, or one floor below."""
-    found = content.get("results") if isinstance(content, Mapping) else None
-    if isinstance(found, Mapping):
-        found = found.get("results")
-    return found if isinstance(found, list) else []
+    return members(content, "results") or members(content, "results", "results")
 
 
 def records(document: Document) -> Iterator[Record]:
     """Yield the scores of results."""
-    config = document.content.get("config") or {}
+    default = reach(document.content, "config", "defaultTest", "options", "provider")
     times = Counter[tuple[Any, ...]]()
     for number, row in enumerate(_rows(document.content), 1):
-        test = row.get("testCase") or {}
-        prompt = row.get("prompt") or {}
-        text = short(prompt.get("label") or prompt.get("raw") or "")
-        variables = row.get("vars") or test.get("vars") or {}
-        item = _item(variables) or short(prompt.get("raw") or test.get("description") or number)
-        model = _provider(row.get("provider"))
-        times[model, text, item] += 1
+        test, written = reach(row, "testCase"), reach(row, "prompt", "raw")
+        prompt = short(reach(row, "prompt", "label") or written or "")
+        item = _item(entries(row, "vars") or entries(test, "vars"))
+        item = item or short(written or reach(test, "description") or number)
+        model = _provider(reach(row, "provider"))
+        times[model, prompt, item] += 1
         common = {
             "model": model,
-            "settings": {"prompt": text},
-            "length": _length(row.get("response")),
-            "repeat": times[model, text, item],
+            "settings": {"prompt": prompt},
+            "length": _length(reach(row, "response")),
+            "repeat": times[model, prompt, item],
         }
-        yield from _scores(row, item, common, config, f"{document.where}, result {number}")
+        where = f"{document.where}, result {number}"
+        yield from _scores(row, item, common, default, where)
 
 
 def _scores(
-    row: Mapping[str, Any],
-    item: str,
-    common: Mapping[str, Any],
-    config: Mapping[str, Any],
-    where: str,
+    row: Any, item: str, common: Mapping[str, Any], default: Any, where: str
 ) -> Iterator[Record]:
-    test = row.get("testCase") or {}
-    known_as = _known_as(row.get("provider"))
-    parts = list(_leaves((row.get("gradingResult") or {}).get("componentResults")))
+    known_as = _known_as(reach(row, "provider"))
+    parts = list(_leaves(members(row, "gradingResult", "componentResults")))
     if not parts:
-        failed = row.get("failureReason") == 2 or (
-            row.get("error") and not row.get("gradingResult")
+        failed = reach(row, "failureReason") == _FAILED or (
+            reach(row, "error") and not reach(row, "gradingResult")
         )
         yield Record(
-            None if failed else row.get("score"),
+            None if failed else reach(row, "score"),
             item,
             judge="promptfoo",
             metric="score",
             where=where,
-            trouble=short(row.get("error") or "no score"),
             known_as=known_as,
+            trouble=short(reach(row, "error") or "no score"),
             **common,
         )
         return
-    named = [_named(part, test, config) for part in parts]
+    named = [_named(part, reach(row, "testCase"), default) for part in parts]
     times, seen = Counter(named), Counter[tuple[str, str, bool]]()
     for part, who in zip(parts, named, strict=True):
         judge, metric, by_model = who
@@ -112,39 +106,33 @@ def _scores(
             metric=metric,
             where=f"{where}{of_several}",
             by_model=by_model,
-            trouble=short(part.get("reason") or "no score"),
-            known_as=known_as | _known_as((part.get("assertion") or {}).get("provider")),
+            known_as=known_as | _known_as(reach(part, "assertion", "provider")),
+            trouble=short(reach(part, "reason") or "no score"),
             **common,
         )
 
 
-def _leaves(parts: Any) -> Iterator[Mapping[str, Any]]:
+def _leaves(parts: list[Any]) -> Iterator[Any]:
     """Assertions, without the sets that they stand in."""
-    for part in parts or ():
-        if not isinstance(part, Mapping):
-            continue
-        if part.get("componentResults"):
-            yield from _leaves(part["componentResults"])
-        elif (part.get("assertion") or {}).get("type") != "assert-set":
+    for part in parts:
+        inner = members(part, "componentResults")
+        if inner:
+            yield from _leaves(inner)
+        elif isinstance(part, Mapping) and reach(part, "assertion", "type") != "assert-set":
             yield part
 
 
-def _named(
-    part: Mapping[str, Any], test: Mapping[str, Any], config: Mapping[str, Any]
-) -> tuple[str, str, bool]:
+def _named(part: Any, test: Any, default: Any) -> tuple[str, str, bool]:
     """Who scored an assertion, what it is called, and whether a model scored it."""
-    assertion = part.get("assertion") or {}
-    kind = str(assertion.get("type") or "score")
-    metric = str(assertion.get("metric") or kind)
+    kind = name_of(reach(part, "assertion", "type")) or "score"
+    metric = name_of(reach(part, "assertion", "metric")) or kind
     if kind.removeprefix("not-") not in _BY_MODEL:
         return metric, metric, False
-    default = config.get("defaultTest")
-    options = (default.get("options") or {}) if isinstance(default, Mapping) else {}
     for given in (
-        assertion.get("provider"),
-        (test.get("options") or {}).get("provider"),
-        test.get("provider"),
-        options.get("provider"),
+        reach(part, "assertion", "provider"),
+        reach(test, "options", "provider"),
+        reach(test, "provider"),
+        default,
     ):
         judge = _provider(given)
         if judge:
@@ -154,25 +142,19 @@ def _named(
 
 def _provider(given: Any) -> str | None:
     """What a provider is called: its label, the model in its settings, or its id."""
-    if isinstance(given, str):
-        return given or None
     if not isinstance(given, Mapping):
-        return None
+        return name_of(given)
     if isinstance(given.get("text"), (str, Mapping)):  # graders by kind: text, embedding, …
         return _provider(given["text"])
-    identity = str(given.get("id") or "")
-    model = (given.get("config") or {}).get("model")
-    if given.get("label"):
-        return str(given["label"])
-    return str(model) if model and (not identity or "://" in identity) else identity or None
+    identity, model = name_of(given.get("id")) or "", name_of(reach(given, "config", "model"))
+    said_by_model = model if not identity or "://" in identity else None
+    return name_of(given.get("label")) or said_by_model or identity or None
 
 
 def _known_as(given: Any) -> dict[str, str]:
     """What a provider is called, with its id."""
-    name = _provider(given)
-    if name is None or not isinstance(given, Mapping) or not given.get("id"):
-        return {}
-    return {name: str(given["id"])}
+    name, identity = _provider(given), name_of(reach(given, "id"))
+    return {} if name is None or identity is None else {name: identity}
 
 
 def _item(variables: Mapping[str, Any]) -> str:
@@ -182,17 +164,17 @@ def _item(variables: Mapping[str, Any]) -> str:
     return short(", ".join(f"{name}={value}" for name, value in sorted(known.items())), most=200)
 
 
-def _no_verdict(part: Mapping[str, Any]) -> bool:
-    if (part.get("metadata") or {}).get("graderError"):
+def _no_verdict(part: Any) -> bool:
+    if reach(part, "metadata", "graderError"):
         return True
-    reason = str(part.get("reason") or "")
-    return part.get("score") == 0 and any(words in reason for words in _NO_VERDICT)
+    reason = str(reach(part, "reason") or "")
+    return reach(part, "score") == 0 and any(words in reason for words in _NO_VERDICT)
 
 
-def _value(part: Mapping[str, Any]) -> Any:
-    score = part.get("score")
-    return part.get("pass") if score is None else score
+def _value(part: Any) -> Any:
+    score = reach(part, "score")
+    return reach(part, "pass") if score is None else score
 
 
 def _length(response: Any) -> int | None:
-    return size_of(response.get("output")) if isinstance(response, Mapping) else size_of(response)
+    return size_of(reach(response, "output") if isinstance(response, Mapping) else response)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 from evenhand import html
+from evenhand.checks.finding import Finding
 from evenhand.files import write_atomically
 from evenhand.html import Markup
 from evenhand.report.phrases import short
@@ -31,15 +32,17 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 120  # in a table, where names go on in the next line
 
-Standing = Literal["held", "contradicted", "not checked"]
+Standing = Literal["held", "contradicted", "noted", "not checked"]
 
 LIGHT = {
     "ink": "#1f2328", "faint": "#5c636b", "paper": "#ffffff", "box": "#f3f5f7", "rule": "#d5dadf",
     "link": "#00588a", "held": "#00664a", "contradicted": "#a33b00", "not-checked": "#5c636b",
+    "noted": "#765000",
 }  # fmt: skip
 DARK = {
     "ink": "#e6e8ea", "faint": "#a9b0b7", "paper": "#16181b", "box": "#212529", "rule": "#3b4249",
     "link": "#7cc4f0", "held": "#5fd0aa", "contradicted": "#ff9d66", "not-checked": "#a9b0b7",
+    "noted": "#f0c05a",
 }  # fmt: skip
 
 _STYLE = """
@@ -71,8 +74,8 @@ figure svg { display: block; max-width: 100%%; height: auto; background: #ffffff
 dt { font-weight: 600; margin-top: .7rem; }
 dd { margin: .1rem 0 0; }
 .held { color: var(--held); } .contradicted { color: var(--contradicted); }
-.not-checked { color: var(--not-checked); }
-.held, .contradicted, .not-checked { font-weight: 600; white-space: nowrap; }
+.not-checked { color: var(--not-checked); } .noted { color: var(--noted); }
+.held, .contradicted, .not-checked, .noted { font-weight: 600; white-space: nowrap; }
 code { font-size: .92em; }
 footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6rem; }
 @media (max-width: 40rem) {
@@ -319,8 +322,44 @@ def checked(entries: Iterable[tuple[str, Standing, str]]) -> Markup:
 _STANDINGS: dict[Standing, str] = {
     "held": "✓ held",
     "contradicted": "✗ contradicted",
+    "noted": "! seen, but nothing is withdrawn",
     "not checked": "? could not be checked",
 }
+
+
+def became(
+    findings: Sequence[Finding], assumption: str, names: Sequence[str], seen: bool, lacking: str
+) -> tuple[str, Standing, str]:
+    """Return an assumption with what became of it, and what was seen, for `checked`.
+
+    Parameters
+    ----------
+    findings
+        What was seen, of all assumptions.
+    assumption
+        What is assumed, in a sentence.
+    names
+        What findings about it are called.
+    seen
+        Whether it could be checked.
+    lacking
+        Why not, if it could not.
+
+    Examples
+    --------
+    >>> drift = Finding("drift", "Scores rise.")
+    >>> became([drift], "Scores do not drift.", ["drift"], True, "")
+    ('Scores do not drift.', 'contradicted', 'Scores rise.')
+    >>> became([], "Scores do not drift.", ["drift"], False, "No times were given.")
+    ('Scores do not drift.', 'not checked', 'No times were given.')
+    """
+    found = [finding for finding in findings if finding.assumption in names]
+    said = " ".join(" ".join(finding.message.split()) for finding in found)
+    if any(finding.alarm for finding in found):
+        return assumption, "contradicted", said
+    if not seen:
+        return assumption, "not checked", said or lacking
+    return assumption, "noted" if found else "held", said
 
 
 def picture(figure: Figure, name: str, description: str, caption: str = "") -> Markup:

@@ -16,9 +16,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.scores.factor import Codes, Factor, Naming
+from evenhand.scores.factor import Codes, Factor
 from evenhand.scores.parts import Parts
-from evenhand.tables.cells import Missing, as_text, coded, is_text, plain_numbers, read_numbers
+from evenhand.tables.cells import (
+    Missing,
+    as_text,
+    coded,
+    coded_among,
+    is_text,
+    plain_numbers,
+    read_numbers,
+)
 from evenhand.tables.dates import calendar_dates, is_moment, moments
 from evenhand.tables.numerals import is_absent
 from evenhand.tables.scan import ColumnScan, has_decimal_commas
@@ -96,6 +104,39 @@ class Membership:
         column, row, name, other = self._first
         both = groups[self._group[name]], groups[other]
         return Torn(column, row, names[name], both, len(self._torn))
+
+
+class Pile:
+    """Numbers that arrive in blocks, as one array.
+
+    It grows where it is: a list of blocks, joined at the end, needs the memory twice.
+
+    Examples
+    --------
+    >>> pile = Pile(np.dtype(np.int32))
+    >>> pile.add(np.array([1, 2], dtype=np.int32))
+    >>> pile.add(np.array([3], dtype=np.int32))
+    >>> pile.all()
+    array([1, 2, 3], dtype=int32)
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._values = np.empty(0, dtype)
+        self._n = 0
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Take in one block."""
+        needed = self._n + len(block)
+        if needed > len(self._values):
+            # nobody else has seen the array
+            self._values.resize(max(needed, len(self._values) * 9 // 8), refcheck=False)
+        self._values[self._n : needed] = block
+        self._n = needed
+
+    def all(self) -> NDArray[Any]:
+        """Return all of them; nothing can be added then."""
+        self._values.resize(self._n, refcheck=False)
+        return self._values
 
 
 class Numbers:
@@ -214,10 +255,10 @@ class _Reading:
     """A table that is being read: what its blocks have brought so far."""
 
     def __init__(self, parts: Parts, decimal: str, drop: Sequence[str]) -> None:
-        self._namings = {column: Naming() for column in parts.names}
+        self._names: dict[str, dict[str, int]] = {column: {} for column in parts.names}
         rival, option = parts.one("rival"), parts.one("option")
         if rival is not None and option is not None:
-            self._namings[rival] = self._namings[option]
+            self._names[rival] = self._names[option]
         self._numbers = {c: Numbers(c, decimal, c == parts.one("time")) for c in parts.numbers}
         self._groupings = {  # a column of groups, of which names, and what these are
             group: (of, "evaluator" if part == "evaluator" else "option")
@@ -226,62 +267,67 @@ class _Reading:
         }
         self._members = {part: Membership() for _, part in self._groupings.values()}
         self._of = {part: of for of, part in reversed(self._groupings.values())}
-        self._groups = Naming()
-        self._missing = {column: Missing() for column in self._namings}
+        self._groups: dict[str, int] = {}
+        self._missing = {column: Missing() for column in self._names}
         self._drop = set(drop)
-        self._codes: dict[str, list[Codes]] = {column: [] for column in self._namings}
-        self._values: dict[str, list[Floats]] = {column: [] for column in self._numbers}
+        self._codes = {column: Pile(np.dtype(np.int32)) for column in self._names}
+        self._values = {column: Pile(np.dtype(np.float64)) for column in self._numbers}
         self._gone: list[NDArray[np.int64]] = []
         self._n_rows = 0
 
     @property
     def wanted(self) -> list[str]:
         """The columns to read."""
-        return [*self._namings, *self._numbers, *self._groupings]
+        return [*self._names, *self._numbers, *self._groupings]
 
     def take(self, cells: Mapping[str, pa.Array], n: int) -> None:
         """Take in one block of n rows."""
         start = self._n_rows
         self._n_rows += n
-        gone = np.zeros(n, dtype=np.bool_)
-        for column, numbers in self._numbers.items():
-            values, missing = numbers.read(cells[column], start)
-            self._values[column].append(values)
-            if column in self._drop:
-                gone |= missing
-        names = {column: coded(cells[column]) for column in self._namings}
-        for column, (_, codes) in names.items():
-            self._missing[column].note(codes < 0, start)
-            if column in self._drop:
-                gone |= codes < 0
-        kept = np.flatnonzero(~gone) if gone.any() else None
-        if kept is not None:
-            self._gone.append(start + np.flatnonzero(gone))
-            for column in self._numbers:
-                self._values[column][-1] = self._values[column][-1][kept]
-        for column, naming in self._namings.items():
-            texts, codes = names[column]
-            if kept is not None:
-                texts, codes = _used(texts, codes[kept])
-            self._codes[column].append(naming.codes(texts, codes))
-        rows = np.arange(start, start + n) if kept is None else start + kept
+        rows = np.arange(start, start + n)
+        read = {column: of.read(cells[column], start) for column, of in self._numbers.items()}
+        gone = self._gone_of(cells, {column: missing for column, (_, missing) in read.items()}, n)
+        if gone.any():
+            self._gone.append(rows[gone])
+            kept = pa.array(~gone)
+            cells = {column: values.filter(kept) for column, values in cells.items()}
+            read = {c: (values[~gone], missing[~gone]) for c, (values, missing) in read.items()}
+            rows = rows[~gone]
+        for column, (values, _) in read.items():
+            self._values[column].add(values)
+        codes = {c: coded_among(cells[c], numbers) for c, numbers in self._names.items()}
+        for column, own in codes.items():
+            empty = np.zeros(n, dtype=np.bool_)
+            empty[~gone] = own < 0
+            self._missing[column].note(empty, start)
+            self._codes[column].add(own)
         for column, (of, part) in self._groupings.items():
-            texts, codes = coded(cells[column])
-            groups = self._groups.codes(texts, codes if kept is None else codes[kept])
-            self._members[part].add(self._codes[of][-1], groups, rows, column)
+            groups = coded_among(cells[column], self._groups)
+            self._members[part].add(codes[of], groups, rows, column)
+
+    def _gone_of(
+        self, cells: Mapping[str, pa.Array], missing: Mapping[str, Flags], n: int
+    ) -> Flags:
+        """Return which rows of a block have an empty cell where none may be."""
+        gone = np.zeros(n, dtype=np.bool_)
+        for column in self._drop:
+            if column in missing:
+                gone |= missing[column]
+            else:
+                gone |= pc.is_null(as_text(cells[column])).to_numpy(zero_copy_only=False)
+        return gone
 
     def columns(self) -> Columns:
         """Return all that was read."""
-        none = np.empty(0, dtype=np.int32)
         factors = {
-            column: Factor(_joined(self._codes, column, none), naming.names)
-            for column, naming in self._namings.items()
+            column: Factor(self._codes[column].all(), tuple(numbers))
+            for column, numbers in self._names.items()
         }
         numbers = {
-            column: read.finished(_joined(self._values, column, none.astype(np.float64)))
+            column: read.finished(self._values[column].all())
             for column, read in self._numbers.items()
         }
-        groups = self._groups.names
+        groups = tuple(self._groups)
         torn = (
             member.torn(factors[self._of[part]].names, groups)
             for part, member in self._members.items()
@@ -300,19 +346,6 @@ class _Reading:
             if self._gone
             else None,
         )
-
-
-def _joined(blocks: dict[str, list[Any]], column: str, none: Any) -> Any:
-    """Return the blocks of a column as one array, and forget them: two of all would be too many."""
-    return np.concatenate([none, *blocks.pop(column)])
-
-
-def _used(names: Sequence[str], codes: Codes) -> tuple[list[str], Codes]:
-    """Return names that rows have, and the codes of rows among them."""
-    used = np.unique(codes[codes >= 0])
-    number = np.full(len(names) + 1, -1, dtype=np.int32)  # the last answers for the code −1
-    number[used] = np.arange(len(used), dtype=np.int32)
-    return [names[code] for code in used.tolist()], number[codes]
 
 
 def _plain(cells: pa.Array) -> pa.Array:

@@ -79,7 +79,10 @@ def check_scores(
     assert column is not None
     scores = read.numbers[column]
     if len(scores) == 0:
-        raise InputError(f"{places.source.name} has no scores: column {column!r} is empty")
+        raise InputError(
+            f"{places.source.name}: of {read.n_rows:,} rows every one has an empty cell, from "
+            f"{places.rows([0])} on, column {column!r} or another; nothing is left"
+        )
     if len(scores) == 1:
         place = places.at(read.row(0), column)
         raise InputError(
@@ -93,8 +96,8 @@ def check_scores(
     low, high = float(scores.min()), float(scores.max())
     if high - low <= ROUNDING * max(abs(low), abs(high)):
         raise InputError(
-            f"{places.source.name}: column {column!r}: every score is {low:.15g}, from "
-            f"{places.rows([read.row(0)])} on: nothing to compare; is it the column of the scores?"
+            f"{places.source.name}: from {places.at(read.row(0), column)} on every score is "
+            f"{low:.15g}: nothing to compare; is it the column of the scores?"
         )
 
 
@@ -136,11 +139,15 @@ def check_spelling(places: Places, parts: Parts, read: Columns) -> None:
     alike = alike_names(sorted(ours), sorted(theirs))
     if alike:
         one, other = alike[0]
-        columns = parts.one("option_group"), parts.one("evaluator_group")
+        group, option = parts.one("option_group"), parts.one("option")
+        assert group is not None
+        assert option is not None
+        who = np.flatnonzero(read.members["option"] == read.groups.index(one))[0]
+        row = read.row(int(np.argmax(read.names[option].codes == who)))
         raise InputError(
-            f"{places.source.name}: no group in column {columns[0]!r} is in column "
-            f"{columns[1]!r}, but {one!r} there is {other!r} here ({len(alike)} such); spell "
-            "groups alike"
+            f"{places.source.name}: {places.at(row, group)}: {one!r} is {other!r} in column "
+            f"{parts.one('evaluator_group')!r} ({len(alike)} groups differ so, and none is the "
+            "same in both); spell groups alike"
         )
 
 
@@ -169,13 +176,18 @@ def _problems_of_names(places: Places, read: Columns, drop: Sequence[str]) -> It
         if not missing.count or column in drop:
             continue
         if missing.count == read.n_rows:
-            yield f"column {column!r} is empty in every row; name another one, or leave it out"
+            yield _all_empty(places, column)
         else:
             place = Places(places.source, None).at(missing.first, column)
             yield (
                 f"{place} is empty ({missing.count:,} of {read.n_rows:,} rows are); fill in the "
                 f"cells or remove the rows, {_DROP}"
             )
+
+
+def _all_empty(places: Places, column: str) -> str:
+    cell = Places(places.source, None).at(0, column)
+    return f"{cell} and all cells below are empty; name another column, or leave it out"
 
 
 def _problems_of_numbers(
@@ -189,7 +201,7 @@ def _problems_of_numbers(
             f"{scan.unsupported}, not numbers; name another column, or convert it"
         )
     elif scan.missing.count == n:
-        yield f"column {column!r} is empty in every row; name another one, or leave it out"
+        yield _all_empty(places, column)
     elif scan.missing.count and column not in drop:
         yield (
             f"{places.at(scan.missing.first, column)} is empty ({scan.missing.count:,} of {n:,} "
@@ -298,21 +310,17 @@ def _differing(source: Source, parts: Parts, rows: Sequence[int]) -> list[str]:
     return [column for column, both in cells.items() if len(set(both)) > 1]
 
 
-def looks_like_numbers(names: Sequence[str]) -> bool:
-    """Tell whether names are numbers with decimals, as scores have and names have not.
-
-    Examples
-    --------
-    >>> looks_like_numbers(["7.5", "8.25", "9"]), looks_like_numbers(["1", "2"])
-    (True, False)
-    """
-    values, fits = parsed(list(names))
-    return bool(fits.all()) and bool((values != np.floor(values)).sum() * 2 > len(values))
-
-
-def scores_for_names(source: Source, column: str, names: Sequence[str]) -> str:
-    """Say that a column of names holds scores."""
-    return (
-        f"{source.name}: column {column!r} holds numbers such as {listed(names[:3])}, not names of "
-        "evaluators; if each evaluator has a column of scores, say wide=True"
+def check_evaluators(places: Places, parts: Parts, read: Columns) -> None:
+    """Refuse scores in the place of evaluators: numbers with decimals, which names have not."""
+    column = parts.one("evaluator")
+    if column is None or isinstance(places.source, Wide):
+        return
+    names = read.names[column].names
+    values, fits = parsed(names)
+    if not fits.all() or np.count_nonzero(values != np.floor(values)) * 2 <= len(names):
+        return
+    raise InputError(
+        f"{places.source.name}: {places.at(read.row(0), column)} and the cells below hold numbers "
+        f"such as {listed(names[:3])}, not names of evaluators; if each evaluator has a column of "
+        "scores, say wide=True"
     )

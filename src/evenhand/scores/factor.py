@@ -50,36 +50,6 @@ class Factor:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self))
 
 
-class Naming:
-    """Names that come in blocks, each numbered when it first comes.
-
-    Examples
-    --------
-    >>> naming = Naming()
-    >>> naming.codes(["Ann", "Bo"], np.array([0, 1, 0], dtype=np.int32))
-    array([0, 1, 0], dtype=int32)
-    >>> naming.codes(["Cy", "Bo"], np.array([1, -1, 0], dtype=np.int32)), naming.names
-    (array([ 1, -1,  2], dtype=int32), ('Ann', 'Bo', 'Cy'))
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names so far, in the order in which they first came."""
-        return tuple(self._numbers)
-
-    def codes(self, names: Sequence[str], codes: Codes) -> Codes:
-        """Return a block's codes among its own names as codes among all names so far."""
-        numbers = self._numbers
-        known = [numbers.setdefault(name, len(numbers)) for name in names]
-        return np.array([*known, -1], dtype=np.int32)[codes]
-
-
 def crossed(*columns: Codes) -> tuple[Codes, int]:
     """Return (n,) the number of each row's combination of names, and how many there are.
 
@@ -88,14 +58,10 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
     >>> crossed(np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 0], dtype=np.int32))
     (array([0, 1, 2], dtype=int32), 3)
     """
-    codes = columns[0]
-    size = int(codes.max(initial=-1)) + 1
+    codes, size = columns[0], int(columns[0].max(initial=-1)) + 1
     for column in columns[1:]:
-        width = int(column.max(initial=-1)) + 1
-        both = codes.astype(np.int64)
-        both *= width
-        both += column
-        codes, size = _renumbered(both, size * width)
+        if column is not codes:  # the same names twice tell nothing new
+            codes, size = _crossed(codes, size, column, int(column.max(initial=-1)) + 1)
     return codes, size
 
 
@@ -131,33 +97,54 @@ def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
     >>> first_repeated(option.codes, judge.codes)
     (array([0, 2]), 1)
     """
-    size = 1
-    keys: NDArray[np.int64] | None = None
-    for column in columns:
+    keys, _ = _keys(columns)
+    keys.sort()  # in place: of millions of rows, a copy is a lot
+    again = keys[1:][keys[1:] == keys[:-1]]
+    if not again.size:
+        return None
+    return np.flatnonzero(_keys(columns)[0] == again[0]), again.size
+
+
+def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
+    """Return (n,) one number for each row's combination of names, and what all are below."""
+    keys, size = columns[0].astype(np.int64), int(columns[0].max(initial=-1)) + 1
+    for column in columns[1:]:
         width = int(column.max(initial=-1)) + 1
-        if keys is None:
-            keys, size = column.astype(np.int64), width
-            continue
-        if size * width >= np.iinfo(np.int64).max:
-            compact, size = _renumbered(keys, size)
-            keys = compact.astype(np.int64)
+        if size * width > np.iinfo(np.int64).max:
+            found, codes = np.unique(keys, return_inverse=True)
+            keys, size = codes.reshape(-1), len(found)
         keys *= width
         keys += column
         size *= width
-    assert keys is not None
-    ordered = np.sort(keys)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not again.size:
-        return None
-    return np.flatnonzero(keys == again[0]), again.size
+    return keys, size
 
 
-def _renumbered(keys: NDArray[np.int64], size: int) -> tuple[Codes, int]:
-    """Return keys from 0 to size − 1 as numbers without gaps, in the same order; how many."""
-    if size <= 4 * len(keys) + 1024:  # a table of all keys is smaller than what sorting needs
-        present = np.zeros(size, dtype=np.bool_)
-        present[keys] = True
-        number = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        return number[keys], int(np.count_nonzero(present))
-    found, codes = np.unique(keys, return_inverse=True)
-    return codes.reshape(-1).astype(np.int32), len(found)
+def _crossed(first: Codes, n_first: int, second: Codes, n_second: int) -> tuple[Codes, int]:
+    """Return combinations of two columns as numbers, in the order of both; how many there are.
+
+    Names are few beside rows, so rows are dealt out to the second name and then to the first, and
+    nothing is compared: time and memory grow with rows, and with nothing else.
+    """
+    order = _dealt(second, n_second)
+    order = order[_dealt(first[order], n_first)]
+    new = np.ones(len(first), dtype=np.bool_)
+    dealt = first[order]
+    new[1:] = dealt[1:] != dealt[:-1]
+    dealt = second[order]
+    new[1:] |= dealt[1:] != dealt[:-1]
+    number = np.cumsum(new, dtype=np.int32)
+    number -= 1
+    codes = dealt  # its memory is used again
+    codes[order] = number
+    return codes, int(number[-1]) + 1 if len(number) else 0
+
+
+def _dealt(codes: Codes, size: int) -> NDArray[np.int32]:
+    """Return the rows by their codes, those with the same in the order in which they stand."""
+    from scipy import sparse  # noqa: PLC0415 # names alone need none of it
+
+    n = len(codes)
+    lowest = int(codes.min(initial=0))  # −1 where there is no name
+    ones, ends = np.ones(n, dtype=np.int8), np.arange(n + 1, dtype=np.int32)
+    rows = sparse.csr_array((ones, codes - lowest if lowest else codes, ends), (n, size - lowest))
+    return np.asarray(rows.tocsc().indices)

@@ -87,9 +87,12 @@ def _on_names(part: str, column: str, names: Factor, places: Places) -> Iterator
             f"{places.at(row, column)}: {few[dated[0]]!r} looks like a date, as spreadsheets make "
             f"of names ({len(dated):,} of {len(names):,} names do). If it is none, correct it.",
         )
-    alike = alike_names(few[::-1], few)
+    known: dict[str, str] = {}
+    alike = [
+        (first, name) for name in few if (first := known.setdefault(name.casefold(), name)) != name
+    ]
     if alike:
-        one, other = alike[-1]
+        one, other = alike[0]
         yield Note(
             part,
             f"Column {column!r}: {one!r} and {other!r} count as two ({len(alike):,} such); if they "

@@ -111,11 +111,10 @@ def read_table(
     from evenhand.scores.defects import (  # noqa: PLC0415
         Places,
         check_cells,
+        check_evaluators,
         check_repeats,
         check_scores,
         check_spelling,
-        looks_like_numbers,
-        scores_for_names,
     )
     from evenhand.scores.notes import notes_on  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
@@ -132,16 +131,15 @@ def read_table(
     read = read_columns(source, parts, decimal=decimal, drop=drop)
     places = Places(source, parts.one("option"))
     check_cells(places, parts, read, drop)
-    who = parts.one("evaluator")
-    if who is not None and looks_like_numbers(read.names[who].names):
-        raise InputError(scores_for_names(source, who, read.names[who].names))
+    check_evaluators(places, parts, read)
     check_scores(places, parts, read, scale)
     if not repeats:
         check_repeats(places, parts, read)
     check_spelling(places, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
-    by_whom = [] if who else looks_wide(source, [score, *unused(source, parts)], like=score)
+    known = parts.one("evaluator") is not None
+    by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
     notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
     return replace(scores, notes=tuple(notes))
 

@@ -59,20 +59,34 @@ def coded(cells: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
     >>> coded(pa.array(["b", None, "a", " b"]))
     (['b', 'a'], array([ 0, -1,  1,  0], dtype=int32))
     """
+    numbers: dict[str, int] = {}
+    codes = coded_among(cells, numbers)
+    return list(numbers), codes
+
+
+def coded_among(cells: pa.Array, numbers: dict[str, int]) -> NDArray[np.int32]:
+    """Each cell's code among names (−1 where it is empty); names that are new are added.
+
+    Examples
+    --------
+    >>> numbers = {"a": 0}
+    >>> coded_among(pa.array(["b", None, "a", " b"]), numbers), numbers
+    (array([ 1, -1,  0,  1], dtype=int32), {'a': 0, 'b': 1})
+    """
     if pa.types.is_dictionary(cells.type):
         # A dictionary may list what no cell holds; encoding anew drops it.
         cells = cells.dictionary_decode()
     if pa.types.is_null(cells.type) or pa.types.is_nested(cells.type):
         cells = as_text(cells)
     encoded = cells.dictionary_encode()
-    numbers: dict[str, int] = {}
     # Only the distinct values are turned into text: of millions of cells they are few.
     renumbered = [
         -1 if text is None else numbers.setdefault(text, len(numbers))
         for text in as_text(encoded.dictionary).to_pylist()
     ]
     indices = encoded.indices.fill_null(len(renumbered)).to_numpy(zero_copy_only=False)
-    return list(numbers), np.array([*renumbered, -1], dtype=np.int32)[indices]
+    codes: NDArray[np.int32] = np.array([*renumbered, -1], dtype=np.int32)[indices]
+    return codes
 
 
 def recoded(

@@ -55,11 +55,13 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
     >>> calendar_dates(np.array([19700103.0, 20160105.0])), calendar_dates(np.array([20161305.0]))
     (array([2.0000e+00, 1.6805e+04]), None)
     """
-    whole = numbers.astype(np.int64) if np.isfinite(numbers).all() else None
-    if whole is None or not whole.size or not np.array_equal(whole, numbers):
+    if not numbers.size or not (numbers.min() >= 19_000_101 and numbers.max() <= 20_991_231):
+        return None
+    whole = numbers.astype(np.int64)
+    if not np.array_equal(whole, numbers):
         return None
     year, month, day = whole // 10_000, whole // 100 % 100, whole % 100
-    ranges = ((year, 1900, 2099), (month, 1, 12), (day, 1, 31))
+    ranges = ((month, 1, 12), (day, 1, 31))
     if not all(((low <= part) & (part <= high)).all() for part, low, high in ranges):
         return None
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
@@ -83,6 +85,8 @@ def spreadsheet_days(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
     True
     """
     low, high = _SERIALS
+    if not numbers.size or not numbers.max() >= low:
+        return None
     days = (low <= numbers) & (numbers <= high) & (numbers == np.floor(numbers))
     others = np.abs(numbers[~days])
     suspect = others.max() < _SMALL if others.size else bool((numbers % 10 != 0).any())

@@ -1,0 +1,189 @@
+"""The same bias with partiality dealt out at random: what an audit finds where there is nothing.
+
+Notation
+--------
+π           who gets whose group: evaluators of one event exchange theirs, at each event anew
+p_π         the partiality that follows;  β_π = p_π·ỹ/p_π·M p_π, the bias that it would have
+
+If groups meant nothing, any dealing of them would be as good as the true one, and β one of the β_π.
+Each needs no more than a projection of p_π: the scores are projected once. Groups stay at their
+events, since who is asked to judge often depends on who competes: groups dealt out over all events
+would meet far fewer of their own.
+
+Where partiality is stated and groups are not, evaluators exchange all that was stated of them.
+Whoever gets a partiality to what he has not scored has none there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice, permutations
+
+import numpy as np
+
+from evenhand.arrays import Floats, Indices
+from evenhand.auditing.effects import PARTIALITY, Effects
+from evenhand.auditing.leverage import without
+from evenhand.scores import Scores
+from evenhand.scores.factor import crossed
+
+DRAWS = 199
+"""Dealings of groups, where rows are not too many for it."""
+
+_LEAST_DRAWS = 19
+_CELLS = 20_000_000  # rows times draws: beyond it, draws are fewer
+_BLOCK = 2_000_000  # rows times draws that are projected in one go
+_FEW = 6  # evaluators whose dealings are all gone through; events at which two are too few
+_NIL = 1e-9  # of the information of partiality: nothing is left to see a bias by
+
+
+@dataclass(frozen=True, eq=False)
+class Placebo:
+    """What the bias is where groups are dealt out to evaluators at random.
+
+    Parameters
+    ----------
+    bias
+        The bias with the true groups.
+    draws
+        (draws,) the bias with groups at random.
+    impossible
+        Why there is none, in plain words; empty where there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> placebo = Placebo(3.0, np.array([-1.0, 0.0, 1.0, 0.0]))
+    >>> placebo.chance, round(placebo.z, 2)
+    (0.2, 3.67)
+    """
+
+    bias: float
+    draws: Floats
+    impossible: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Mean of the draws; NaN where there is none."""
+        return float(self.draws.mean()) if len(self.draws) else math.nan
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the draws; NaN where there are less than two."""
+        return float(self.draws.std(ddof=1)) if len(self.draws) > 1 else math.nan
+
+    @property
+    def z(self) -> float:
+        """By how many standard deviations of the draws the bias is off their mean."""
+        return (self.bias - self.mean) / self.sd if self.sd > 0.0 else math.nan
+
+    @property
+    def chance(self) -> float:
+        """How probable a bias as large would be if groups meant nothing, by its rank."""
+        if not len(self.draws):
+            return math.nan
+        as_large = np.abs(self.draws) >= abs(self.bias) * (1.0 - 1e-9)
+        return (1.0 + float(as_large.sum())) / (1.0 + len(self.draws))
+
+
+def placebo(effects: Effects, seed: int = 0) -> Placebo:
+    """Return the bias with groups dealt out at random.
+
+    Parameters
+    ----------
+    effects
+        Scores less what options and evaluators explain.
+    seed
+        Where the dealings come from.
+    """
+    reason = _impossible(effects)
+    if reason:
+        return Placebo(effects.bias, np.zeros(0), reason)
+    n = len(effects.own)
+    most = int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS))
+    left = effects.residual + effects.bias * effects.own  # ỹ, less other regressors
+    places = _places(_event_of_chairs(effects.scores), np.random.default_rng(seed), most)
+    partial = _dealt(effects.scores)
+    draws: list[float] = []
+    while block := [partial(place) for place in islice(places, max(1, _BLOCK // n))]:
+        columns = np.column_stack(block)
+        information = np.einsum("ij,ij->j", columns, without(effects, columns))
+        seen = information > _NIL * effects.information
+        draws += (left @ columns[:, seen] / information[seen]).tolist()
+    return Placebo(effects.bias, np.array(draws), "" if draws else "no other dealing shows a bias")
+
+
+def _impossible(effects: Effects) -> str:
+    scores = effects.scores
+    if not effects.information > 0.0:
+        return "the bias itself can't be told"
+    if scores.evaluator is None:
+        return "nobody said who the evaluators are"
+    if effects.name != scores.called.get("partial", PARTIALITY):
+        return "it is for partiality only"
+    event = _event_of_chairs(scores)
+    if np.bincount(event).max() < (3 if len(np.unique(event)) < _FEW else 2):
+        return "there are too few evaluators to exchange groups"
+    if scores.stated is None and np.ptp(np.asarray(scores.evaluator_group)) == 0:
+        return "all evaluators are of one group"
+    return ""
+
+
+def _event_of_chairs(scores: Scores) -> Indices:
+    chairs, n_chairs = scores.chairs
+    event = np.zeros(n_chairs, dtype=np.int64)
+    if scores.event is not None:
+        event[chairs] = scores.event.codes
+    return event
+
+
+def _places(event: Indices, rng: np.random.Generator, most: int) -> Iterator[Indices]:
+    """Yield permutations of chairs, each at its event; all but the true one where they are few."""
+    if event.min() == event.max() and len(event) <= _FEW and math.factorial(len(event)) <= most:
+        yield from (np.array(way) for way in islice(permutations(range(len(event))), 1, None))
+        return
+    order = np.argsort(event, kind="stable")
+    for _ in range(most):
+        place = np.empty(len(event), dtype=np.int64)
+        place[order] = np.lexsort((rng.random(len(event)), event))
+        yield place
+
+
+def _dealt(scores: Scores) -> Callable[[Indices], Floats]:
+    """Return what gives (n,) the partiality where chairs have changed places."""
+    chairs, n_chairs = scores.chairs
+    if scores.stated is not None:
+        return _stated(scores)
+    assert scores.evaluator is not None
+    assert scores.evaluator_group is not None
+    assert scores.option_group is not None
+    group = np.zeros(n_chairs, dtype=np.int32)
+    group[chairs] = scores.evaluator_group[scores.evaluator.codes]
+    options = [scores.option.codes, *([] if scores.rival is None else [scores.rival])]
+    groups = [scores.option_group[codes] for codes in options]
+
+    def partial(place: Indices) -> Floats:
+        side = group[place][chairs]
+        first, *second = (((found == side) & (side >= 0)).astype(np.float64) for found in groups)
+        return np.asarray(first - second[0] if second else first)
+
+    return partial
+
+
+def _stated(scores: Scores) -> Callable[[Indices], Floats]:
+    assert scores.stated is not None
+    (chairs, _), (scored, n_scored) = scores.chairs, scores.scored
+    if scores.rival is not None:
+        scored, n_scored = crossed(scored, scores.rival)
+    key = chairs.astype(np.int64) * n_scored + scored
+    order = np.argsort(key, kind="stable")
+    ordered, known = key[order], scores.stated[order]
+
+    def partial(place: Indices) -> Floats:
+        wanted = place[chairs] * n_scored + scored
+        found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+        return np.asarray(np.where(ordered[found] == wanted, known[found], 0.0))
+
+    return partial

@@ -1,0 +1,613 @@
+"""Logs of tools are read as they were written: the rule that graded says what must be there."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import evenhand as eh
+from evenhand.readers.documents import Archive, _unpacked, opened
+from evenhand.readers.families import family
+from evenhand.readers.grades import grade
+
+LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
+
+QUESTIONS = {
+    "capital": "What is the capital of France?",
+    "naive": "What does ‘naïve’ mean?",
+    "sum": "How much is 17 + 25?",
+    "ice": "Why does ice float?",
+    "tea": "Who drinks 茶?",
+}
+GPT, CLAUDE, LLAMA = "gpt-4o-mini", "claude-3-5-haiku-20241022", "llama-3.1-8b-instruct"
+JUDGES = ("gpt-4o-2024-08-06", "claude-3-5-sonnet-20241022", "gemini-1.5-pro")
+WORTH = {GPT: 0.7, CLAUDE: 0.75, LLAMA: 0.3}
+LENIENT = dict(zip(JUDGES, (0.05, -0.1, 0.0), strict=True))
+FAMILIES = {"gpt": "gpt", "cla": "claude", "lla": "llama", "gem": "gemini"}
+
+Scores = dict[tuple[str, str, str], float]
+"""Scores by option, evaluator and item."""
+
+
+def merit(model: str, judge: str, item: str) -> float:
+    """What the stand-ins of judges went by when the logs were written: worth, leniency, 0.15 for
+    the own family, and something that looks like chance."""
+    own = 0.15 * (model[:3] == judge[:3])
+    chance = (zlib.crc32(f"{model}|{judge}|{item}".encode()) % 1000 / 1000 - 0.5) * 0.5
+    return min(1.0, max(0.0, WORTH[model] + LENIENT[judge] + own + chance))
+
+
+def failed(model: str, item: str) -> bool:
+    return model == LLAMA and item == "ice"
+
+
+def silent(model: str, judge: str, item: str) -> bool:
+    return model == LLAMA and judge == "gemini-1.5-pro" and item == "tea"
+
+
+def cells(skipping_failures: bool) -> list[tuple[str, str, str]]:
+    """What was scored: models, judges, items."""
+    return [
+        (model, judge, item)
+        for model in WORTH
+        for judge in JUDGES
+        for item in QUESTIONS
+        if not silent(model, judge, item) and not (skipping_failures and failed(model, item))
+    ]
+
+
+def letter(model: str, judge: str, item: str) -> float:
+    worth = merit(model, judge, item)
+    return 1.0 if worth > 0.7 else 0.5 if worth > 0.4 else 0.0
+
+
+def found(frame: pd.DataFrame) -> Scores:
+    keys = zip(frame["option"], frame["evaluator"], frame["item"], strict=True)
+    scores = dict(zip(keys, frame["score"].tolist(), strict=True))
+    assert len(scores) == len(frame)
+    return scores
+
+
+def test_inspect_logs_of_several_models_and_judges_are_one_frame() -> None:
+    frame = eh.read_scores(LOGS / "inspect")
+    assert found(frame) == {
+        (f"mockllm/{model}", f"mockllm/{judge}", item): letter(model, judge, item)
+        for model, judge, item in cells(skipping_failures=True)
+    }
+    (note,) = frame.attrs["notes"]
+    assert "no score: 4" in note
+    assert "llama-by-claude.eval, sample 'ice'" in note
+    assert "the model’s server hung up – no answer" in note
+
+
+def test_a_judge_that_gave_no_grade_gave_no_score() -> None:
+    frame = eh.read_scores(LOGS / "inspect" / "llama-by-gemini.json")
+    assert sorted(frame["item"]) == ["capital", "naive", "sum"]
+
+
+def test_votes_of_a_panel_are_scores_of_each_judge() -> None:
+    """Three scorers: by one judge, by another, and by a panel of all three; each in two epochs."""
+    frame = eh.read_scores(LOGS / "inspect_panel", metric="model_graded_qa")
+    expected = {}
+    for model in WORTH:
+        for judge in JUDGES:
+            for item in ("capital", "naive"):
+                for again in ("", ", again 2"):
+                    for twice in ("",) if judge.startswith("gem") else ("", " (2)"):
+                        key = (f"mockllm/{model}", f"mockllm/{judge}", f"{item}{again}{twice}")
+                        expected[key] = letter(model, judge, item)
+    assert found(frame) == expected
+
+
+def test_a_scorer_that_calls_a_judge_itself_is_that_judge() -> None:
+    frame = eh.read_scores(LOGS / "inspect_panel", metric="kindness")
+    assert set(frame["evaluator"]) == {"mockllm/gemini-1.5-pro"}
+    once = frame[~frame["item"].str.contains("again")]
+    assert found(once) == {
+        (f"mockllm/{model}", "mockllm/gemini-1.5-pro", item): round(
+            merit(model, JUDGES[2], item), 2
+        )
+        for model in WORTH
+        for item in ("capital", "naive")
+    }
+
+
+def test_promptfoo_assertions_are_scores_of_their_graders() -> None:
+    frame = eh.read_scores(LOGS / "promptfoo" / "results.json", metric="llm-rubric")
+    expected = {
+        (model, judge, QUESTIONS[item]): merit(model, judge, item)
+        for model, judge, item in cells(skipping_failures=True)
+    }
+    scores = found(frame)
+    assert set(scores) == set(expected)
+    assert all(abs(scores[key] - expected[key]) <= 0.005 + 1e-9 for key in scores)  # two decimals
+
+
+def test_promptfoo_where_a_program_checked_the_evaluator_is_the_check() -> None:
+    frame = eh.read_scores(LOGS / "promptfoo" / "results.json", metric="icontains")
+    scores = found(frame)
+    assert scores[GPT, "icontains", QUESTIONS["sum"]] == 1.0
+    assert scores[LLAMA, "icontains", QUESTIONS["sum"]] == 0.0
+    assert "evaluator_group" not in frame
+
+
+def test_where_prompts_differ_and_models_do_not_prompts_are_the_options() -> None:
+    path = LOGS / "promptfoo" / "prompts-results.json"
+    frame = eh.read_scores(path)
+    assert set(frame["option"]) == {"{{question}}", "Answer briefly: {{question}}"}
+    assert set(frame["evaluator"]) == {JUDGES[1]}
+    by_model = eh.read_scores(path, option="model")
+    assert set(by_model["option"]) == {GPT}
+    assert set(by_model["item"].str.extract(r"\[prompt: (.*)\]")[0]) == set(frame["option"])
+
+
+def older(content: dict[str, Any]) -> dict[str, Any]:
+    """Results as version 2 has them: without numbers of tests, with a table beside them."""
+    rows = [
+        {name: value for name, value in row.items() if name not in ("testIdx", "promptIdx", "id")}
+        for row in content["results"]["results"]
+    ]
+    return content | {"results": {"version": 2, "results": rows, "stats": {}, "table": {}}}
+
+
+def test_promptfoo_of_version_2_and_results_alone_read_the_same(tmp_path: Path) -> None:
+    path = LOGS / "promptfoo" / "results.json"
+    content = json.loads(path.read_text("utf-8"))
+    newer = eh.read_scores(path, metric="llm-rubric")
+    for shape in (older(content), older(content)["results"]):
+        (tmp_path / "old.json").write_text(json.dumps(shape))
+        pd.testing.assert_frame_equal(
+            eh.read_scores(tmp_path / "old.json", metric="llm-rubric"), newer
+        )
+
+
+def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
+    """The stand-ins prefer by merit, with 0.1 for what they were shown first, in random order."""
+    frame = eh.read_scores(LOGS / "alpaca_eval")
+    assert len(frame) == 3 * 3 * 5 - 2  # a judge was silent on two answers about tea
+    items = {question: item for item, question in QUESTIONS.items()}
+    for row in frame.itertuples():
+        item = items[row.item]
+        lead = merit(row.option, row.evaluator, item) - merit(row.rival, row.evaluator, item)
+        shown = [min(max(lead + place, -0.99), 0.99) for place in (0.1, -0.1)]
+        assert min(abs(row.score - score) for score in shown) <= 0.002
+    assert set(zip(frame["option"], frame["rival"], strict=True)) == {
+        (GPT, CLAUDE),
+        (GPT, LLAMA),
+        (CLAUDE, LLAMA),
+    }
+    first = frame.iloc[0]
+    assert (first["length"], first["rival_length"]) == (
+        len("Paris."),
+        len("The capital of France is Paris, on the Seine."),
+    )
+    assert (first["option_group"], first["rival_group"]) == ("gpt", "claude")
+
+
+@pytest.mark.parametrize(
+    ("preference", "score"), [(1, 1.0), (2, -1.0), (1.5, 0.0), (0, 0.0), (1.25, 0.5), ("2", -1.0)]
+)
+def test_every_preference(tmp_path: Path, preference: Any, score: float) -> None:
+    path = alpaca(tmp_path, preference)
+    assert eh.read_scores(path)["score"].tolist() == [score]
+
+
+def alpaca(folder: Path, *preferences: Any) -> Path:
+    rows = [
+        {"instruction": "?", "generator_1": "a", "generator_2": "b", "annotator": "c"}
+        | {"preference": preference}
+        for preference in preferences
+    ]
+    (folder / "annotations.json").write_text(json.dumps(rows))
+    return folder / "annotations.json"
+
+
+def test_a_preference_out_of_range_is_named(tmp_path: Path) -> None:
+    with pytest.raises(eh.InputError, match=r"annotation 2: 'preference 7' is no score"):
+        eh.read_scores(alpaca(tmp_path, 1, 7))
+
+
+def test_deepeval_metrics_are_scores_of_their_models() -> None:
+    frame = eh.read_scores(LOGS / "deepeval")
+    assert found(frame) == {
+        (model, judge, QUESTIONS[item]): round(10 * merit(model, judge, item)) / 10
+        for model, judge, item in cells(skipping_failures=False)
+    }
+    assert "I’d rather not say" in frame.attrs["notes"][0]
+
+
+def test_deepeval_in_its_wrapping_and_in_names_of_python_reads_the_same(tmp_path: Path) -> None:
+    path = LOGS / "deepeval" / f"test_run_{GPT}.json"
+    content = json.loads(path.read_text("utf-8"))
+    expected = eh.read_scores(path)
+    python = {
+        "test_results": [
+            {
+                "input": case["input"],
+                "actual_output": case["actualOutput"],
+                "metrics_data": [
+                    {
+                        "name": metric["name"],
+                        "score": metric["score"],
+                        "evaluation_model": metric["evaluationModel"],
+                    }
+                    for metric in case["metricsData"]
+                ],
+            }
+            for case in content["testCases"]
+        ]
+    }
+    (tmp_path / "wrapped.json").write_text(json.dumps({"testRunData": content}))
+    (tmp_path / f"{GPT}.json").write_text(json.dumps(python))
+    pd.testing.assert_frame_equal(eh.read_scores(tmp_path / "wrapped.json"), expected)
+    pd.testing.assert_frame_equal(eh.read_scores(tmp_path / f"{GPT}.json"), expected)
+
+
+def test_lm_eval_samples_have_the_names_of_their_models() -> None:
+    frame = eh.read_scores(LOGS / "lm_eval")
+    assert frame["option"].value_counts().to_dict() == {GPT: 5, CLAUDE: 5, LLAMA: 5}
+    assert set(frame["evaluator"]) == {"exact_match"}
+    exact = frame[frame["score"] == 1.0]
+    assert exact[["option", "item"]].to_numpy().tolist() == [[GPT, "0"]]  # 'Paris.' for 'Paris'
+
+
+def test_lm_eval_results_alone_have_a_score_for_each_task(tmp_path: Path) -> None:
+    """The mean of the samples, which the tool took itself."""
+    for path in (LOGS / "lm_eval").rglob("results*.json"):
+        shutil.copy(path, tmp_path)
+    means = eh.read_scores(LOGS / "lm_eval").groupby("option")["score"].mean()
+    totals = eh.read_scores(tmp_path, metric="exact_match").set_index("option")["score"]
+    pd.testing.assert_series_equal(totals.sort_index(), means.sort_index())
+
+
+def test_lm_eval_samples_alone_are_called_by_their_folder(tmp_path: Path) -> None:
+    (samples,) = (LOGS / "lm_eval" / GPT).glob("samples*.jsonl")
+    folder = tmp_path / "meta-llama__Llama-3-8B"
+    folder.mkdir()
+    shutil.copy(samples, folder)
+    frame = eh.read_scores(folder)
+    assert set(frame["option"]) == {"meta-llama/Llama-3-8B"}
+
+
+@pytest.mark.parametrize(
+    ("path", "metric"),
+    [
+        ("inspect", None),
+        ("inspect_panel", "model_graded_qa"),
+        ("promptfoo/results.json", "llm-rubric"),
+        ("deepeval", None),
+    ],
+)
+def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) -> None:
+    frame = eh.read_scores(LOGS / path, metric=metric)
+    for group, name in (("option_group", "option"), ("evaluator_group", "evaluator")):
+        names = frame[name].str.removeprefix("mockllm/").str[:3]
+        assert (frame[group] == names.map(FAMILIES)).all()
+    audit = eh.audit(
+        frame, item="item", option_group="option_group", evaluator_group="evaluator_group"
+    )
+    dummies = [
+        pd.get_dummies(column).to_numpy(float)
+        for column in (frame["option"] + "|" + frame["item"], frame["evaluator"])
+    ]
+    own = (frame["option_group"] == frame["evaluator_group"]).to_numpy(float)
+    X = np.column_stack([own, *dummies])
+    bias = np.linalg.lstsq(X, frame["score"].to_numpy(), rcond=None)[0][0]
+    assert math.isclose(audit.bias.value, bias, abs_tol=1e-9)
+    questions = eh.Questions.from_scores(
+        frame,
+        "option",
+        "evaluator",
+        "score",
+        option_group="option_group",
+        evaluator_group="evaluator_group",
+    )
+    assert tuple(questions.options.labels) == tuple(dict.fromkeys(frame["option"]))
+
+
+def test_comparisons_can_be_asked_on() -> None:
+    frame = eh.read_scores(LOGS / "alpaca_eval")
+    options = dict(zip(frame["option"], frame["option_group"], strict=True))
+    options |= dict(zip(frame["rival"], frame["rival_group"], strict=True))
+    judges = dict(zip(frame["evaluator"], frame["evaluator_group"], strict=True))
+    questions = eh.Questions.comparisons(options, judges)
+    assert set(questions.options.labels) == set(WORTH)
+    assert questions.check().fine
+
+
+def test_archives_read_the_same_whether_deflated_or_not(tmp_path: Path) -> None:
+    """Older logs of Inspect are deflated; Python before 3.14 cannot read the newer ones itself."""
+    path = LOGS / "inspect" / "gpt-by-claude.eval"
+    archive = opened(path).content
+    assert isinstance(archive, Archive)
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        with zipfile.ZipFile(tmp_path / "old.eval", "w", method) as old:
+            for name in archive.names():
+                old.writestr(name, json.dumps(archive.json(name)))
+        pd.testing.assert_frame_equal(eh.read_scores(tmp_path / "old.eval"), eh.read_scores(path))
+
+
+def test_several_frames_of_zstandard_are_one_text() -> None:
+    pack = pa.Codec("zstd").compress
+    assert _unpacked(pack(b"one ", asbytes=True) + pack(b"two", asbytes=True)) == b"one two"
+
+
+def test_a_run_that_was_cut_short_is_read_and_said_to_be(tmp_path: Path) -> None:
+    path = LOGS / "inspect" / "gpt-by-gemini.json"
+    content = json.loads(path.read_text("utf-8"))
+    content["status"] = "cancelled"
+    content["samples"] = content["samples"][:2]
+    (tmp_path / "log.json").write_text(json.dumps(content))
+    frame = eh.read_scores(tmp_path / "log.json")
+    assert len(frame) == 2
+    assert "status 'cancelled'" in frame.attrs["notes"][0]
+
+
+def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
+    whole = (LOGS / "inspect" / "gpt-by-claude.eval").read_bytes()
+    (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(eh.InputError, match=r"cut\.eval is a zip file without its end"):
+        eh.read_scores(tmp_path / "cut.eval")
+    with zipfile.ZipFile(LOGS / "inspect" / "gpt-by-claude.eval") as archive:
+        offset = archive.getinfo("samples/sum_epoch_1.json").header_offset
+    damaged = bytearray(whole)
+    damaged[offset + 120] ^= 0xFF
+    (tmp_path / "damaged.eval").write_bytes(damaged)
+    with pytest.raises(eh.InputError, match=r"damaged\.eval, samples/sum_epoch_1\.json.* damaged"):
+        eh.read_scores(tmp_path / "damaged.eval")
+    text = (LOGS / "promptfoo" / "results.json").read_text("utf-8")
+    (tmp_path / "cut.json").write_text(text[:5000])
+    with pytest.raises(eh.InputError, match=r"cut\.json: the JSON breaks off in line 1"):
+        eh.read_scores(tmp_path / "cut.json")
+    (tmp_path / "cut.jsonl").write_text('{"score": 1}\n{"score": 0}\n{"sco')
+    with pytest.raises(eh.InputError, match=r"cut\.jsonl: line 3 is no JSON"):
+        eh.read_scores(tmp_path / "cut.jsonl")
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"option,score\na,1\n" * 99)[:-20])
+    with pytest.raises(eh.InputError, match=r"cut\.csv\.gz is damaged"):
+        eh.read_scores(tmp_path / "cut.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "is an empty JSON object; what can be read is a log of Inspect"),
+        ([], "is an empty list"),
+        ([1, 2], "is a list of ints"),
+        ({"a": 1, "b": 2}, "is JSON with 'a', 'b'"),
+        ({"prompts": [], "providers": []}, "looks like a configuration of promptfoo"),
+        ({"results": {"version": 3, "results": []}}, "promptfoo without a single result"),
+        ({"testCases": []}, "a test run of DeepEval without a single metric"),
+        ([{"instruction": "?", "output": "!", "generator": "a"}], "not yet annotated"),
+        ({"version": 2, "status": "error", "eval": {"model": "a"}}, "there are no scores in it"),
+        ([{"doc_id": 0, "doc": {}, "resps": [], "metrics": ["b"], "b": [1]}], "no scores in it"),
+        ({"eval": {"model": "a"}, "samples": [{"id": 1, "error": {"message": "ouch"}}]}, "ouch"),
+        ({"eval": {"model": "a"}, "samples": [{"id": 1, "scores": {"s": {"value": "Z"}}}]}, "'Z'"),
+        (
+            {"eval": {"model": "a"}, "samples": [{"id": 1, "scores": {"s": {"value": math.inf}}}]},
+            "inf",
+        ),
+        ({"eval": {}, "samples": [{"id": 1, "scores": {"s": {"value": 1}}}]}, "which model"),
+    ],
+)
+def test_what_is_no_log_is_said_to_be_what_it_is(
+    tmp_path: Path, content: Any, message: str
+) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(content))
+    with pytest.raises(eh.InputError, match=r"x\.json|no scores") as error:
+        eh.read_scores(tmp_path / "x.json")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda folder: eh.read_scores(folder / "none.json"), "none.json' cannot be read"),
+        (eh.read_scores, "there is no log in the folder"),
+        (lambda _: eh.read_scores([]), "no file is given"),
+        (lambda _: eh.read_scores("x", format="inspekt"), "known are 'inspect', 'promptfoo'"),
+        (lambda _: eh.read_scores(LOGS / "deepeval", "promptfoo"), "there is no log in the folder"),
+        (
+            lambda _: eh.read_scores(LOGS / "inspect_checks.json", "promptfoo"),
+            "is JSON with 'version', 'status'",
+        ),
+        (
+            lambda _: eh.read_scores(LOGS / "inspect_checks.json"),
+            "'checks.brief' (10 scores by 'checks'); 'checks.words'",
+        ),
+        (
+            lambda _: eh.read_scores(LOGS / "inspect_checks.json", metric="match"),
+            "no metric 'match'; there are 'includes', 'checks.brief', 'checks.words'",
+        ),
+        (lambda _: eh.read_scores(LOGS / "deepeval", option="prompt"), "it has 'model'"),
+        (
+            lambda _: eh.read_scores(
+                [LOGS / "deepeval", LOGS / "alpaca_eval"], metric="preference"
+            ),
+            None,
+        ),
+        (
+            lambda _: eh.read_scores(
+                [LOGS / "deepeval", LOGS / "alpaca_eval"],
+                metric=["preference", "Correctness [GEval]"],
+            ),
+            "read them apart",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    tmp_path: Path, call: Callable[[Path], pd.DataFrame], message: str | None
+) -> None:
+    if message is None:
+        assert "rival" in call(tmp_path)
+        return
+    with pytest.raises(eh.InputError) as error:
+        call(tmp_path)
+    assert message in str(error.value)
+
+
+def test_several_metrics_of_one_evaluator_are_several_evaluators() -> None:
+    frame = eh.read_scores(LOGS / "inspect_checks.json", metric=["checks.brief", "checks.words"])
+    assert set(frame["evaluator"]) == {"checks, checks.brief", "checks, checks.words"}
+
+
+def test_of_a_folder_what_is_no_log_is_left_out_and_named(tmp_path: Path) -> None:
+    shutil.copy(LOGS / "deepeval" / f"test_run_{GPT}.json", tmp_path / "run.json")
+    (tmp_path / "leaderboard.csv").write_text("model,score\na,1\n")
+    (tmp_path / "settings.json").write_text('{"a": 1}')
+    (tmp_path / ".cache.json").write_text("{")
+    frame = eh.read_scores(tmp_path)
+    assert len(frame) == 15
+    note = frame.attrs["notes"][0]
+    assert "leaderboard.csv" in note
+    assert "settings.json" in note
+    assert "cache" not in note
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "csv.gz"])
+def test_what_was_read_can_be_kept_as_a_table_and_read_again(tmp_path: Path, ending: str) -> None:
+    frame = eh.read_scores(LOGS / "deepeval")
+    path = tmp_path / f"scores.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    elif ending.startswith("json"):
+        frame.to_json(path, orient="records", lines=ending == "jsonl", force_ascii=False)
+    else:
+        frame.to_csv(path, sep="\t" if ending == "tsv" else ",", index=False)
+    pd.testing.assert_frame_equal(eh.read_scores(path), frame)
+
+
+def test_other_words_for_columns_and_letters_for_scores_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("Model;Judge;Question;Grade\ngpt-4;vicuna-7b;?;C\nllama-3;gpt-4o;?;P\n")
+    frame = eh.read_scores(path)
+    assert frame["score"].tolist() == [1.0, 0.5]
+    assert frame["option_group"].tolist() == ["gpt", "llama"]
+    assert frame["evaluator_group"].tolist() == ["llama", "gpt"]
+    assert any("'Judge' is read as 'evaluator'" in note for note in frame.attrs["notes"])
+
+
+def test_people_are_of_no_family(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("option,evaluator,score\nClaude,Mia,7\nBo,Mia,6\nCy,Grok,5\n")
+    assert list(eh.read_scores(path).columns) == ["option", "evaluator", "score"]
+
+
+def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("skater;Paul;Rosa\nAnn;7,5;6\nBo;;5\n")
+    frame = eh.read_scores(path)
+    assert found(frame.assign(item="")) == {
+        ("Ann", "Paul", ""): 7.5,
+        ("Ann", "Rosa", ""): 6.0,
+        ("Bo", "Rosa", ""): 5.0,
+    }
+    assert "'Paul', 'Rosa'" in frame.attrs["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("option,score\n", "no lines under its header"),
+        ("option,score\na,good\n", "line 2, column 'score': 'good' is no score"),
+        ("option,score\na,\n", "'score' is empty"),
+        ("name,points\nAnn,7\n", "no column 'score'; its columns are 'name', 'points'"),
+        ("score,who\n7,Paul\n", "no column 'option'"),
+        ("7\n8\n", "no column 'score'"),
+    ],
+)
+def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(eh.InputError) as error:
+        eh.read_scores(path)
+    assert message in str(error.value)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b"option,score\n\xff\xfe,1\n")
+    with pytest.raises(eh.InputError, match="neither text in UTF-8"):
+        eh.read_scores(tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        ("C", 1.0),
+        ("INCORRECT", 0.0),
+        ("p", 0.5),
+        ("N", 0.0),
+        (" pass ", 1.0),
+        ("No", 0.0),
+        (True, 1.0),
+        (3, 3.0),
+        ("-2e-1", -0.2),
+    ],
+)
+def test_grades(value: Any, number: float) -> None:
+    assert grade(value) == number
+
+
+@pytest.mark.parametrize("value", [None, math.nan, "", "nan", pd.NA])
+def test_what_is_missing_is_no_grade(value: Any) -> None:
+    assert math.isnan(grade(value))
+
+
+@pytest.mark.parametrize("value", ["Z", "very good", math.inf, "-inf", [1], {"a": 1}])
+def test_what_means_nothing_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        grade(value)
+
+
+def test_families_of_real_names() -> None:
+    with (LOGS / "families.csv").open(encoding="utf-8", newline="") as file:
+        expected = {row["name"]: row["family"] or None for row in csv.DictReader(file)}
+    assert len(expected) > 300
+    assert {name: family(name) for name in expected} == expected
+
+
+def test_families_of_the_user_come_first(tmp_path: Path) -> None:
+    (tmp_path / "families.csv").write_text("name,family\nmy-judge,gpt\ngemma,gemini\ngpt-4,\n")
+    (tmp_path / "families.json").write_text(
+        json.dumps({"my-judge": "gpt", "gemma": "gemini", "gpt-4": None})
+    )
+    for given in (tmp_path / "families.csv", str(tmp_path / "families.json")):
+        assert family("my-judge", given) == "gpt"
+        assert family("acme/my-judge-v2", given) == "gpt"
+        assert family("google/gemma-2-9b-it", given) == "gemini"
+        assert family("gpt-4", given) is None
+        assert family("claude-3-opus", given) == "claude"
+
+
+def test_families_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("model,maker\na,b\n")
+    with pytest.raises(eh.InputError, match="needs the columns 'name' and 'family'"):
+        family("a", tmp_path / "f.csv")
+    (tmp_path / "f.json").write_text("[1]")
+    with pytest.raises(eh.InputError, match="names with their families"):
+        family("a", tmp_path / "f.json")
+    with pytest.raises(eh.InputError, match="cannot be read"):
+        family("a", tmp_path / "none.csv")
+
+
+def test_a_label_that_says_nothing_is_looked_up_by_the_providers_id(tmp_path: Path) -> None:
+    content = json.loads((LOGS / "promptfoo" / "prompts-results.json").read_text("utf-8"))
+    for row in content["results"]["results"]:
+        row["provider"] = {"id": "openai:chat:gpt-4o", "label": "ours"}
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    frame = eh.read_scores(tmp_path / "r.json", option="model")
+    assert set(frame["option"]) == {"ours"}
+    assert set(frame["option_group"]) == {"gpt"}
