@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 4096  # questions that are looked ahead
+_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 _ROUNDS = 4  # of an equation that settles at once
 
 
@@ -197,7 +198,7 @@ class _Ahead:
         self._noise = math.nan
         if noise_scale is not None:
             self._leads, self._noise = self._leads * noise_scale, noise_scale
-        elif fit.freedom >= 1.0 and fit.scatter > 0.0:
+        elif fit.freedom >= 1.0 and fit.scatter > _REPEATS * float(told.sums_of_squares.sum()):
             self._noise = fit.unit
         self._failure, self._freedom = failure, fit.freedom
         self._width = 0.0  # errors that intervals for all times are wide

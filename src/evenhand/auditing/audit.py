@@ -135,7 +135,10 @@ class Audit:
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
-        found = [*diagnose(self.effects, self.bias), *self.identified.notes]
+        found = [] if self.features_only else list(diagnose(self.effects, self.bias))
+        if self.by_features is not None:
+            found.append(self.by_features.warning)
+        found += self.identified.notes
         found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
@@ -143,6 +146,11 @@ class Audit:
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
+
+    @property
+    def features_only(self) -> bool:
+        """Whether nothing but features tells the bias: no two evaluators scored the same."""
+        return self.by_features is not None and self.by_features.effects is self.effects
 
     @property
     def favoured(self) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,21 +161,23 @@ class Decisions:
         """Return a data frame with a row for every event and rule."""
         import pandas as pd  # noqa: PLC0415 # slow to load
 
-        parts = [
-            pd.DataFrame(
-                {
-                    "event": self.contests.names,
-                    "rule": rule.rule,
-                    "winner": self.names(rule.winner),
-                    "baseline": self.names(rule.baseline),
-                    "flipped": rule.flipped,
-                    "podium_changed": rule.podium_changed,
-                    "margin": rule.margin,
-                }
-            )
-            for rule in self.rules
-        ]
-        return pd.concat(parts, ignore_index=True)
+        n = len(self)
+        rules = self.rules
+        return pd.DataFrame(
+            {
+                "event": list(self.contests.names) * len(rules),
+                "rule": [rule.rule for rule in rules for _ in range(n)],
+                "winner": [name for rule in rules for name in self.names(rule.winner)],
+                "baseline": [name for rule in rules for name in self.names(rule.baseline)],
+                "flipped": _joined([rule.flipped for rule in rules], np.bool_),
+                "podium_changed": _joined([rule.podium_changed for rule in rules], np.bool_),
+                "margin": _joined([rule.margin for rule in rules], np.float64),
+            }
+        )
+
+
+def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
 
 def decisions(
@@ -225,9 +227,8 @@ def decisions(
     fair_winner, runner_up = (np.where(ranked, podium[:, step], -1) for step in (0, 1))
     lead = np.where(ranked, contests.lead(fair, podium), np.nan)
     variance = noise**2 * _variance(ballots, fair_winner, runner_up)
-    variance += (bias.se if known else 0.0) ** 2 * (
-        per_bias[fair_winner] - per_bias[runner_up]
-    ) ** 2
+    apart = np.abs(per_bias[fair_winner] - per_bias[runner_up])
+    variance += np.multiply(bias.se if known else 0.0, apart, where=apart > 0.0, out=apart) ** 2
     groups = scores.option_group
     if groups is None:
         groups = np.arange(len(scores.option), dtype=np.int32)

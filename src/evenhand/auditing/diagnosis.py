@@ -31,7 +31,7 @@ from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.levels import sums
 from evenhand.checks.finding import Finding
-from evenhand.report.phrases import fixed, number, short
+from evenhand.report.phrases import decimals, fixed, number, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor
 
@@ -396,15 +396,16 @@ def _clusters(scores: Scores) -> Iterator[tuple[str, tuple[str, ...], Codes]]:
 def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
     """Yield a note if the bias is found only since one evaluator, option or event is there."""
     half = 0.5 * (bias.high - bias.low)
+    if not 0.0 < half < math.inf:
+        return
     seen = bias.low > 0.0 or bias.high < 0.0
+    digits = decimals(half)
     for one in influences(effects):
-        doubtful = seen and abs(one.without) <= half
-        if doubtful or abs(one.without - bias.value) > half:
-            digits = max(0, 1 - math.floor(math.log10(half))) if 0.0 < half < math.inf else 2
+        if abs(one.without - bias.value) > half or (seen and abs(one.without) <= half):
             yield Finding(
                 "influence",
-                f"The bias hangs on {'one ' + one.kind}, {short(one.name)}: without it, it would "
-                f"be about {fixed(one.without, digits)} instead of {fixed(bias.value, digits)}.",
+                f"The bias hangs on one {one.kind}, {short(one.name)}: without it, it would be "
+                f"about {fixed(one.without, digits)} instead of {fixed(bias.value, digits)}.",
                 alarm=False,
             )
 

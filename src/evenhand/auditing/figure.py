@@ -20,8 +20,8 @@ from matplotlib.patches import Patch
 from evenhand.arrays import Floats
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import interval, percent, short
+from evenhand.auditing.words import verdict
+from evenhand.report.phrases import percent, short
 
 _MOST_ROWS = 30
 _LEAST_ROWS = 5
@@ -35,7 +35,7 @@ _VERDICTS = {
     "safe": ("#009E73", "o", "safe"),
     "fragile": ("#E69F00", "s", "fragile: nobody can tell"),
     "wrong": ("#D55E00", "X", "wrong: another should have won"),
-    "unknown": ("#767676", ".", "not known"),
+    "unknown": ("#767676", "d", "not known"),
 }
 _BLUE, _RED, _INK, _FAINT = "#0072B2", "#D55E00", "#222222", "#767676"
 
@@ -121,28 +121,37 @@ class AuditPicture:
 
 def audit_picture(audit: Audit) -> AuditPicture:
     """Work out whose bias to draw, and which events."""
-    events = _events(audit)
+    marks = _evaluators(audit)
+    next_one = audit.spread.evaluators
+    ends = next_one.next_low, next_one.next_high
     return AuditPicture(
         title=verdict(audit),
         bias=audit.bias,
-        prediction=None,
-        placebo=np.zeros(0),
-        evaluators=_outermost([]),
-        n_evaluators=0,
-        events=events,
+        prediction=ends if math.isfinite(ends[1] - ends[0]) else None,
+        placebo=audit.placebo.draws,
+        evaluators=_outermost(marks),
+        n_evaluators=len(marks),
+        events=_events(audit),
         n_events=len(audit.decisions),
     )
 
 
-def verdict(audit: Audit) -> str:
-    """Return what is found, in a sentence."""
-    bias = audit.bias
-    if not math.isfinite(bias.value):
-        return "Whether evaluators are partial cannot be told from these scores."
-    size = interval(Estimate(bias.value, bias.low, bias.high, bias.level))
-    if bias.low > 0.0 or bias.high < 0.0:
-        return f"Scores are biased: evaluators add {size} to those whom they are partial to."
-    return f"No bias is seen for sure: evaluators add {size} to those whom they are partial to."
+def _evaluators(audit: Audit) -> list[EvaluatorMark]:
+    """Return the evaluators who have a bias of their own that is known."""
+    frame = audit.evaluators
+    names = frame["evaluator"].tolist()
+    if "group" in frame:
+        groups = frame["group"].tolist()
+        names = [
+            name if group is None else f"{name} ({group})"
+            for name, group in zip(names, groups, strict=True)
+        ]
+    columns = [frame[name].tolist() for name in ("shrunk", "shrunk_low", "shrunk_high", "flagged")]
+    return [
+        EvaluatorMark(name, value, low, high, bool(found))
+        for name, value, low, high, found in zip(names, *columns, strict=True)
+        if math.isfinite(value)
+    ]
 
 
 def _events(audit: Audit) -> tuple[EventMark, ...]:
@@ -160,7 +169,7 @@ def _events(audit: Audit) -> tuple[EventMark, ...]:
 
 def _outermost(marks: Sequence[EvaluatorMark]) -> tuple[EvaluatorMark, ...]:
     """Return the marks by size, the largest first; of many, the largest and the smallest."""
-    ordered = sorted((one for one in marks if math.isfinite(one.value)), key=lambda one: -one.value)
+    ordered = sorted(marks, key=lambda one: -one.value)
     if len(ordered) <= _MOST_ROWS:
         return tuple(ordered)
     half = _MOST_ROWS // 2
@@ -262,6 +271,7 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
     if far:  # what takes hardly any favour stands at the edge
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        axes.xaxis.set_minor_formatter(lambda x, _: "")
         tipping = np.maximum(tipping, max(float(positive.min()), float(positive.max()) * 1e-3))
     size = sorted(abs(x) for x in (picture.bias.low, picture.bias.high))
     if picture.known and all(math.isfinite(x) for x in size):
@@ -272,6 +282,8 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
         at = [i for i, one in enumerate(events) if one.verdict == said]
         axes.plot(tipping[at], at, marker=marker, color=colour, ms=4.5, ls="", mew=0.6)
     axes.set_ylim(len(events) - 0.3, -0.7)
+    if not far:
+        axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
     if len(events) <= _MANY_EVENTS:
         axes.set_yticks(range(len(events)))
         for label in axes.set_yticklabels([_event(one) for one in events]):

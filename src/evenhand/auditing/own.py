@@ -127,6 +127,8 @@ class _Again:
         squares, together = self._squares(left[:, None])
         # [freedom, common_0; alone_1, common_1] (σ², ω²) = (squares, together)
         determinant = freedom * common[1] - alone[1] * common[0]
+        if determinant <= _NIL * freedom * common[1]:  # effects take up all that pairs have
+            return total, 0.0, float(freedom)
         seen = (freedom * together - alone[1] * squares) / determinant
         seen = float(np.clip(seen, 0.0, total * freedom / common[0]))
         of_pairs = common[1] / float((np.bincount(self.pairs) ** 2.0).sum())
