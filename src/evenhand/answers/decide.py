@@ -76,6 +76,7 @@ def decide(
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
     bias: Bias = "common",
+    position: bool = True,
     assigned: Assigned = "before",
     noise_scale: float | None = None,
     deviation: float | None = None,
@@ -120,6 +121,9 @@ def decide(
         `evenhand.scores.read.read_table`.
     bias
         Whose bias it is, where the scores show the panel: "common", "evaluator" or "group".
+    position
+        Whether judges may favour what is named first, where the scores show comparisons. False
+        where nobody knew which came first, or it was drawn anew each time and is not in the table.
     assigned
         Who chose what was scored. "before": somebody who looked at no score. "adaptively": it may
         have depended on scores before; rows are in the order in which they were given. A policy
@@ -183,7 +187,7 @@ def decide(
             "assigned must be 'before', 'adaptively', or the policy that chose what was scored (or "
             f"its state); got {assigned!r}."
         )
-    log = log_of(questions, table, bias, place)
+    log = log_of(questions, table, bias, position, place)
     asked = _exact(log.asked, deviation)
     log = replace(log, asked=_comparable(asked))
     policy = _policy(log, assigned, confidence, tolerance, noise_scale)
@@ -321,7 +325,21 @@ def _why(log: Log, policy: Policy) -> str | None:
     more = "; …" if len(classes) > _MOST_PARTS else ""
     return (
         f"the scores fall into {len(classes):,} parts ({parts}{more}), and none tells by how much "
-        "the options of one part are better than those of another."
+        f"the options of one part are better than those of another.{_one_order(log)}"
+    )
+
+
+def _one_order(log: Log) -> str:
+    """Return what to say where every pair was named in one order only."""
+    a, b = log.questions.about[np.unique(log.which)].T
+    if (b < 0).any() or not any(column.kind == "position" for column in log.questions.columns):
+        return ""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    if any((second, first) in pairs for first, second in pairs):
+        return ""
+    return (
+        " All were named in one order, and what being named first adds looks like value; if nobody "
+        "knew the order, or it was drawn each time, say position=False."
     )
 
 

@@ -28,6 +28,7 @@ from evenhand.tables import Names, listed
 Bias = Literal["common", "evaluator", "group"]
 Place = Callable[[int], str]
 
+_BIASES: dict[str, Any] = {"common": None, "evaluator": "judge", "group": "common"}
 _LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 _MOST_ROWS = 6  # that are named, of those that answer a question
 
@@ -100,7 +101,11 @@ def places_in(scores: Any, as_it_is: bool) -> Place:
 
 
 def log_of(
-    asked: Any, scores: Scores, bias: Bias = "common", place: Place = "row {}".format
+    asked: Any,
+    scores: Scores,
+    bias: Bias = "common",
+    position: bool = True,
+    place: Place = "row {}".format,
 ) -> Log:
     """Return the scores as answers to questions.
 
@@ -113,6 +118,8 @@ def log_of(
         The scores.
     bias
         Whose bias it is, where the scores show the panel; see `Questions.panel`.
+    position
+        Whether judges may favour what is named first, where the scores show comparisons.
     place
         Says where a row stands in the user's table.
 
@@ -126,7 +133,9 @@ def log_of(
     if not len(scores):
         raise InputError("there are no scores; a decision needs at least one.")
     _refuse_events(scores)
-    questions = asked if isinstance(asked, Questions) else _questions_of(asked, scores, bias, place)
+    questions = asked
+    if not isinstance(asked, Questions):
+        questions = _questions_of(asked, scores, bias, position, place)
     which = _which(Questions.of(questions), scores, place)
     if scores.item is None:
         _refuse_beyond_capacity(Questions.of(questions), which, place)
@@ -146,7 +155,7 @@ def _refuse_events(scores: Scores) -> None:
         )
 
 
-def _questions_of(asked: Any, scores: Scores, bias: Bias, place: Place) -> Askable:
+def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place: Place) -> Askable:
     """Return what could be asked: what scores show, of options that are perhaps given."""
     if isinstance(asked, ActionSet) and scores.evaluator is None:
         return asked
@@ -163,7 +172,8 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, place: Place) -> Askab
     if who is not None:
         evaluators = _grouped(who, scores, scores.evaluator_group)
     if scores.rival is not None:
-        return Questions.comparisons(options, evaluators)
+        kind = _BIASES[bias]
+        return Questions.comparisons(options, evaluators, position=position, bias=kind)
     repeated = scores.item is not None or who is None or _repeated(scores)
     return Questions.panel(
         options,

@@ -123,6 +123,13 @@ def decide(
             metavar="KIND", help="Whose bias it is: common to all, of each evaluator, or group."
         ),
     ] = "common",
+    position: Annotated[
+        bool,
+        typer.Option(
+            "--position/--no-position",
+            help="In comparisons: whether judges may favour what is named first.",
+        ),
+    ] = True,
     assigned: Annotated[
         str,
         typer.Option(
@@ -194,6 +201,7 @@ def decide(
             missing=missing,  # type: ignore[arg-type] # checked where it is used
             decimal=decimal,
             bias=bias,  # type: ignore[arg-type] # likewise
+            position=position,
             assigned=assigned,  # type: ignore[arg-type] # likewise
             noise_scale=noise,
             next_n=next_n,
