@@ -145,6 +145,19 @@ def test_a_bias_that_cannot_be_told_says_whom_to_ask() -> None:
         assert ask.option in reader.cells
 
 
+def test_by_features_alone_nobody_is_named() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"option": [f"o{i}" for i in range(40)], "size": rng.normal(size=40)})
+    frame["own"] = np.arange(40) % 2
+    frame["score"] = frame["size"] + frame["own"] + 0.1 * rng.normal(size=40)
+    audit = eh.audit(frame, features=["size"], partial="own")
+    assert audit.features_only
+    reader = read_document(report_of(audit))
+    assert "nobody's bias can be told" in reader.text
+    assert "what the features say, exactly" in reader.text
+    assert "bias, by features alone" not in reader.cells  # the bias is that already
+
+
 # ------------------------------------------------------------------------- the picture
 
 
@@ -187,7 +200,7 @@ def made(n_evaluators: int, n_events: int, **changes: object) -> AuditPicture:
     rest = {"placebo": np.linspace(-0.5, 0.5, 99), "prediction": (0.0, 4.0)} | changes
     return AuditPicture(
         "A title", bias, rest["prediction"], rest["placebo"],  # type: ignore[arg-type]
-        tuple(marks), n_evaluators, tuple(events), n_events,
+        tuple(marks), n_evaluators, tuple(events), n_events, n_events,
     )  # fmt: skip
 
 
@@ -240,6 +253,20 @@ def test_of_many_evaluators_the_largest_and_the_smallest_are_drawn() -> None:
     assert "… 10 in between …" in texts
 
 
+def test_of_many_decisions_some_are_drawn_evenly_by_rank() -> None:
+    audit = eh.audit(table(3, 3, n_events=1_000))
+    picture = audit_picture(audit)
+    assert picture.n_tipped == 1_000
+    favours = np.sort(audit.decisions.tipping_favour)
+    drawn = np.array([one.tipping for one in picture.events])
+    assert len(drawn) == 400
+    assert (drawn[0], drawn[-1]) == (favours[0], favours[-1])
+    ranks = np.searchsorted(favours, drawn)
+    assert set(np.diff(ranks)) <= {2, 3}
+    title = draw_audit_picture(picture).axes[1].get_title(loc="left")
+    assert title.startswith("400 of 1,000 decisions")
+
+
 def test_the_axis_holds_every_estimate_and_zero() -> None:
     picture = made(20, 0)
     low, high = picture.ends
@@ -249,7 +276,7 @@ def test_the_axis_holds_every_estimate_and_zero() -> None:
 
 def test_what_is_not_known_is_not_drawn() -> None:
     unknown = BiasEstimate(math.nan, -math.inf, math.inf, 0.95, math.inf, 0.0)
-    picture = AuditPicture("T", unknown, None, np.zeros(0), (), 0, (), 1)
+    picture = AuditPicture("T", unknown, None, np.zeros(0), (), 0, (), 0, 1)
     figure = draw_audit_picture(picture)
     (axes,) = figure.axes
     assert [one.get_text() for one in axes.texts] == ["not known"]

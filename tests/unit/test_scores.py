@@ -413,6 +413,12 @@ def test_without_openpyxl_workbooks_say_what_to_install(
 # ------------------------------------------------------------------ what is told
 
 
+def test_what_a_log_says_is_told() -> None:
+    frame = pd.read_csv(io.StringIO(SMALL))
+    frame.attrs["notes"] = ["3 samples were not graded."]
+    assert messages(read_table(frame)) == "3 samples were not graded."
+
+
 def test_what_is_worth_knowing_is_told() -> None:
     assert messages(read(SMALL)) == ""
     assert "one score only (1 of 3: 'R')" in messages(read(SMALL + "a,R,5\n"))

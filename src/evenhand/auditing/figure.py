@@ -27,6 +27,7 @@ _MOST_ROWS = 30
 _LEAST_ROWS = 5
 _LONGEST_NAME = 40
 _MOST_NAMES = 6  # of events that are not safe, written beside their marks
+_MOST_EVENTS = 400
 _MANY_EVENTS = 24  # from which on events have no names on the axis
 _FAR = 30.0  # times the smallest favour, from which on the axis counts in powers of ten
 
@@ -77,7 +78,9 @@ class AuditPicture:
     evaluators
         Those of ``n_evaluators`` that are drawn, the largest bias first.
     events
-        Those that a favour can tip, the easiest first, of ``n_events``.
+        Of ``n_tipped`` events that a favour can tip, the easiest first, those that are drawn.
+    n_events
+        How many events there are, with those that no favour can tip.
     """
 
     title: str
@@ -87,6 +90,7 @@ class AuditPicture:
     evaluators: tuple[EvaluatorMark, ...]
     n_evaluators: int
     events: tuple[EventMark, ...]
+    n_tipped: int
     n_events: int
 
     @property
@@ -101,7 +105,7 @@ class AuditPicture:
         Examples
         --------
         >>> bias = BiasEstimate(2.0, 1.0, 3.0, 0.95, 0.5, 9)
-        >>> AuditPicture("", bias, None, np.zeros(0), (), 0, (), 0).ends
+        >>> AuditPicture("", bias, None, np.zeros(0), (), 0, (), 0, 0).ends
         (-0.12, 3.12)
         """
         points = [0.0, self.bias.value, *(one.value for one in self.evaluators)]
@@ -121,7 +125,7 @@ class AuditPicture:
 
 def audit_picture(audit: Audit) -> AuditPicture:
     """Work out whose bias to draw, and which events."""
-    marks = _evaluators(audit)
+    marks, events = _evaluators(audit), _events(audit)
     next_one = audit.spread.evaluators
     ends = next_one.next_low, next_one.next_high
     return AuditPicture(
@@ -131,7 +135,8 @@ def audit_picture(audit: Audit) -> AuditPicture:
         placebo=audit.placebo.draws,
         evaluators=_outermost(marks),
         n_evaluators=len(marks),
-        events=_events(audit),
+        events=_evenly(events),
+        n_tipped=len(events),
         n_events=len(audit.decisions),
     )
 
@@ -154,7 +159,7 @@ def _evaluators(audit: Audit) -> list[EvaluatorMark]:
     ]
 
 
-def _events(audit: Audit) -> tuple[EventMark, ...]:
+def _events(audit: Audit) -> list[EventMark]:
     """Return the events that a favour can tip, the easiest first."""
     made = audit.decisions
     marks = [
@@ -164,7 +169,13 @@ def _events(audit: Audit) -> tuple[EventMark, ...]:
         )
         if math.isfinite(tipping)
     ]
-    return tuple(sorted(marks, key=lambda one: one.tipping))
+    return sorted(marks, key=lambda one: one.tipping)
+
+
+def _evenly(events: Sequence[EventMark]) -> tuple[EventMark, ...]:
+    """Return as many events as can be drawn, evenly by their rank, the first and the last too."""
+    ranks = np.linspace(0, len(events) - 1, min(len(events), _MOST_EVENTS))
+    return tuple(events[i] for i in np.round(ranks).astype(int).tolist())
 
 
 def _outermost(marks: Sequence[EvaluatorMark]) -> tuple[EvaluatorMark, ...]:
@@ -291,11 +302,12 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
         axes.tick_params(axis="y", labelsize=8, labelcolor=_INK, length=0)
     else:
         _name_those_in_doubt(axes, events, tipping)
-    left_out = picture.n_events - len(events)
+    few = f"{len(events):,} of " if len(events) < picture.n_tipped else ""
+    left_out = picture.n_events - picture.n_tipped
     said = f"; {left_out:,} more that none can tip" if left_out else ""
     axes.set_title(
-        f"{len(events):,} decision{'' if len(events) == 1 else 's'}, the easiest to tip "
-        f"first{said}",
+        f"{few}{picture.n_tipped:,} decision{'' if picture.n_tipped == 1 else 's'}, the easiest "
+        f"to tip first{said}",
         loc="left", fontsize=8.5, color=_FAINT,
     )  # fmt: skip
     axes.set_xlabel("favour of the whole panel that would tip it", fontsize=9, color=_INK)

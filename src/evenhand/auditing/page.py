@@ -71,6 +71,8 @@ def _picture(audit: Audit) -> list[str]:
     shown = audit_picture(audit)
     if not (shown.known or shown.events):
         return []
+    bounded = math.isfinite(audit.bias.high - audit.bias.low)
+    band = "The dark band is the bias that evaluators have in common." if bounded else ""
     beside = (
         " On the right, every mark is a decision, by what the whole panel would have to favour the "
         "winner's group by for another to be best."
@@ -83,7 +85,7 @@ def _picture(audit: Audit) -> list[str]:
             "audit",
             f"{shown.title} Biases of evaluators with their intervals, and decisions by the favour "
             "that would tip them; the numbers are in the tables.",
-            f"The dark band is the bias that evaluators have in common.{beside}",
+            f"{band}{beside}".strip(),
         )
     ]
 
@@ -97,19 +99,27 @@ def _size(audit: Audit) -> list[str]:
     rows += [[short(name), *_numbers(found)] for name, found in audit.attributes.items()]
     if audit.position is not None:
         rows.append(["standing first", *_numbers(audit.position)])
-    if audit.by_features is not None:
+    if audit.by_features is not None and not audit.features_only:
         rows.append(["bias, by features alone", *_numbers(audit.by_features.bias)])
     return [
         table(f"What scores rise with ({percent(audit.bias.level)} intervals)", header, rows),
         words.naive(audit),
-        note(
-            "The first interval allows for evaluators who differ in their biases, and for options "
-            "that all evaluators see with the same eyes: scores of one evaluator, or of one "
-            "option, are not so many independent ones. The second does not, and is too short; it "
-            "stands here for comparison."
-        ),
+        _why_two(audit),
         "" if audit.by_features is None else audit.by_features.warning.message,
     ]
+
+
+def _why_two(audit: Audit) -> str:
+    """Return why there are two intervals of the bias; "" if there are none."""
+    wide, plain = (one.high - one.low for one in (audit.bias, audit.naive))
+    if not math.isfinite(wide):
+        return ""
+    short_one = "does not, and is too short" if plain < wide else "does not"
+    return note(
+        "The first interval allows for evaluators who differ in their biases, and for options that "
+        "all evaluators see with the same eyes: scores of one evaluator, or of one option, are not "
+        f"so many independent ones. The second {short_one}; it stands here for comparison."
+    )
 
 
 def _numbers(found: BiasEstimate, like: BiasEstimate | None = None) -> list[object]:
@@ -153,10 +163,12 @@ def _who(audit: Audit) -> list[str]:
     favoured = {audit.favoured: "favoured"} | {
         name: said for name, said in columns.items() if name not in ("evaluator", "group")
     }
+    if audit.features_only:
+        return ["By features alone nobody's bias can be told from those of others."]
     evaluators = _known(audit.evaluators, ["flagged", "shrunk"])
     parties = _known(audit.groups, ["shrunk"])
     if not len(evaluators) and not len(parties):
-        return ["Nobody has a bias of his own that could be told from those of others."]
+        return ["No single bias could be told from those of others."]
     return [
         words.spread(audit),
         words.who(audit),
@@ -235,8 +247,7 @@ def _assumptions(audit: Audit) -> list[str]:
     said = " ".join(seen for _, _, seen in told)
     others = (" ".join(one.message.split()) for one in audit.warnings)
     return [
-        "A score is taken to be what the option is worth, what the evaluator adds to everybody at "
-        "that event, a bias where the evaluator is partial, and noise.",
+        f"{_model(audit)}, a bias where the evaluator is partial, and noise.",
         checked(told),
         points(text for text in others if text not in said),
         words.pairs(audit),
@@ -244,11 +255,27 @@ def _assumptions(audit: Audit) -> list[str]:
     ]
 
 
+def _model(audit: Audit) -> str:
+    """Return what scores are taken to be, but for bias and noise."""
+    scores = audit.effects.scores
+    everybody = "what the evaluator adds to everybody at that event"
+    if audit.features_only:
+        return "A score is taken to be what the features say, exactly"
+    if scores.rival is not None:
+        return (
+            "A verdict is taken to be by how much one option is worth more than the other, what "
+            "standing first adds"
+        )
+    if scores.reference is not None:
+        return f"A score is taken to be the reference, {everybody}"
+    return f"A score is taken to be what the option is worth, {everybody}"
+
+
 def _checks(audit: Audit) -> list[tuple[str, Standing, str]]:
     """Return the assumptions that scores can contradict, each with what became of it."""
     effects = audit.effects
-    left = effects.told and effects.freedom > 0
-    few = "Too few scores are left to tell."
+    left = effects.told and effects.freedom > 0 and not audit.features_only
+    few = "Features alone do not tell." if audit.features_only else "Too few scores are left."
     timed = "No column says when scores were given." if effects.scores.time is None else few
     entries = [
         ("The bias and the use of the scale are the same all over.", ("slopes",), left, few),
@@ -292,8 +319,8 @@ def _method(audit: Audit) -> list[str]:
     return [
         facts("All that it takes to repeat it, beside the scores", entries),
         note(
-            "Scores less what every option and every evaluator at an event adds to all of its own "
-            "(two-way effects), regressed on partiality less the same; the interval by clusters of "
-            "evaluators and of those whom they favour, by Student's distribution."
+            "By least squares on the model above: scores less what everything else in it explains, "
+            "against partiality less the same. The interval is by clusters of evaluators and of "
+            "those whom they favour, and by Student's distribution."
         ),
     ]

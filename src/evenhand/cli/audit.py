@@ -15,8 +15,11 @@ from evenhand.cli.options import Seed
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError
+from evenhand.policies.messages import Estimate
+from evenhand.report.phrases import decimals, fixed, size_and_span
 
 _NOT_IDENTIFIABLE = 3
+_NOTHING = "none"
 _MOST_ROWS = 12  # of a table in the terminal; --json has all
 _TABLE = "What the columns are"
 _READING = "How the table is read"
@@ -204,8 +207,8 @@ def audit(
     """Is there a bias in these scores, whose, how large, how sure, and what would change?
 
     Columns called option, evaluator, score, rival, item, event, option_group, rival_group and
-    evaluator_group are found by their names; others are named. Nothing is written unless --figure
-    or --report asks for it.
+    evaluator_group are found by their names; others are named, and 'none' says that no column is.
+    Nothing is written unless --figure or --report asks for it.
 
     **Examples**
 
@@ -228,13 +231,13 @@ def audit(
     found = audited(
         _table(scores, log_format),
         option=option,
-        evaluator=evaluator or None,
+        evaluator=_column(evaluator),
         score=score,
-        rival=rival or None,
-        item=names_in(item) if "," in item else item or None,
-        event=names_in(event) if "," in event else event or None,
+        rival=_column(rival),
+        item=names_in(item) if "," in item else _column(item),
+        event=names_in(event) if "," in event else _column(event),
         option_group=_groups(option_group),
-        rival_group=rival_group or None,
+        rival_group=_column(rival_group),
         evaluator_group=_groups(evaluator_group),
         partial=partial,
         reference=reference,
@@ -274,6 +277,10 @@ def _table(scores: str, log_format: str | None) -> Any:
     return read_scores(scores, format=log_format)
 
 
+def _column(text: str) -> str | None:
+    return None if text == _NOTHING else text
+
+
 def _groups(text: str) -> Any:
     """Return a column, or groups by name where they are written out.
 
@@ -284,7 +291,7 @@ def _groups(text: str) -> Any:
     """
     pairs = names_in(text) or []
     if not pairs or not all("=" in pair for pair in pairs):
-        return text or None
+        return _column(text)
     return {name.strip(): group.strip() for name, group in (p.split("=", 1) for p in pairs)}
 
 
@@ -338,15 +345,16 @@ def _print_evaluators(out: Console, found: Audit) -> None:
     table = number_table()
     for name in ("evaluator", "group", "partial scores", "bias", "", "drawn to the mean", ""):
         numeric = name in ("partial scores", "bias", "drawn to the mean")
-        table.add_column(name, justify="right" if numeric else "left")
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=True)
     for row in frame.head(_MOST_ROWS).itertuples():
+        bias = Estimate(row.bias, row.low, row.high, found.bias.level)
+        digits = decimals(0.5 * (row.shrunk_high - row.shrunk_low))
         table.add_row(
             str(row.evaluator),
-            str(getattr(row, "group", "") or ""),
+            "" if row.group is None else str(row.group),
             f"{row.own:,}",
-            f"{row.bias:+.3g}",
-            f"({row.low:.3g} to {row.high:.3g})",
-            f"{row.shrunk:+.3g}",
+            *(text.strip() for text in size_and_span(bias)),
+            fixed(row.shrunk, digits),
             "stands out" if row.flagged else "",
         )
     print_table(out, table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
 from evenhand.scores.parts import Parts, assigned, shown, unused
-from evenhand.scores.scores import Scores
+from evenhand.scores.scores import Note, Scores
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
@@ -141,7 +141,7 @@ def read_table(
     known = parts.one("evaluator") is not None
     by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
     notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
-    return replace(scores, notes=tuple(notes))
+    return replace(scores, notes=(*_brought(table), *notes))
 
 
 def _scores(
@@ -215,6 +215,13 @@ def _members(
     return np.array(found, dtype=np.int32)
 
 
+def _brought(table: Any) -> Iterator[Note]:
+    """Yield what a frame says of itself, as that of a log does: what was left out, and why."""
+    attributes = getattr(table, "attrs", None)
+    for message in attributes.get("notes", ()) if isinstance(attributes, dict) else ():
+        yield Note("log", str(message))
+
+
 def _n_again(scores: Scores, repeats: bool) -> int:
     """Return how many scores come again, if they may."""
     if not repeats or scores.evaluator is None:
@@ -236,7 +243,7 @@ def _hint(source: Source, given: Mapping[str, Any]) -> str:
         return ""
     return (
         f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: say "
-        "wide=True"
+        "wide=True (--wide)"
     )
 
 
