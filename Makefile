@@ -60,6 +60,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/panels_large.py
 	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/people.py
+	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage
 

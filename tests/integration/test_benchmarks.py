@@ -191,6 +191,21 @@ def test_people_measures_every_mode(
     assert agree == f"{sure} of {sure}", "at one look the whole panel is the look itself"
 
 
+@pytest.mark.parametrize("benchmark_", ["decide"], indirect=True)
+def test_decide_measures_every_part(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    assert shown.count("## ") == 5
+    whole = next(line for line in shown.splitlines() if line.startswith("| 100% |"))
+    sure, agree = (cell.strip() for cell in whole.split("|")[3:5])
+    assert agree == f"{sure} of {sure}", "by all scores the whole panel is the look itself"
+    # a t test that is looked at after every score stops early, or never
+    assert benchmark_._stop(pd.DataFrame([[9.0, 0.1], [9.1, 0.0], [9.2, 0.2]]).to_numpy()) == 3
+    assert benchmark_._stop(pd.DataFrame([[1.0, 1.1], [0.0, 0.1]] * 4).to_numpy()) == 8
+
+
 @pytest.mark.parametrize("benchmark_", ["panels_large"], indirect=True)
 def test_large_panels_are_measured_against_the_dense_way(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

@@ -374,6 +374,26 @@ def test_how_many_more_it_takes_is_by_the_lead_as_it_stands() -> None:
     assert {question.evaluator for question in again.next_questions} == {"J0"}
 
 
+def test_next_questions_of_a_large_panel_are_about_its_best() -> None:
+    rng = np.random.default_rng(0)
+    names, people = [f"o{i}" for i in range(90)], [f"j{i}" for i in range(25)]
+    lenient = dict(zip(people, rng.normal(size=25), strict=True))
+    rows = [
+        (o, j, 0.1 * i + lenient[j] + rng.normal())
+        for i, o in enumerate(names)
+        for j in people
+        if rng.random() < 0.5
+    ]
+    answer = eh.decide(table(rows))
+    assert not answer.sure
+    best = {standing.option for standing in answer.ranking[:13]}
+    for question in answer.next_questions:
+        assert set(question.options) <= best
+        assert question.label == answer.questions.label(question.question)
+        assert (question.options[0], question.evaluator) not in {row[:2] for row in rows}
+        assert question.error_after < question.error
+
+
 def test_next_questions_connect_what_scores_leave_apart() -> None:
     rows = [("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Cy", "Q", 6.0), ("Di", "Q", 3.0)]
     answer = eh.decide(table(rows))

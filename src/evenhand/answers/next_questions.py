@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 4096  # questions that are looked ahead
+_CLOSE = 13  # options of a large panel that are looked at: the leader and those closest to it
 _REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 _ROUNDS = 4  # of an equation that settles at once
 
@@ -155,7 +156,9 @@ def next_questions(
         Where the choice between questions that are as good comes from.
     """
     if isinstance(asked, Questions) and keeps_structure(asked):
-        return NextQuestions()
+        rows, asked, told, decision = _closest(asked, told, decision)
+    else:
+        rows = np.arange(len(asked))
     ahead = _Ahead(asked, told, decision, tolerance, failure, noise_scale, anytime, seed)
     listed, made = [], ahead.none
     for _ in range(n):
@@ -168,7 +171,40 @@ def next_questions(
     if not listed:
         return NextQuestions((), math.inf, ahead.more_evaluators())
     until = ahead.until_sure()
+    listed = [replace(one, question=int(rows[one.question])) for one in listed]
     return NextQuestions(listed, until, _advice(listed, until))
+
+
+def _closest(
+    questions: Questions, told: Feedback, decision: Decision
+) -> tuple[Indices, Questions, Feedback, Decision]:
+    """Return a large panel without the options far behind: what matters is between the others.
+
+    Which of the questions these are, the questions, and what was told and decided of them. What
+    scores of the others tell of leniencies is left out.
+    """
+    assert decision.leads is not None
+    behind = np.where(np.isnan(decision.leads[:, 0]), -np.inf, decision.leads[:, 0])
+    behind[decision.option] = -np.inf
+    kept = np.sort(np.argsort(behind, kind="stable")[:_CLOSE])
+    rows = np.flatnonzero(np.isin(questions.about[:, 0], kept))
+    places = np.searchsorted(kept, questions.about[rows, 0])
+    names = [questions.options.labels[x] for x in kept.tolist()]
+    part = Questions(
+        np.eye(len(kept)),
+        np.eye(len(kept))[places],
+        questions.matrix[rows][:, questions.n_features :].toarray(),
+        about=places.tolist(),
+        evaluator=[questions.evaluator_of(x) for x in rows.tolist()],
+        prices=questions.prices[rows],
+        capacity=questions.capacity[rows],
+        noise=None if questions.noise is None else questions.noise[rows],
+        labels=names,
+        attribute_names=questions.columns,
+    )
+    some = Feedback(*(values[rows] for values in told.parts))
+    leader = int(np.searchsorted(kept, decision.option))
+    return rows, part, some, replace(decision, option=leader, leads=decision.leads[kept])
 
 
 class _Ahead:
