@@ -137,6 +137,7 @@ def season(path: Path) -> None:
     left.set_xlabel("points above what neutral judges gave", color=INK)
     left.set_ylabel("share of scores", color=INK)
     left.set_ylim(0.0, 0.19)
+    left.set_yticks([0.0, 0.05, 0.1, 0.15])
     left.legend(frameon=False, fontsize=9, loc="upper left")
     shown = {
         "the audit": (audit.bias, "#D55E00", "D"),
