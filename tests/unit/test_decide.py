@@ -402,6 +402,7 @@ def test_next_questions_connect_what_scores_leave_apart() -> None:
     assert "2 parts ('Ann', 'Bo'; 'Cy', 'Di')" in str(answer)
     first = answer.next_questions[0]
     assert math.isinf(first.error)
+    assert (first.options[0], first.evaluator) in {("Ann", "Q"), ("Cy", "P")}  # the best of each
     told = [*rows, (first.options[0], first.evaluator, 6.0)]
     assert eh.decide(table(told)).comparable
 
@@ -457,6 +458,15 @@ def test_scores_of_nobody_in_particular_are_told_apart_from_those_of_people() ->
     answer = eh.decide(table(zip(["Ann"] * 3 + ["Bo"] * 3, y, strict=True), "option", "score"))
     assert (answer.label, answer.sure) == ("Ann", True)
     assert any("Nobody says who gave the scores" in note.message for note in answer.warnings)
+
+
+def test_groups_of_options_alone_say_nothing_of_favours() -> None:
+    y = [7.0, 7.4, 3.0, 3.3]
+    frame = table(zip(["Ann", "Ann", "Bo", "Bo"], "PQPQ", y, strict=True))
+    answer = eh.decide(frame.assign(option_group=["a", "a", "b", "b"]))
+    assert not answer.biases.of_kind("bias")
+    assert answer.ranking[0].group == "a"
+    assert any("Nobody is taken to favour anybody" in note.message for note in answer.warnings)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,10 @@ _NOBODY_SAID = (
     "severe evaluators add is part of the noise. Where some scored only some options it is part of "
     "the values, too: name the column of the evaluators if there is one."
 )
+_NOBODY_PARTIAL = (
+    "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
+    "evaluators are (evaluator_group)."
+)
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; so one look will "
     "do, by the winner test, and no price is paid for looking at any time. If scores decided what "
@@ -347,8 +351,11 @@ def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
     notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
     notes += notes_on(policy)
+    partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
+    elif table.option_group is not None and table.evaluator_group is None and not partial:
+        notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
     return notes
 
 

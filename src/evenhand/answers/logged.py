@@ -7,7 +7,7 @@ row that answers none, or one too often, is named.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -19,10 +19,10 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
-from evenhand.questions.given import named
+from evenhand.questions.given import Named, named
 from evenhand.readers import read_scores
 from evenhand.scores import Factor, Scores
-from evenhand.scores.factor import crossed
+from evenhand.scores.factor import Codes, crossed
 from evenhand.tables import Names, listed
 
 Bias = Literal["common", "evaluator", "group"]
@@ -159,50 +159,40 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place:
     """Return what could be asked: what scores show, of options that are perhaps given."""
     if isinstance(asked, ActionSet) and scores.evaluator is None:
         return asked
-    options: Any = asked
-    if asked is None:
-        options = _grouped(scores.option, scores, scores.option_group)
-    elif not isinstance(asked, ActionSet):
-        options = named(asked, "options")
-    if asked is not None and not isinstance(asked, ActionSet) and not options.grouped:
-        groups = _groups(scores.option, scores, scores.option_group)
-        options = {name: groups.get(name) for name in options.names}
-    who = scores.evaluator
-    evaluators: Any = [SOMEBODY]
-    if who is not None:
-        evaluators = _grouped(who, scores, scores.evaluator_group)
+    options = _named(scores.option, scores.option_group, scores)
+    if asked is not None:
+        given, seen = named(asked, "options"), dict(zip(options.names, options.groups, strict=True))
+        groups = given.groups if given.grouped else tuple(seen.get(name) for name in given.names)
+        options = replace(given, groups=groups)
+    evaluators = named([SOMEBODY], "evaluators")
+    if scores.evaluator is not None:
+        evaluators = _named(scores.evaluator, scores.evaluator_group, scores)
     if scores.rival is not None:
         kind = _BIASES[bias]
         return Questions.comparisons(options, evaluators, position=position, bias=kind)
-    repeated = scores.item is not None or who is None or _repeated(scores)
+    repeated = scores.item is not None or scores.evaluator is None or _repeated(scores)
+    partial: Any = "same group" if options.grouped and evaluators.grouped else None
     return Questions.panel(
         options,
         evaluators,
-        partial=_partial(scores, place),
+        partial=partial if scores.stated is None else _partial(scores, place),
         bias=bias,
         capacity=None if repeated else 1,
     )
 
 
-def _grouped(column: Factor, scores: Scores, groups: Any) -> Any:
-    """Return names, with groups where they have some."""
-    return Names(column.names) if groups is None else _groups(column, scores, groups)
-
-
-def _groups(column: Factor, scores: Scores, groups: Any) -> dict[str, str | None]:
-    if groups is None:
-        return {}
-    return {
-        name: None if code < 0 else scores.groups[code]
-        for name, code in zip(column.names, groups.tolist(), strict=True)
-    }
+def _named(column: Factor, groups: Codes | None, scores: Scores) -> Named:
+    """Return names with their groups, None for those who have none."""
+    of = np.full(len(column), -1) if groups is None else groups
+    sides = tuple(None if code < 0 else scores.groups[code] for code in of.tolist())
+    return Named(Names(column.names), sides)
 
 
 def _partial(scores: Scores, place: Place) -> Any:
     """Return who is partial to whom, as `Questions.panel` takes it."""
-    if scores.stated is None:
-        return "same group"
-    assert scores.evaluator is not None
+    assert scores.stated is not None
+    if scores.evaluator is None:
+        raise InputError("partial needs to be known of somebody: name the evaluators, too.")
     found: dict[tuple[str, str], float] = {}
     names, people = scores.option.names, scores.evaluator.names
     rows = zip(

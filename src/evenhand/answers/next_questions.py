@@ -22,9 +22,11 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.greedy_questions import GreedyQuestions
 from evenhand.policies.item_choice import ItemChoice
 from evenhand.policies.messages import Decision, Feedback
@@ -250,8 +252,26 @@ class _Ahead:
 
     def best_after(self, made: Counts) -> int | None:
         """Return the best question when others are on their way; None if none may be asked."""
-        wanted = self._greedy.ask(n=1, pending=made).counts
+        wanted = self.none
+        connecting = self._connecting(made)
+        if connecting is not None:
+            wanted = self._greedy.ask(n=1, pending=made, available=connecting).counts
+        if not wanted.any():
+            wanted = self._greedy.ask(n=1, pending=made).counts
         return int(np.argmax(wanted)) if wanted.any() else None
+
+    def _connecting(self, made: Counts) -> NDArray[np.bool_] | None:
+        """Return (q,) which questions are about two options that are apart; None if none are.
+
+        All such options are as little known as each other: those of the highest mean are taken.
+        """
+        apart = self._rivals[np.isinf(self.errors(made))]
+        if not len(apart):
+            return None
+        means = _raw_means(self.questions, self._told)
+        best = int(apart[first_largest(np.nan_to_num(means[apart], nan=-np.inf))])
+        first, second = np.isin(self.questions.about, [self._b, best, -1]).T
+        return np.asarray(first & second)
 
     def errors(self, made: Counts) -> Floats:
         """Return the standard errors of the leads when these are answered as well."""
@@ -345,6 +365,15 @@ class _Ahead:
             middle = (low + high) // 2
             low, high = (low, middle) if self._settle(middle)[0] else (middle, high)
         return float(high)
+
+
+def _raw_means(questions: Questions, told: Feedback) -> Floats:
+    """Return (k,) the mean score of each option as the first of its questions; NaN without any."""
+    first, k = questions.about[:, 0], len(questions.options)
+    mine = (first >= 0) & (first < k)
+    sums, counts = (np.bincount(first[mine], x[mine], k) for x in (told.sums, told.counts))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / counts)
 
 
 def _deviations(failure: float, freedom: float) -> float:
