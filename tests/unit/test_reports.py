@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -325,3 +326,20 @@ def test_reports_are_written_whole_or_not_at_all(
     assert "<h1>The prize</h1>" in text
     with pytest.raises(eh.InputError, match="the report cannot be written"):
         answers["alone"].report(tmp_path / "nowhere" / "a.html")
+
+
+# ------------------------------------------------------------------------- decisions by a table
+
+
+def test_a_decision_by_scores_that_exist_says_what_is_assumed_and_what_to_ask_next() -> None:
+    rows = [("A", "P", 7.0), ("B", "P", 5.0), ("A", "Q", 6.0), ("B", "Q", 5.5), ("A", "R", 8.0)]
+    answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]))
+    assert not answer.sure
+    reader = report(answer)
+    assert " ".join(answer.assumed.split()) in " ".join(reader.text.split())
+    assert "It rests on 5 scores" in reader.text
+    start = reader.cells.index("question")
+    width = 6  # question, rival, error and chance before and then
+    asked = [one.label for one in answer.next_questions]
+    assert asked
+    assert reader.cells[start + width :: width][: len(asked)] == asked
