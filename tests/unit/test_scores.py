@@ -152,7 +152,8 @@ def test_comparisons_share_names_and_take_differences() -> None:
     assert scores.partial is not None
     assert scores.partial.tolist() == [1.0, -1.0, 0.0, -1.0]
     torn = text.replace("b,a,J,1,y,x", "b,a,J,1,y,y")
-    assert "line 5 ('b'), column 'rival_group': 'a' is of 'y' there, of 'x' before" in refused(torn)
+    words = "column 'rival_group': option 'a' is of the group 'x' and, in line 5, of 'y'"
+    assert words in refused(torn)
 
 
 def test_times_may_be_numbers_or_dates() -> None:
@@ -284,6 +285,12 @@ def test_a_table_that_tells_nothing_is_refused(text: str, words: str) -> None:
     assert words in refused(text)
 
 
+def test_points_are_what_the_user_says_they_are() -> None:
+    text = "option;evaluator;score\na;P;1.200\nb;P;800\n"
+    assert read(text, decimal=".").score.tolist() == [1.2, 800.0]
+    assert read(text.replace(".", ","), decimal=",").score.tolist() == [1.2, 800.0]
+
+
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     text = "option,evaluator,score,nation\na,P,7,x\n,P,inf,x\nb,,n/a,y\na,Q,abc,y\n"
     said = refused(text, option_group="nation")
@@ -294,7 +301,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         "line 4 ('b'), column 'score' is empty",
         "line 5 ('a'), column 'score': 'abc' is not a number",
         "line 3, column 'score': inf",
-        "line 5 ('a'), column 'nation': 'a' is of 'y' there, of 'x' before",
+        "column 'nation': option 'a' is of the group 'x' and, in line 5, of 'y'",
     ):
         assert words in said
 
