@@ -284,3 +284,18 @@ def test_jury_tells_what_standardising_costs(
     assert benchmark_.verdict(held, exact).correlation == pytest.approx(1.0)
     standardised = benchmark_.by_standardised(held.scores)
     assert benchmark_.verdict(held, standardised).correlation < 0.9
+
+
+@pytest.mark.parametrize("benchmark_", ["prompts"], indirect=True)
+def test_prompts_asks_in_every_way(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--worlds", "1", "--budget", "60"])
+    shown = capsys.readouterr().out
+    assert max(benchmark_.WORTH, key=benchmark_.WORTH.get) == benchmark_.BEST
+    for way, panel in benchmark_.ways(benchmark_.world(0)).items():
+        line = next(line for line in shown.splitlines() if line.startswith(f"| {way} | "))
+        paid, by_people = (float(cell) for cell in line.strip(" |").split(" | ")[4:6])
+        assert paid <= 60
+        assert 1.5 * by_people <= 60
+        assert (by_people > 0) == ("people" in panel.questions.evaluators)
