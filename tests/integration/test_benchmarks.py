@@ -269,3 +269,17 @@ def test_jury_tells_what_standardising_costs(
     assert benchmark_.verdict(held, exact).correlation == pytest.approx(1.0)
     standardised = benchmark_.by_standardised(held.scores)
     assert benchmark_.verdict(held, standardised).correlation < 0.9
+
+
+@pytest.mark.parametrize("benchmark_", ["audit_checks"], indirect=True)
+def test_audit_checks_look_at_every_shape(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = tmp_path / "numbers.json"
+    benchmark_.main(["--tiny", "--json", str(numbers)])
+    found = json.loads(numbers.read_text())
+    assert set(benchmark_.CLEAN) < set(found)
+    assert len(found) == len(benchmark_.CLEAN) + len(benchmark_.FAULTS)
+    # three times the noise within the time of an event: no matter of luck
+    assert found["planted: drift"]["drift"] == found["planted: growth"]["drift"] == 1.0
+    assert "tables each" in capsys.readouterr().out
