@@ -55,6 +55,20 @@ class Audit:
         The bias by features alone, where some were given, with its warning.
     seed
         Where random dealings of the placebo come from.
+
+    Examples
+    --------
+    See `audit`. ``print(audit)`` says it in words:
+
+    >>> import pandas as pd
+    >>> import evenhand as eh
+    >>> frame = pd.DataFrame(
+    ...     [("Ann", "P", 1, 9.0), ("Bo", "P", 0, 5.0), ("Ann", "Q", 0, 6.0), ("Bo", "Q", 1, 6.0)],
+    ...     columns=["option", "evaluator", "home", "score"],
+    ... )
+    >>> found = eh.audit(frame, partial="home")
+    >>> round(found.bias.value, 9), found.decisions.names(found.decisions.fair_winner)
+    (2.0, ['Ann'])
     """
 
     effects: Effects
@@ -114,8 +128,12 @@ class Audit:
         """What the scores decide at every event, and what would change that."""
         theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
         own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
-        noise, freedom = self.effects.noise, self.effects.freedom
-        return decisions(self.effects.scores, self.bias, noise, freedom, own)
+        scores, noise, freedom = self.effects.scores, self.effects.noise, self.effects.freedom
+        added = np.zeros(len(scores)) if self.attributes else None
+        for name, bias in self.attributes.items():
+            if added is not None and np.isfinite(bias.value):
+                added += bias.value * scores.attributes[name]
+        return decisions(scores, self.bias, noise, freedom, own, added)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -241,7 +259,69 @@ def audit(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit:
-    """Tell whether scores that exist are biased, whose are, and which decisions would change."""
+    """Tell whether scores that exist are biased, whose are, and which decisions would change.
+
+    Parameters
+    ----------
+    table
+        A frame of pandas, polars or pyarrow, or a file: CSV, Parquet, Excel, or the log of an
+        evaluation tool (`evenhand.read_scores`). A row for each score.
+    option, evaluator, score
+        The columns that say what was scored, by whom (None: nobody said), and how.
+    rival
+        In comparisons, the column of the option that stands second; the score then says by how much
+        the first is better.
+    item
+        What options were tried on, such as prompts; several columns are taken together.
+    event
+        Where options compete: each event has a winner, and evaluators may be lenient at one and
+        severe at another. Without it, the whole table is one.
+    option_group, rival_group, evaluator_group
+        Groups, such as nations or model families: an evaluator is partial to the own one. Columns,
+        or mappings from names to groups.
+    partial
+        Instead of groups, a column that says how partial the evaluator is to the option: 0 or 1, or
+        anything between.
+    reference
+        A column with what the score should have been, where something impartial knows.
+    attributes
+        Columns that scores may react to and worth does not, such as length.
+    features
+        Columns that tell worth, where no two evaluators scored the same thing: a second best.
+    time
+        A column that says when a score was given, to look for drifts.
+    scale
+        The lowest and the highest score that can be given.
+    wide, repeats, missing, decimal
+        How the table is written, see `evenhand.scores.read.read_table`.
+    confidence
+        Of all intervals.
+    seed
+        Where random dealings of the placebo come from.
+
+    Examples
+    --------
+    Five judges and six skaters, each scored once by everybody:
+
+    >>> import pandas as pd
+    >>> judges = {"P": "FRA", "Q": "ITA", "R": "FRA", "S": "ITA", "T": "SWE"}
+    >>> skaters = {"Ann": "FRA", "Bo": "ITA", "Cy": "FRA", "Di": "ITA", "Ed": "JPN", "Flo": "USA"}
+    >>> noise = iter([3, -2, 1, 0, -1, 2, -3, 1, 0, 2, -2, 1, -1, 3, 0] * 2)
+    >>> rows = [
+    ...     (skater, nation, judge, of, 10 * place + 4 * (nation == of) + next(noise) / 4)
+    ...     for place, (skater, nation) in enumerate(skaters.items())
+    ...     for judge, of in judges.items()
+    ... ]
+    >>> frame = pd.DataFrame(rows, columns=["skater", "nation", "judge", "country", "points"])
+    >>> found = audit(
+    ...     frame, option="skater", evaluator="judge", score="points",
+    ...     option_group="nation", evaluator_group="country",
+    ... )
+    >>> found.bias.covers(4.0), found.bias.covers(0.0)
+    (True, False)
+    >>> print(str(found).splitlines()[0])
+    Yes: evaluators add ... points (... to ..., 95% sure) to their own group...
+    """
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(

@@ -28,6 +28,8 @@ def as_dict(audit: Audit) -> dict[str, Any]:
         "events": len(decided),
         "bias": _bias(audit.bias),
         "naive": _bias(audit.naive),
+        "position": None if audit.position is None else _bias(audit.position),
+        "attributes": {name: _bias(bias) for name, bias in audit.attributes.items()},
         "placebo": {
             "draws": len(audit.placebo.draws),
             "mean": audit.placebo.mean,

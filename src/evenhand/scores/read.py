@@ -125,7 +125,7 @@ def read_table(
     given |= dict.fromkeys(named)
     if wide:
         source = turned(source, wide, given)
-    parts = assigned(source, given, "" if wide else _hint(source, given))
+    parts = assigned(source, given, "" if wide else _hint(table, source, given))
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
@@ -230,20 +230,24 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(source: Source, given: Mapping[str, Any]) -> str:
-    """Return what may be the matter if the scores' column is not there: a wide table."""
+def _hint(table: Any, source: Source, given: Mapping[str, Any]) -> str:
+    """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.wide import looks_wide  # noqa: PLC0415 - as above
 
-    if given["score"] in source.columns:
-        return ""
+    hints = []
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
-    found = looks_wide(source, unused(source, Parts(known)))
-    if not found:
-        return ""
-    return (
-        f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: say "
-        "wide=True (--wide)"
+    found = (
+        [] if given["score"] in source.columns else looks_wide(source, unused(source, Parts(known)))
     )
+    if found:
+        hints.append(
+            f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
+            "say wide=True (--wide)"
+        )
+    index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
+    if index:
+        hints.append(f"{shown(index)} is the frame's index: give frame.reset_index()")
+    return "\n".join(hints)
 
 
 def _checked_scale(scale: Any) -> tuple[float, float] | None:
