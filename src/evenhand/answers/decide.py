@@ -361,6 +361,7 @@ def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
     notes += notes_on(policy)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
+        notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
     elif table.option_group is not None and table.evaluator_group is None and not partial:
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
