@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.readers.documents import Archive, _unpacked, opened
+from evenhand.readers.archives import archive_of
 from evenhand.readers.families import family
 from evenhand.readers.grades import grade
 
@@ -363,18 +363,26 @@ def test_comparisons_can_be_asked_on() -> None:
 def test_archives_read_the_same_whether_deflated_or_not(tmp_path: Path) -> None:
     """Older logs of Inspect are deflated; Python before 3.14 cannot read the newer ones itself."""
     path = LOGS / "inspect" / "gpt-by-claude.eval"
-    archive = opened(path).content
-    assert isinstance(archive, Archive)
+    archive = archive_of(path)
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         with zipfile.ZipFile(tmp_path / "old.eval", "w", method) as old:
-            for name in archive.names():
+            for name in archive.members:
                 old.writestr(name, json.dumps(archive.json(name)))
         pd.testing.assert_frame_equal(eh.read_scores(tmp_path / "old.eval"), eh.read_scores(path))
 
 
-def test_several_frames_of_zstandard_are_one_text() -> None:
+def test_a_member_in_several_frames_of_zstandard_is_one_text(tmp_path: Path) -> None:
+    """Inspect cuts long members into frames. The zip file is stored, then relabelled."""
     pack = pa.Codec("zstd").compress
-    assert _unpacked(pack(b"one ", asbytes=True) + pack(b"two", asbytes=True)) == b"one two"
+    text = b'{"a": ["one", "two"]}'
+    packed = pack(text[:9], asbytes=True) + pack(text[9:], asbytes=True)
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.json", packed)
+    archive = archive_of(path)
+    member = archive.members["header.json"]
+    member.compress_type, member.CRC = 93, zlib.crc32(text)
+    assert archive.json("header.json") == {"a": ["one", "two"]}
 
 
 def test_a_run_that_was_cut_short_is_read_and_said_to_be(tmp_path: Path) -> None:
@@ -573,7 +581,7 @@ def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"option,score\n\xff\xfe,1\n")
-    with pytest.raises(eh.InputError, match="neither text in UTF-8"):
+    with pytest.raises(eh.InputError, match="line 2 has the byte 0xff"):
         eh.read_scores(tmp_path / "x.csv")
 
 
@@ -676,6 +684,15 @@ def test_older_logs_of_inspect_read_the_same(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(eh.read_scores(tmp_path / path.name), eh.read_scores(path))
 
 
+def test_scores_that_a_retried_run_took_over_count_once(tmp_path: Path) -> None:
+    path = LOGS / "inspect" / "gpt-by-claude.eval"
+    for name in ("first.eval", "retried.eval"):
+        shutil.copy(path, tmp_path / name)
+    frame = eh.read_scores(tmp_path)
+    assert found(frame) == found(eh.read_scores(path))
+    assert "another log has the same scores: 5" in frame.attrs["notes"][0]
+
+
 def test_what_differs_for_one_judge_is_the_option(tmp_path: Path) -> None:
     """Two runs of one model whose task got two arguments; how the judge is called is no option."""
     content = json.loads((LOGS / "inspect" / "gpt-by-gemini.json").read_text("utf-8"))
@@ -684,6 +701,7 @@ def test_what_differs_for_one_judge_is_the_option(tmp_path: Path) -> None:
             content["eval"]["task_args"] = {"tone": tone, "judge": judge}
             content["eval"]["model_roles"]["grader"]["model"] = judge
             for sample in content["samples"]:
+                sample["uuid"] += tone
                 for score in sample["scores"].values():
                     score["metadata"]["grading"][1]["model"] = judge
             (tmp_path / f"{tone}-{judge}.json").write_text(json.dumps(content))

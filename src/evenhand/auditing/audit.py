@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.clusters import clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, influences
 from evenhand.auditing.each import Each, of_evaluators, of_favoured
@@ -27,7 +27,7 @@ from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.readers import read_scores
-from evenhand.scores import Scores
+from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
@@ -94,6 +94,15 @@ class Audit:
         if self.effects.scores.rival is None:
             return None
         return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def here(self) -> BiasEstimate:
+        """The bias of these evaluators towards these options alone, whatever others would do.
+
+        With three evaluators, how others would be is known but roughly, and `bias` is wide; how
+        these have been may be known well.
+        """
+        return here(self.effects, self.bias.level)
 
     @cached_property
     def placebo(self) -> Placebo:
@@ -165,6 +174,22 @@ class Audit:
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
+
+    def by(self, labels: Iterable[object]) -> pd.DataFrame:
+        """Return the bias in each kind of score, with intervals for these evaluators and options.
+
+        Parameters
+        ----------
+        labels
+            (n,) the kind of each score, such as free or short programme, in the order of the table.
+        """
+        kinds = Factor.of([str(label) for label in labels])
+        if len(kinds.codes) != len(self.effects.scores):
+            raise InputError(
+                f"by() needs a label for each of {len(self.effects.scores):,} scores; got "
+                f"{len(kinds.codes):,}."
+            )
+        return Each(self.effects, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
 
     @property
     def features_only(self) -> bool:

@@ -47,11 +47,17 @@ def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, l
     parts = [
         name
         for name in Record.__slots__
-        if name not in ("value", "settings", "known_as", "trouble")
+        if name not in ("value", "settings", "identity", "known_as", "trouble")
     ]
     unread: dict[str, Record] = {}
     missing: list[Record] = []
+    seen: set[str] = set()
+    again = 0
     for record in records:
+        if record.identity is not None and record.identity in seen:
+            again += 1
+            continue
+        seen.add(record.identity or "")
         try:
             score = grade(record.value)
         except ValueError:
@@ -70,6 +76,8 @@ def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, l
             f"false, pass and fail. In all, {listed(list(unread))} cannot be read; put numbers "
             "there, or choose another metric (metric=…)."
         )
+    if again:
+        notes.append(f"Left out, as another log has the same scores: {again}.")
     if missing:
         first = missing[0]
         notes.append(

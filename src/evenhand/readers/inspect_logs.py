@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evenhand.readers.documents import Archive, Document
+from evenhand.readers.archives import Archive
+from evenhand.readers.documents import Document
 from evenhand.readers.nested import entries, members, name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
@@ -25,7 +26,7 @@ _HEADERS = ("header.json", "_journal/start.json")
 def recognises(content: Any) -> bool:
     """Tell whether this is a log of Inspect."""
     if isinstance(content, Archive):
-        return any(name in content.names() for name in _HEADERS)
+        return any(name in content.members for name in _HEADERS)
     return isinstance(reach(content, "eval"), Mapping)
 
 
@@ -41,7 +42,7 @@ def records(document: Document) -> Iterator[Record]:
 def notes(document: Document) -> list[str]:
     """Return what is to be said about the run."""
     status = reach(_header(document.content), "status")
-    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.names():
+    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.members:
         status = "started"
     if status in (None, "success"):
         return []
@@ -53,13 +54,13 @@ def notes(document: Document) -> list[str]:
 def _header(content: Any) -> Any:
     if not isinstance(content, Archive):
         return content
-    return content.json(next(name for name in _HEADERS if name in content.names()))
+    return content.json(next(name for name in _HEADERS if name in content.members))
 
 
 def _samples(content: Any) -> Iterable[Any]:
     if not isinstance(content, Archive):
         return members(content, "samples")
-    return (content.json(name) for name in content.names() if name.startswith("samples/"))
+    return (content.json(name) for name in content.members if name.startswith("samples/"))
 
 
 def _scorers(header: Any) -> dict[str, Any]:
@@ -98,6 +99,7 @@ def _scores(
         "length": _length(reach(sample, "output")),
         "repeat": repeat,
     }
+    uuid = name_of(reach(sample, "uuid"))
     scores = entries(sample, "scores")
     if reach(sample, "score", "value") is not None:  # the oldest logs have one, without a name
         scores = {next(iter(scorers), "score"): entries(sample, "score")}
@@ -121,6 +123,7 @@ def _scores(
                     metric=part,
                     where=f"{where}, scorer {name!r}",
                     by_model=bool(graders),
+                    identity=f"{uuid}, {name}, {judge}, {part}" if uuid else None,
                     trouble=short(reach(score, "explanation") or "no grade"),
                     **common,
                 )

@@ -38,6 +38,9 @@ class Record:
         Characters of the answers.
     repeat
         Which time it was, where the same was tried several times.
+    identity
+        What no other score has, where the tool gives such a thing: a retried run has the scores of
+        the run before in it.
     known_as
         Names of models or judges that say less than another name does, with that other name.
     trouble
@@ -57,6 +60,7 @@ class Record:
     length: int | None = None
     rival_length: int | None = None
     repeat: int = 1
+    identity: str | None = None
     known_as: Mapping[str, str] = field(default_factory=dict)
     trouble: str | None = None
 
