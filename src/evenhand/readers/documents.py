@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import re
-import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
+from evenhand.readers.archives import Archive, archive_of
+from evenhand.readers.nested import parsed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_ZSTANDARD = 93  # the number of the method in zip files; Python reads it from 3.14 on
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 @dataclass(frozen=True)
@@ -43,54 +41,6 @@ class Document:
     def where(self) -> str:
         """What messages call it."""
         return self.path.as_posix()
-
-
-@dataclass(frozen=True)
-class Archive:
-    """A zip file with JSON in it, read one member at a time."""
-
-    path: Path
-    members: tuple[zipfile.ZipInfo, ...]
-
-    def names(self) -> list[str]:
-        """Return the names of the members."""
-        return [member.filename for member in self.members]
-
-    def json(self, name: str) -> Any:
-        """Return what a member holds."""
-        member = next(m for m in self.members if m.filename == name)
-        where = f"{self.path.as_posix()}, {name}"
-        try:
-            return parsed(self._bytes(member).decode("utf-8"), where)
-        except (zipfile.BadZipFile, OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
-            raise InputError(
-                f"{where} cannot be read: {error}. The file is damaged; copy it again."
-            ) from None
-
-    def _bytes(self, member: zipfile.ZipInfo) -> bytes:
-        if member.compress_type != _ZSTANDARD:
-            with zipfile.ZipFile(self.path) as archive:
-                return archive.read(member)
-        with self.path.open("rb") as file:
-            file.seek(member.header_offset)
-            header = file.read(_LOCAL_HEADER.size)
-            if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
-                raise zipfile.BadZipFile("no member where the list of members says one is")
-            name_and_extra = sum(_LOCAL_HEADER.unpack(header)[-2:])
-            file.seek(name_and_extra, io.SEEK_CUR)
-            packed = file.read(member.compress_size)
-        content = _unpacked(packed)
-        if zlib.crc32(content) != member.CRC:
-            raise zipfile.BadZipFile("its checksum is wrong")
-        return content
-
-
-def _unpacked(packed: bytes) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415 # slow to load
-
-    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        content: bytes = stream.read()
-    return content
 
 
 def opened(path: Path) -> Document:
@@ -135,18 +85,8 @@ def opened(path: Path) -> Document:
 
 
 def _archive_or_sheet(path: Path) -> Archive | pd.DataFrame:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = tuple(archive.infolist())
-    except zipfile.BadZipFile:
-        raise InputError(
-            f"{path.as_posix()} is a zip file without its end: it was cut off while it was "
-            "written or copied. Copy it again; for a log of Inspect, run the evaluation to its end "
-            "(`inspect eval-retry`)."
-        ) from None
-    if any(member.filename == "xl/workbook.xml" for member in members):
-        return _sheet(path)
-    return Archive(path, members)
+    archive = archive_of(path)
+    return _sheet(path) if "xl/workbook.xml" in archive.members else archive
 
 
 def _sheet(path: Path) -> pd.DataFrame:
@@ -156,8 +96,12 @@ def _sheet(path: Path) -> pd.DataFrame:
         return pd.read_excel(path, engine="openpyxl")
     except ImportError:
         raise InputError(
-            f"{path.as_posix()} is an Excel file, which takes openpyxl to read: pip "
-            "install openpyxl, or save it as CSV."
+            f"{path.as_posix()} is an Excel file, which takes openpyxl to read: pip install "
+            '"evenhand[excel]", or save it as CSV.'
+        ) from None
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{path.as_posix()} is a damaged Excel file: {short_of(error)}. Save it again."
         ) from None
 
 
@@ -184,30 +128,6 @@ def _text(text: str, path: Path) -> Any:
         if len(lines) < 2 or not _is_json(lines[0][1]):
             raise error from None
         return list(_lines(lines, path.as_posix()))
-
-
-def parsed(text: str, where: str) -> Any:
-    """Return what JSON holds; an error says where it breaks off.
-
-    Examples
-    --------
-    >>> parsed('{"a": [1, 2', "log.json")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: log.json: the JSON breaks off in line 1, column 12...
-    """
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
-            said = "the JSON breaks off"
-        else:
-            said = "this is no JSON"
-        raise InputError(
-            f"{where}: {said} in line {error.lineno}, column {error.colno} ({error.msg}). Was it "
-            "cut off while it was written? Write or copy it again."
-        ) from None
-    except RecursionError:
-        raise InputError(f"{where}: the JSON is nested too deeply; this is no log.") from None
 
 
 def _is_json(line: str) -> bool:

@@ -49,6 +49,8 @@ def frame_of(content: Any, where: str, families: Families, notes: list[str]) -> 
         table = _long(table, where, notes)
     if "option" not in table.columns:
         raise _without("option", table, where)
+    for part in ("option", "evaluator", "rival"):
+        _refuse_nested(table, part, where)
     if not pd.api.types.is_float_dtype(table["score"]):
         table["score"] = [_score(value, row, where) for row, value in enumerate(table["score"], 2)]
     missing = table["score"].isna()
@@ -98,6 +100,17 @@ def _long(table: pd.DataFrame, where: str, notes: list[str]) -> pd.DataFrame:
         names[0] = "option"
     long = table.melt(id_vars=names, value_vars=judges, var_name="evaluator", value_name="score")
     return long.dropna(subset="score").reset_index(drop=True)
+
+
+def _refuse_nested(table: pd.DataFrame, part: str, where: str) -> None:
+    if part not in table.columns:
+        return
+    for line, value in enumerate(table[part], 2):
+        if isinstance(value, (list, dict)):
+            raise InputError(
+                f"{where}, line {line}, column {part!r}: {short(value, 40)} is no name; put a text "
+                "or a number there."
+            )
 
 
 def _without(part: str, table: pd.DataFrame, where: str) -> InputError:
