@@ -96,6 +96,7 @@ def _size(audit: Audit) -> list[str]:
         ["bias; evaluators and options come back", *_numbers(audit.bias)],
         ["bias of these alone, whatever others would do", *_numbers(audit.here, like=audit.bias)],
         ["bias, as if scores were independent", *_numbers(audit.naive, like=audit.bias)],
+        ["bias of these evaluators and options only", *_numbers(audit.here, like=audit.bias)],
     ]
     rows += [[short(name), *_numbers(found)] for name, found in audit.attributes.items()]
     if audit.position is not None:
