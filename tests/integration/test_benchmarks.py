@@ -246,7 +246,7 @@ def test_audit_measures_every_world(
     benchmark_.main(["coverage", "--tiny"])
     benchmark_.main(["flags", "--tiny"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| 3 eval")]
-    assert [row.count(" | ") for row in rows] == [len(benchmark_.WORLDS), 3]
+    assert [row.count(" | ") for row in rows] == [len(benchmark_.WORLDS), 4, 4]
 
 
 @pytest.mark.parametrize("benchmark_", ["audit"], indirect=True)
@@ -284,3 +284,32 @@ def test_jury_tells_what_standardising_costs(
     assert benchmark_.verdict(held, exact).correlation == pytest.approx(1.0)
     standardised = benchmark_.by_standardised(held.scores)
     assert benchmark_.verdict(held, standardised).correlation < 0.9
+
+
+@pytest.mark.parametrize("benchmark_", ["prompts"], indirect=True)
+def test_prompts_asks_in_every_way(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--worlds", "1", "--budget", "60"])
+    shown = capsys.readouterr().out
+    assert max(benchmark_.WORTH, key=benchmark_.WORTH.get) == benchmark_.BEST
+    for way, panel in benchmark_.ways(benchmark_.world(0)).items():
+        line = next(line for line in shown.splitlines() if line.startswith(f"| {way} | "))
+        paid, by_people = (float(cell) for cell in line.strip(" |").split(" | ")[4:6])
+        assert paid <= 60
+        assert 1.5 * by_people <= 60
+        assert (by_people > 0) == ("people" in panel.questions.evaluators)
+
+
+@pytest.mark.parametrize("benchmark_", ["audit_checks"], indirect=True)
+def test_audit_checks_look_at_every_shape(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = tmp_path / "numbers.json"
+    benchmark_.main(["--tiny", "--json", str(numbers)])
+    found = json.loads(numbers.read_text())
+    assert set(benchmark_.CLEAN) < set(found)
+    assert len(found) == len(benchmark_.CLEAN) + len(benchmark_.FAULTS)
+    # three times the noise within the time of an event: no matter of luck
+    assert found["planted: drift"]["drift"] == found["planted: growth"]["drift"] == 1.0
+    assert "tables each" in capsys.readouterr().out

@@ -27,6 +27,7 @@ FEW += ("--policy", "priced-exploration", "--workers", "1")
 TABLE = ("--options", "t.csv", "--group", "side", "--label", "name", "--parameters", "p.json")
 GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
 USES = {
+    "audit": ("audit", "s.csv"),
     "demo": ("demo", "--horizon", "200"),
     "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
     "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--group", "side", "--lead", "9"),
@@ -54,6 +55,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "name,side,a,b\nA,home,1,2\nB,away,2,1\nC,home,3,5\nD,away,4,4\nE,home,0,1\n"
     )
     (tmp_path / "j.csv").write_text("judge,side\nP,home\nQ,away\nR,\n")
+    (tmp_path / "s.csv").write_text(
+        "option,evaluator,score,option_group,evaluator_group\n"
+        "A,P,3,home,home\nB,P,1,away,home\nC,P,2,home,home\n"
+        "A,Q,2,home,away\nB,Q,3,away,away\nC,Q,1,home,away\n"
+        "A,R,4,home,\nB,R,2,away,\nC,R,1,home,\n"
+    )
     (tmp_path / "p.json").write_text(json.dumps({"gamma": {"a": 0.1, "b": 0.05}, "omega": 0.2}))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -121,6 +128,8 @@ def test_odd_values_are_refused_in_words(use: str) -> None:
 
 
 WRITERS = {
+    "a picture of an audit": ((*USES["audit"], "--figure"), "old.png"),
+    "a report of an audit": ((*USES["audit"], "--report"), "old.html"),
     "a problem": ((*USES["random"], "--save-problem"), "old.json"),
     "a picture of regret": ((*USES["random"], "--figure"), "old.svg"),
     "a table": ((*USES["compare"], "--csv"), "old.csv"),
@@ -145,7 +154,7 @@ def test_a_full_disk_keeps_the_old_file(
     assert result.exit_code == 2, result.output
     assert "No space left on device" in " ".join(result.stderr.split())
     assert (folder / name).read_text() == "what was there before"
-    assert {path.name for path in folder.iterdir()} == {"t.csv", "j.csv", "p.json", name}
+    assert {path.name for path in folder.iterdir()} == {"t.csv", "j.csv", "p.json", "s.csv", name}
     assert run(*arguments, name).exit_code == 0
     assert (folder / name).read_bytes() != b"what was there before"
 

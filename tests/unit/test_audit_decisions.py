@@ -276,6 +276,69 @@ def test_comparisons_speak_for_both() -> None:
     assert (row["winner"], row["baseline"], row["margin"]) == ("a", "c", pytest.approx(0.5))
 
 
+def duels(seed: int) -> Scores:
+    """Return comparisons of four options by three evaluators, who favour what stands first."""
+    rng = np.random.default_rng(seed)
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b] * 3
+    keep = rng.random(len(pairs)) < 0.8
+    first, second = np.array(pairs, dtype=np.int32)[keep].T
+    return Scores(
+        rng.normal(size=len(first)),
+        Factor(first, ("a", "b", "c", "d")),
+        Factor.of([f"e{i}" for i in rng.integers(0, 3, len(first))]),
+        rival=second,
+        stated=rng.integers(-1, 2, len(first)).astype(float),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compared_options_are_worth_what_dense_least_squares_say(seed: int) -> None:
+    scores = duels(seed)
+    assert scores.rival is not None
+    found = decisions(scores, bias_of(0.4), 2.0, 10)
+    n = np.arange(len(scores))
+    X = np.zeros((len(scores), 5))  # a position that all have in common: few verdicts each
+    X[n, scores.option.codes] += 1.0
+    X[n, scores.rival] -= 1.0
+    X[:, 4] = 1.0
+    assert scores.stated is not None
+    solved = np.linalg.lstsq(X, scores.score - 0.4 * scores.stated, rcond=None)[0][:4]
+    best_of, next_of = np.argsort(-solved)[:2]
+    assert found.fair_winner.tolist() == [best_of]  # entries are options: there is one event
+    assert found.lead[0] == pytest.approx(solved[best_of] - solved[next_of])
+    spread = 4.0 * np.linalg.pinv(X.T @ X)
+    d = np.zeros(5)
+    d[best_of], d[next_of] = 1.0, -1.0
+    assert found.bias.se == 0.0
+    assert found.lead_se[0] == pytest.approx(math.sqrt(d @ spread @ d))
+
+
+def test_a_reference_knows_who_is_best() -> None:
+    scores = two_options([9.0, 7.0], [7.0, 8.0], [1.0, 0.0])
+    known = Scores(
+        scores.score,
+        scores.option,
+        scores.evaluator,
+        stated=scores.stated,
+        reference=np.array([6.0, 6.0, 7.0, 7.0]),
+    )
+    found = decisions(known, bias_of(0.1), 1.0, 2)
+    assert found.names(found.fair_winner) == ["Bo"]
+    assert found.sure.tolist() == [True]
+    assert found.verdict == ("wrong",)
+    row = found.flips().set_index("rule").loc["reference"]
+    assert (row["winner"], row["baseline"], row["margin"]) == ("Bo", "Ann", 1.0)
+
+
+def test_what_attributes_add_is_no_worth() -> None:
+    scores = two_options([9.0, 8.0], [7.0, 8.0], [0.0, 0.0])
+    length = np.array([3.0, 3.0, 0.0, 0.0])
+    found = decisions(scores, bias_of(0.0), 1.0, 2, attributes=length)
+    assert found.names(found.winner) == ["Ann"]
+    assert found.names(found.fair_winner) == ["Bo"]
+    assert found.lead == pytest.approx([2.0])
+
+
 def test_events_stand_in_the_order_of_their_names_and_keep_their_options() -> None:
     frame = table(0)
     scores = scores_of(frame)

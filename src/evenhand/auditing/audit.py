@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.clusters import clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, influences
 from evenhand.auditing.each import Each, of_evaluators, of_favoured
@@ -25,8 +25,9 @@ from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
+from evenhand.errors import InputError
 from evenhand.readers import read_scores
-from evenhand.scores import Scores
+from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
@@ -54,6 +55,20 @@ class Audit:
         The bias by features alone, where some were given, with its warning.
     seed
         Where random dealings of the placebo come from.
+
+    Examples
+    --------
+    See `audit`. ``print(audit)`` says it in words:
+
+    >>> import pandas as pd
+    >>> import evenhand as eh
+    >>> frame = pd.DataFrame(
+    ...     [("Ann", "P", 1, 9.0), ("Bo", "P", 0, 5.0), ("Ann", "Q", 0, 6.0), ("Bo", "Q", 1, 6.0)],
+    ...     columns=["option", "evaluator", "home", "score"],
+    ... )
+    >>> found = eh.audit(frame, partial="home")
+    >>> round(found.bias.value, 9), found.decisions.names(found.decisions.fair_winner)
+    (2.0, ['Ann'])
     """
 
     effects: Effects
@@ -79,6 +94,15 @@ class Audit:
         if self.effects.scores.rival is None:
             return None
         return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def here(self) -> BiasEstimate:
+        """The bias of these evaluators towards these options alone, whatever others would do.
+
+        With three evaluators, how others would be is known but roughly, and `bias` is wide; how
+        these have been may be known well.
+        """
+        return here(self.effects, self.bias.level)
 
     @cached_property
     def placebo(self) -> Placebo:
@@ -113,8 +137,12 @@ class Audit:
         """What the scores decide at every event, and what would change that."""
         theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
         own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
-        noise, freedom = self.effects.noise, self.effects.freedom
-        return decisions(self.effects.scores, self.bias, noise, freedom, own)
+        scores, noise, freedom = self.effects.scores, self.effects.noise, self.effects.freedom
+        added = np.zeros(len(scores)) if self.attributes else None
+        for name, bias in self.attributes.items():
+            if added is not None and np.isfinite(bias.value):
+                added += bias.value * scores.attributes[name]
+        return decisions(scores, self.bias, noise, freedom, own, added)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -135,7 +163,10 @@ class Audit:
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
-        found = [*diagnose(self.effects, self.bias), *self.identified.notes]
+        found = [] if self.features_only else list(diagnose(self.effects, self.bias))
+        if self.by_features is not None:
+            found.append(self.by_features.warning)
+        found += self.identified.notes
         found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
@@ -143,6 +174,27 @@ class Audit:
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
+
+    def by(self, labels: Iterable[object]) -> pd.DataFrame:
+        """Return the bias in each kind of score, with intervals for these evaluators and options.
+
+        Parameters
+        ----------
+        labels
+            (n,) the kind of each score, such as free or short programme, in the order of the table.
+        """
+        kinds = Factor.of([str(label) for label in labels])
+        if len(kinds.codes) != len(self.effects.scores):
+            raise InputError(
+                f"by() needs a label for each of {len(self.effects.scores):,} scores; got "
+                f"{len(kinds.codes):,}."
+            )
+        return Each(self.effects, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
+
+    @property
+    def features_only(self) -> bool:
+        """Whether nothing but features tells the bias: no two evaluators scored the same."""
+        return self.by_features is not None and self.by_features.effects is self.effects
 
     @property
     def favoured(self) -> str:
@@ -232,7 +284,71 @@ def audit(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit:
-    """Tell whether scores that exist are biased, whose are, and which decisions would change."""
+    """Tell whether scores that exist are biased, whose are, and which decisions would change.
+
+    Parameters
+    ----------
+    table
+        A frame of pandas, polars or pyarrow, or a file: CSV, Parquet, Excel, or the log of an
+        evaluation tool (`evenhand.read_scores`). A row for each score.
+    option, evaluator, score
+        The columns that say what was scored, by whom (None: nobody said), and how.
+    rival
+        In comparisons, the column of the option that stands second; the score then says by how much
+        the first is better.
+    item
+        What options were tried on, such as prompts; several columns are taken together.
+    event
+        Where options compete: each event has a winner, and evaluators may be lenient at one and
+        severe at another. Without it, the whole table is one.
+    option_group, rival_group, evaluator_group
+        Groups, such as nations or model families: an evaluator is partial to the own one. Columns,
+        or mappings from names to groups.
+    partial
+        Instead of groups, a column that says how partial the evaluator is to the option: 0 or 1, or
+        anything between.
+    reference
+        A column with what the score should have been, where something impartial knows.
+    attributes
+        Columns that scores may react to and worth does not, such as length.
+    features
+        Columns that tell worth, where no two evaluators scored the same thing: a second best.
+    time
+        A column that says when a score was given, to look for drifts.
+    scale
+        The lowest and the highest score that can be given.
+    wide, repeats, missing, decimal
+        How the table is written, see `evenhand.scores.read.read_table`.
+    confidence
+        Of all intervals.
+    seed
+        Where random dealings of the placebo come from.
+
+    Examples
+    --------
+    Five judges and six skaters, each scored once by everybody:
+
+    >>> import pandas as pd
+    >>> judges = {"P": "FRA", "Q": "ITA", "R": "FRA", "S": "ITA", "T": "SWE"}
+    >>> skaters = {"Ann": "FRA", "Bo": "ITA", "Cy": "FRA", "Di": "ITA", "Ed": "JPN", "Flo": "USA"}
+    >>> noise = iter([3, -2, 1, 0, -1, 2, -3, 1, 0, 2, -2, 1, -1, 3, 0] * 2)
+    >>> rows = [
+    ...     (skater, nation, judge, of, 10 * place + 4 * (nation == of) + next(noise) / 4)
+    ...     for place, (skater, nation) in enumerate(skaters.items())
+    ...     for judge, of in judges.items()
+    ... ]
+    >>> frame = pd.DataFrame(rows, columns=["skater", "nation", "judge", "country", "points"])
+    >>> found = audit(
+    ...     frame, option="skater", evaluator="judge", score="points",
+    ...     option_group="nation", evaluator_group="country",
+    ... )
+    >>> found.bias.covers(4.0), found.bias.covers(0.0)
+    (True, False)
+    >>> print(str(found).splitlines()[0])
+    Yes: evaluators add ... points (... to ..., 95% sure) to their own group...
+    """
+    if not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(
         _table(table),
         option=option,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.contests import Contests
-from evenhand.auditing.levels import sums
+from evenhand.auditing.fair import fair as fair_way
 from evenhand.auditing.rules import Ballots, Comparison
 from evenhand.numerics.ties import TIE
 from evenhand.scores import Scores
@@ -41,7 +41,7 @@ RULES = {
     "the same of scores as given",
     "recusal": "the mean without scores of partial evaluators, against the mean",
     "recusal and leniency": "two-way values without scores of partial evaluators, against the mean",
-    "bias and leniency": "two-way values with the bias off, against the mean",
+    "bias and leniency": "values without bias, leniency, position and attributes, against the mean",
     "own biases": "the mean with each evaluator's own bias off, against the mean",
     "reference": "the mean of the references, against the mean of scores",
 }
@@ -161,25 +161,32 @@ class Decisions:
         """Return a data frame with a row for every event and rule."""
         import pandas as pd  # noqa: PLC0415 # slow to load
 
-        parts = [
-            pd.DataFrame(
-                {
-                    "event": self.contests.names,
-                    "rule": rule.rule,
-                    "winner": self.names(rule.winner),
-                    "baseline": self.names(rule.baseline),
-                    "flipped": rule.flipped,
-                    "podium_changed": rule.podium_changed,
-                    "margin": rule.margin,
-                }
-            )
-            for rule in self.rules
-        ]
-        return pd.concat(parts, ignore_index=True)
+        n = len(self)
+        rules = self.rules
+        return pd.DataFrame(
+            {
+                "event": list(self.contests.names) * len(rules),
+                "rule": [rule.rule for rule in rules for _ in range(n)],
+                "winner": [name for rule in rules for name in self.names(rule.winner)],
+                "baseline": [name for rule in rules for name in self.names(rule.baseline)],
+                "flipped": _joined([rule.flipped for rule in rules], np.bool_),
+                "podium_changed": _joined([rule.podium_changed for rule in rules], np.bool_),
+                "margin": _joined([rule.margin for rule in rules], np.float64),
+            }
+        )
+
+
+def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
 
 def decisions(
-    scores: Scores, bias: BiasEstimate, noise: float, freedom: float, own: Floats | None = None
+    scores: Scores,
+    bias: BiasEstimate,
+    noise: float,
+    freedom: float,
+    own: Floats | None = None,
+    attributes: Floats | None = None,
 ) -> Decisions:
     """Return what scores decide, and what a bias changes.
 
@@ -193,6 +200,8 @@ def decisions(
         Standard deviation of the noise, and its degrees of freedom.
     own
         (evaluators,) the bias of each, drawn to the common one; None where nobody knows.
+    attributes
+        (n,) what further attributes add to each score, which is no worth; None for nothing.
     """
     ballots = Ballots.of(scores)
     y, p, contests = ballots.score, ballots.partial, ballots.contests
@@ -210,10 +219,14 @@ def decisions(
         rules.append(compared("trimmed mean", ballots.trimmed(off), ballots.trimmed(y)))
     if not impartial.all():
         rules.append(compared("recusal", ballots.mean(y, impartial)))
-    at_zero, per_bias = ballots.two_way(y), ballots.two_way(p)
+    way = fair_way(scores, ballots)
+    worth = scores.score if attributes is None else scores.score - attributes
+    at_zero, per_bias = way.lines(worth, p[: len(scores)])
     fair = at_zero - beta * per_bias
-    if ballots.levels is not None:
-        if not impartial.all():
+    if scores.reference is not None:
+        rules.append(compared("reference", fair))
+    elif ballots.levels is not None or ballots.compared:
+        if ballots.levels is not None and not impartial.all():
             rules.append(compared("recusal and leniency", ballots.two_way(y, impartial)))
         rules.append(compared("bias and leniency", fair))
     if known and own is not None and ballots.evaluator is not None:
@@ -224,10 +237,9 @@ def decisions(
     ranked = ~contests.any_of(np.isnan(fair))
     fair_winner, runner_up = (np.where(ranked, podium[:, step], -1) for step in (0, 1))
     lead = np.where(ranked, contests.lead(fair, podium), np.nan)
-    variance = noise**2 * _variance(ballots, fair_winner, runner_up)
-    variance += (bias.se if known else 0.0) ** 2 * (
-        per_bias[fair_winner] - per_bias[runner_up]
-    ) ** 2
+    variance = noise**2 * way.variances(fair_winner, runner_up)
+    apart = np.abs(per_bias[fair_winner] - per_bias[runner_up])
+    variance += np.multiply(bias.se if known else 0.0, apart, where=apart > 0.0, out=apart) ** 2
     groups = scores.option_group
     if groups is None:
         groups = np.arange(len(scores.option), dtype=np.int32)
@@ -277,21 +289,6 @@ class _Lines:
         wins_from = np.where(never_at_all, np.inf, wins_from)
         wins_to = np.where(never_at_all, -np.inf, wins_to)
         return np.where(unknown, np.nan, wins_from), np.where(unknown, np.nan, wins_to)
-
-
-def _variance(ballots: Ballots, first: Indices, second: Indices) -> Floats:
-    """(events,) variance of the lead of one entry over another, for noise of variance 1."""
-    contests = ballots.contests
-    both = (first >= 0) & (second >= 0)
-    share = np.zeros(len(contests.option))
-    share[first[both]], share[second[both]] = 1.0, -1.0
-    contrast = (share / np.bincount(contests.entry))[contests.entry]
-    event = contests.event[contests.entry]
-    if ballots.levels is None:
-        found = sums(event, contrast**2 / ballots.counts, len(contests))
-    else:
-        found = ballots.levels.variances(contrast, event, len(contests))
-    return np.where(both, found, np.nan)
 
 
 def _tipping_favour(contests: Contests, values: Floats, winner: Indices, groups: Codes) -> Floats:

@@ -77,7 +77,7 @@ def pair_effect(effects: Effects, seed: int = 0) -> PairEffect:
     pair, n, sign = _pairs(scores)
     size = np.bincount(pair, minlength=n)
     again = int((size > 1).sum())
-    if again == 0 or effects.freedom <= 0:
+    if again == 0 or effects.freedom <= 0 or scores.evaluator is None:
         return PairEffect(math.nan, math.nan, again)
 
     def cross(e: Floats) -> float:
@@ -89,7 +89,7 @@ def pair_effect(effects: Effects, seed: int = 0) -> PairEffect:
 
     def left_of(rows: Floats) -> Floats:
         columns = without(effects, np.ascontiguousarray(rows.T))
-        S = effects.regressors
+        S = effects.regressors if effects.regressors.size else np.zeros((len(columns), 0))
         return np.asarray((columns - S @ (np.linalg.pinv(S.T @ S) @ (S.T @ columns))).T)
 
     def of_variance_one(cluster: Codes, n: int) -> Floats:
@@ -122,4 +122,4 @@ def _pairs(scores: Scores) -> tuple[Codes, int, Floats]:
 
 def _blocks(drawn: Floats, n: int) -> list[Floats]:
     """Return some draws at a time, for so many rows of scores."""
-    return np.array_split(drawn, math.ceil(len(drawn) * n / _ROWS))
+    return np.array_split(drawn, min(math.ceil(len(drawn) * n / _ROWS), len(drawn)))

@@ -38,6 +38,8 @@ class Ballots:
         (rows,) who, and who at which event; None where nobody said, or in comparisons.
     contests
         What the rows are about.
+    compared
+        Whether each score makes two rows.
     """
 
     score: Floats
@@ -45,6 +47,7 @@ class Ballots:
     evaluator: Codes | None
     chair: Codes | None
     contests: Contests
+    compared: bool = False
 
     @classmethod
     def of(cls, scores: Scores) -> Ballots:
@@ -55,9 +58,13 @@ class Ballots:
         if scores.rival is None:
             chair = None if who is None else scores.chairs[0]
             return cls(scores.score, partial, who, chair, contests)
-        turned = np.concatenate([scores.score, -scores.score])
         who = None if who is None else np.tile(who, 2)
-        return cls(turned, np.concatenate([partial, -partial]), who, None, contests)
+        y, p = (np.concatenate([x, -x]) for x in (scores.score, partial))
+        return cls(y, p, who, None, contests, compared=True)
+
+    def turned(self, x: Floats) -> Floats:
+        """(rows,) numbers by score, as they count for the option of each row."""
+        return np.concatenate([x, -x]) if self.compared else x
 
     @property
     def own(self) -> NDArray[np.bool_]:

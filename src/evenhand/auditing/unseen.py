@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def cannot_tell(audit: Audit) -> tuple[str, ...]:
     """Return what these scores do not tell, however many there are of their kind."""
-    said = [_shared(audit), _seen_by_own(audit), _assigned(audit)]
+    said = [_shared(audit), _reference(audit), _seen_by_own(audit), _assigned(audit)]
     return tuple(sentence for sentence in said if sentence)
 
 
@@ -27,6 +27,8 @@ def _shared(audit: Audit) -> str:
         return ""
     closest = int(tips[np.argmin(favour[tips])])
     least = number(favour[closest])
+    if len(decided) == 1 and favour[closest] == 0.0:
+        return "A favour that all evaluators share looks like worth, and the least would do here."
     if len(decided) == 1:
         return (
             "A favour that all evaluators share looks like worth. If all of them favoured "
@@ -53,10 +55,21 @@ def _whose(audit: Audit, event: int) -> str:
     return f"{short(scores.groups[group])} (the group of {winner})" if group >= 0 else winner
 
 
+def _reference(audit: Audit) -> str:
+    """What the reference itself has wrong."""
+    if audit.effects.scores.reference is None:
+        return ""
+    return (
+        "The reference is taken to be right: what it has wrong, and goes with partiality, looks "
+        "like a bias."
+    )
+
+
 def _seen_by_own(audit: Audit) -> str:
     """What partial evaluators know that others do not."""
     scores = audit.effects.scores
-    if scores.partial is None or scores.reference is not None or not audit.effects.told:
+    known = scores.partial is not None and scores.evaluator is not None and audit.effects.told
+    if not known or scores.reference is not None:
         return ""
     return (
         "What partial evaluators see in their own and nobody else does counts as bias: a better "

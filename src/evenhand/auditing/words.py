@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenhand.auditing.identified import identified
-from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import decimals, fixed, number, percent, short, size_and_span
+from evenhand.auditing.bias import BiasEstimate
+from evenhand.report.phrases import decimals, fixed, number, percent, short
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
 
 WIDTH = 100
 _MOST_NAMES = 3
+_LEAST_DRAWS = 19  # of which a scatter is worth a word
+_FEW = 5  # degrees of freedom: evaluators are too few to speak for others
 _PODIUMS = ("mean", "trimmed mean", "recusal")
 
 
@@ -44,32 +45,103 @@ def in_words(audit: Audit, width: int = WIDTH) -> str:
 
 def verdict(audit: Audit) -> str:
     """Return whether there is a bias, how large and how sure, and what it decides."""
-    bias, level = audit.bias, percent(audit.bias.level)
+    bias = audit.bias
+    if audit.effects.scores.partial is None and (audit.position or audit.attributes):
+        return _others(audit)
     if not audit.effects.told or math.isnan(bias.value):
-        return f"These scores can't tell whether there is a bias. {identified(audit.effects)}"
-    if not math.isfinite(bias.high - bias.low):
-        size = f"{number(abs(bias.value))} points"
+        return f"These scores can't tell whether there is a bias. {audit.identified}"
+    said = _sized(bias, _Subject(*_subject(audit)), audit.effects.noise)
+    if audit.features_only:
+        return f"By features alone, which may mislead: {said.removeprefix('Yes: ')}"
+    seen = bias.low > 0.0 or bias.high < 0.0
+    return f"{said} {decided(audit)}".rstrip() if seen else said
+
+
+class _Subject(NamedTuple):
+    """How a bias is spoken of: what adds so much ({}), what takes it off, and what is added."""
+
+    adds: str
+    takes: str
+    what: str
+
+
+def _sized(bias: BiasEstimate, of: _Subject, noise: float) -> str:
+    """Return whether there is a bias, how large, and how sure."""
+    level, half = percent(bias.level), 0.5 * (bias.high - bias.low)
+    turned = bias.value < 0.0
+    way = of.takes if turned else of.adds
+    if not math.isfinite(half):
+        by_estimate = way.format(_points(bias.value))
         return (
-            f"These scores can't tell: by estimate {_favour(audit, size, bias.value < 0.0)}, but "
-            "too few scores are left to say how far off that is."
-        )
-    if bias.low > 0.0 or bias.high < 0.0:
-        turned = bias.high < 0.0
-        ends = (-bias.high, -bias.low) if turned else (bias.low, bias.high)
-        size, span = size_and_span(Estimate(abs(bias.value), *ends, bias.level))
-        said = _favour(audit, f"{size} points{span[:-1]}, {level} sure)", turned)
-        return f"Yes: {said}. {decided(audit)}".rstrip()
-    half = 0.5 * (bias.high - bias.low)
-    digits = decimals(half)
-    between = f"between {fixed(bias.low, digits)} and {fixed(bias.high, digits)} points"
-    if half > audit.effects.noise:
-        return (
-            f"These scores can't tell whether there is a bias: {_what(audit)} is {between} "
-            f"({level} sure), and that is wider than single scores scatter."
+            f"These scores can't tell: by estimate {by_estimate}, but too few scores are left to "
+            "say how far off that is."
         )
     if half == 0.0:
-        return f"No bias is seen: {_what(audit)} is nothing at all."
-    return f"No bias is seen: {_what(audit)} is {between} ({level} sure)."
+        if bias.value == 0.0:
+            return f"No bias is seen: {of.what} is nothing at all."
+        return f"Yes: {way.format(_points(bias.value))}, without any noise."
+    digits = decimals(half)
+    if bias.low > 0.0 or bias.high < 0.0:
+        ends = (-bias.high, -bias.low) if turned else (bias.low, bias.high)
+        low, high = (fixed(end, digits) for end in ends)
+        size = f"{fixed(abs(bias.value), digits)} points ({low} to {high}, {level} sure)"
+        return f"Yes: {way.format(size)}."
+    between = f"between {fixed(bias.low, digits)} and {fixed(bias.high, digits)} points"
+    if half > noise:
+        return (
+            f"These scores can't tell whether there is a bias: {of.what} is {between} ({level} "
+            "sure), and that is wider than single scores scatter."
+        )
+    return f"No bias is seen: {of.what} is {between} ({level} sure)."
+
+
+def _subject(audit: Audit) -> tuple[str, str, str]:
+    """Return how the bias of an audit is spoken of."""
+    scores = audit.effects.scores
+    if audit.features_only and audit.by_features is not None and audit.by_features.favoured:
+        group = short(audit.by_features.favoured)
+        return (
+            f"scores of {group} are {{}} too high",
+            f"scores of {group} are {{}} too low",
+            f"what is added to {group}",
+        )
+    if scores.stated is None:
+        return (
+            "evaluators add {} to their own group",
+            "evaluators take {} off their own group",
+            "what evaluators add to their own group",
+        )
+    column = short(scores.called.get("partial", "partiality"))
+    plain = set(np.unique(scores.stated).tolist()) <= {-1.0, 0.0, 1.0}
+    where = f"where {column} is 1" if plain else f"for every 1 of {column}"
+    return (
+        f"evaluators add {{}} {where}",
+        f"evaluators take off {{}} {where}",
+        f"what evaluators add {where}",
+    )
+
+
+def _others(audit: Audit) -> str:
+    """Return what position and attributes do, where nobody said who is partial to what."""
+    said = [_sized(bias, of, audit.effects.noise) for bias, of in _further(audit)]
+    return " ".join([*said, "Nobody said who is partial to what."])
+
+
+def _further(audit: Audit) -> list[tuple[BiasEstimate, _Subject]]:
+    """Return biases beside partiality: for standing first, and along attributes."""
+    found = []
+    if audit.position is not None:
+        words = (
+            "standing first adds {}",
+            "standing first takes off {}",
+            "what standing first adds",
+        )
+        found.append((audit.position, _Subject(*words)))
+    for name, bias in audit.attributes.items():
+        every = f"every 1 of {short(name)}"
+        words = (f"{every} adds {{}}", f"{every} takes off {{}}", f"what {every} adds")
+        found.append((bias, _Subject(*words)))
+    return found
 
 
 def decided(audit: Audit) -> str:
@@ -109,7 +181,9 @@ def _one_event(audit: Audit, event: int) -> str:
 
 def facts(audit: Audit) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
+    beside = [] if audit.effects.scores.partial is None else _further(audit)
     said = [
+        ("Beside it", " ".join(_sized(bias, of, audit.effects.noise) for bias, of in beside)),
         ("Naive", naive(audit)),
         ("Placebo", placebo(audit)),
         ("Spread", spread(audit)),
@@ -141,13 +215,16 @@ def naive(audit: Audit) -> str:
         said += (
             f" It is about these {' and '.join(bias.only)} only: how others would be does not show."
         )
+    elif bias.freedom < _FEW:
+        low, high = (fixed(x, digits) for x in (audit.here.low, audit.here.high))
+        said += f" So few say little about others. Of these alone the bias is {low} to {high}."
     return said
 
 
 def placebo(audit: Audit) -> str:
     """Return what the bias is with groups dealt out at random."""
     found = audit.placebo
-    if found.impossible or math.isnan(found.z):
+    if found.impossible or math.isnan(found.z) or len(found.draws) < _LEAST_DRAWS:
         return ""
     return (
         f"With groups dealt out at random ({len(found.draws):,} times) the bias scatters by "
@@ -179,9 +256,9 @@ def who(audit: Audit) -> str:
     frame = audit.evaluators
     known = frame[frame["own"] > 0] if len(frame) else frame
     flagged = known[known["flagged"]]
-    if not len(known) or audit.bias.level >= 1.0:
+    if not len(known) or not audit.effects.told or audit.bias.low == audit.bias.high:
         return ""
-    of = f"of {len(known):,} evaluators with partial scores"
+    of = f"of {len(known):,} evaluator{'' if len(known) == 1 else 's'} with partial scores"
     if not len(flagged):
         return f"Nobody {of} can be named: single biases are within noise."
     order = flagged["shrunk"].abs().sort_values(ascending=False, kind="stable").index
@@ -192,9 +269,9 @@ def who(audit: Audit) -> str:
     more = len(flagged) - len(named)
     rest = f" and {more:,} more" if more else ""
     return (
-        f"{len(flagged):,} {of} stand out (at most "
-        f"{percent(1.0 - audit.bias.level)} of these by chance): {', '.join(named)}{rest}, drawn "
-        "to the mean."
+        f"{len(flagged):,} {of} {'stands' if len(flagged) == 1 else 'stand'} out (at most "
+        f"{percent(1.0 - audit.bias.level)} of these by chance): {', '.join(named)}{rest}"
+        f"{'' if math.isnan(audit.spread.evaluators.sd) else ', drawn to the mean'}."
     )
 
 
@@ -246,37 +323,9 @@ def pairs(audit: Audit) -> str:
     )
 
 
-def _own(audit: Audit) -> str | None:
-    """The column that says how partial the evaluator is; None where groups do."""
-    scores = audit.effects.scores
-    return None if scores.stated is None else scores.called.get("partial", "partiality")
-
-
-def _where(audit: Audit, column: str) -> str:
-    partial = audit.effects.scores.partial
-    assert partial is not None
-    if set(np.unique(partial).tolist()) <= {-1.0, 0.0, 1.0}:
-        return f"where {short(column)} is 1"
-    return f"for every 1 of {short(column)}"
-
-
-def _favour(audit: Audit, size: str, turned: bool) -> str:
-    """Return who adds so much to what, or takes it off."""
-    column = _own(audit)
-    if column is None:
-        return (
-            f"evaluators take {size} off their own group"
-            if turned
-            else f"evaluators add {size} to their own group"
-        )
-    return f"evaluators {'take off' if turned else 'add'} {size} {_where(audit, column)}"
-
-
-def _what(audit: Audit) -> str:
-    column = _own(audit)
-    if column is None:
-        return "what evaluators add to their own group"
-    return f"what evaluators add {_where(audit, column)}"
+def _points(value: float) -> str:
+    size = number(abs(value))
+    return f"{size} point{'' if size == '1' else 's'}"
 
 
 def _signed(value: float) -> str:

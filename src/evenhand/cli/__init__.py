@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from evenhand.cli.audit import audit
 from evenhand.cli.compare import compare
 from evenhand.cli.decide import decide
 from evenhand.cli.demo import demo
@@ -23,7 +24,11 @@ from evenhand.cli.reproduce import reproduce
 from evenhand.cli.simulate import simulate
 from evenhand.errors import EvenhandError
 
-_ARGUMENT = re.compile(r"\b(features|label|group|attributes|positive|categorical|decimal)=")
+_ARGUMENT = re.compile(
+    r"\b(features|label|group|attributes|positive|categorical|decimal|option|evaluator|score|rival|"
+    r"item|event|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
+    r"missing)="
+)
 
 
 class _Commands(TyperGroup):
@@ -36,9 +41,8 @@ class _Commands(TyperGroup):
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
             if named := _ARGUMENT.search(str(error)):
-                hint = (
-                    f"({named[0]} is --{named[1]} here; names in a list are separated by commas.)"
-                )
+                option = named[1].replace("_", "-")
+                hint = f"({named[0]} is --{option} here; names in a list are separated by commas.)"
                 typer.echo(hint, err=True)
             raise typer.Exit(2) from None
         except MemoryError as error:
@@ -56,7 +60,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, decide, inspect, plan, simulate, compare, reproduce):
+for _command in (demo, audit, decide, inspect, plan, simulate, compare, reproduce):
     app.command()(_command)
 
 

@@ -1,0 +1,401 @@
+"""`evenhand audit`: is there a bias in scores that exist, whose, and what would change?"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+
+from evenhand.auditing import Audit
+from evenhand.auditing import audit as audited
+from evenhand.cli.options import Seed
+from evenhand.cli.tables import number_table, print_table
+from evenhand.cli.terminal import console, names_in, print_json
+from evenhand.errors import InputError
+from evenhand.policies.messages import Estimate
+from evenhand.report.phrases import decimals, fixed, size_and_span
+
+_NOT_IDENTIFIABLE = 3
+_NOTHING = "none"
+_MOST_ROWS = 12  # of a table in the terminal; --json has all
+_TABLE = "What the columns are"
+_READING = "How the table is read"
+
+
+def audit(
+    scores: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCORES.csv",
+            help="One line per score, with a header: CSV, Parquet or Excel; or the log of an "
+            "evaluation tool. - reads a pipe.",
+        ),
+    ],
+    *,
+    option: Annotated[
+        str,
+        typer.Option(metavar="COL", help="What was scored.", rich_help_panel=_TABLE),
+    ] = "option",
+    evaluator: Annotated[
+        str,
+        typer.Option(metavar="COL", help="Who gave the score.", rich_help_panel=_TABLE),
+    ] = "evaluator",
+    score: Annotated[
+        str, typer.Option(metavar="COL", help="The scores.", rich_help_panel=_TABLE)
+    ] = "score",
+    rival: Annotated[
+        str,
+        typer.Option(
+            metavar="COL",
+            help="In comparisons: the option that stands second. The score then says by how much "
+            "the first is better.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "rival",
+    item: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="What the option was tried on: a prompt, a programme.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "item",
+    event: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="Where options compete; an evaluator may be severe at one and lenient at another.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "event",
+    option_group: Annotated[
+        str,
+        typer.Option(
+            metavar="COL",
+            help="Groups of options: evaluators may favour their own. Also NAME=GROUP,…",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "option_group",
+    evaluator_group: Annotated[
+        str,
+        typer.Option(
+            metavar="COL",
+            help="Groups of evaluators. Also NAME=GROUP,…",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "evaluator_group",
+    rival_group: Annotated[
+        str,
+        typer.Option(
+            metavar="COL",
+            help="In comparisons: groups of the second options.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "rival_group",
+    partial: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Instead of groups: how partial the evaluator is to the option, from 0 to 1.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="What the score should have been, where something impartial knows.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Numbers that scores may react to and value does not, such as a length.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Numbers that value depends on, where nobody says who gave which score.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL", help="When the score was given: drift shows.", rich_help_panel=_TABLE
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="The lowest and highest score that can be given.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            "--wide",
+            help="A row for each option and a column for each evaluator.",
+            rich_help_panel=_READING,
+        ),
+    ] = False,
+    wide_columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…", help="Instead: which columns these are.", rich_help_panel=_READING
+        ),
+    ] = None,
+    repeats: Annotated[
+        bool,
+        typer.Option(
+            "--repeats",
+            help="An evaluator may have scored the same thing several times.",
+            rich_help_panel=_READING,
+        ),
+    ] = False,
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="Rows with an empty cell: 'refuse' the table, or 'drop' them.",
+            rich_help_panel=_READING,
+        ),
+    ] = "refuse",
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar=". or ,",
+            help="What stands before decimals; found out if not said.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Which tool wrote the log; found out if not said.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which metric of a log; needed where it has several. May be given again.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    families: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
+            "JSON file.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="P", help="Confidence of the intervals.")
+    ] = 0.95,
+    seed: Seed = 0,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a report to read and print to FILE.html."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Is there a bias in these scores, whose, how large, how sure, and what would change?
+
+    Columns called option, evaluator, score, rival, item, event, option_group, rival_group and
+    evaluator_group are found by their names; others are named, and 'none' says that no column is.
+    Nothing is written unless --figure or --report asks for it.
+
+    **Examples**
+
+    `evenhand audit scores.csv --option skater --evaluator judge --option-group nation
+    --evaluator-group judge_nation --event competition,program`
+
+    `evenhand audit scores.xlsx --option wine --evaluator taster --partial own_estate --scale 0,100`
+
+    `evenhand audit jury.csv --wide --option film --option-group country
+    --evaluator-group Ann=FR,Bo=IT,Cy=FR`
+
+    `evenhand audit log.json --metric llm-rubric --report audit.html`
+
+    `cat scores.csv | evenhand audit - --json | jq .bias`
+
+    **Exit codes**: 0 the bias was estimated; 2 what was given cannot be used; 3 these scores cannot
+    tell the bias.
+    """
+    _check_files(figure, report)
+    found = audited(
+        _table(scores, log_format, metric or None, families),
+        option=option,
+        evaluator=_column(evaluator),
+        score=score,
+        rival=_column(rival),
+        item=names_in(item) if "," in item else _column(item),
+        event=names_in(event) if "," in event else _column(event),
+        option_group=_groups(option_group),
+        rival_group=_column(rival_group),
+        evaluator_group=_groups(evaluator_group),
+        partial=partial,
+        reference=reference,
+        attributes=names_in(attributes) or (),
+        features=names_in(features) or (),
+        time=time,
+        scale=_scale(scale),
+        wide=names_in(wide_columns) or wide,
+        repeats=repeats,
+        missing=_missing(missing),
+        decimal=decimal,
+        confidence=confidence,
+        seed=seed,
+    )
+    if figure is not None:
+        found.plot(figure)
+    if report is not None:
+        found.report(report)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print(found, figure, report)
+    if math.isnan(found.bias.value):
+        raise typer.Exit(_NOT_IDENTIFIABLE)
+
+
+def _table(
+    scores: str, log_format: str | None, metric: list[str] | None, families: Path | None
+) -> Any:
+    """Return what to read; "-" is the standard input."""
+    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
+
+    if scores == "-":
+        return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
+    if log_format is None and metric is None and families is None:
+        return scores
+    from evenhand.readers import read_scores  # noqa: PLC0415 - as above
+
+    return read_scores(scores, log_format, metric=metric, families=families)
+
+
+def _column(text: str) -> str | None:
+    return None if text == _NOTHING else text
+
+
+def _groups(text: str) -> Any:
+    """Return a column, or groups by name where they are written out.
+
+    Examples
+    --------
+    >>> _groups("nation"), _groups("P=FRA, Q=ITA")
+    ('nation', {'P': 'FRA', 'Q': 'ITA'})
+    """
+    pairs = names_in(text) or []
+    if not pairs or not all("=" in pair for pair in pairs):
+        return _column(text)
+    return {name.strip(): group.strip() for name, group in (p.split("=", 1) for p in pairs)}
+
+
+def _scale(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(end) for end in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--scale is the lowest and the highest score, such as 0,10; got {text!r}."
+        ) from None
+    return low, high
+
+
+def _missing(text: str) -> Literal["refuse", "drop"]:
+    return text  # type: ignore[return-value] # checked where it is used
+
+
+def _check_files(figure: Path | None, report: Path | None) -> None:
+    """Refuse files that cannot be written before any work."""
+    if figure is not None:
+        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415 - loads matplotlib
+
+        checked_format(figure)
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")
+    for path in (figure, report):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(
+                f"there is no folder {str(path.parent)!r}; make it, or choose another."
+            )
+
+
+def _print(found: Audit, figure: Path | None, report: Path | None) -> None:
+    out = console()
+    out.print(str(found), soft_wrap=True)
+    _print_evaluators(out, found)
+    _print_flips(out, found)
+    for what, path in (("picture", figure), ("report", report)):
+        if path is not None:
+            out.print(f"\nThe {what} is in {path}.", soft_wrap=True)
+
+
+def _print_evaluators(out: Console, found: Audit) -> None:
+    """Print whose bias is how large: those who stand out most first."""
+    frame = found.evaluators.dropna(subset=["shrunk"]).sort_values(["q", "shrunk"], kind="stable")
+    if not len(frame):
+        return
+    out.print("\nWhose bias is how large", style="bold")
+    table = number_table()
+    for name in ("evaluator", "group", "partial scores", "bias", "", "drawn to the mean", ""):
+        numeric = name in ("partial scores", "bias", "drawn to the mean")
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=True)
+    for row in frame.head(_MOST_ROWS).itertuples():
+        bias = Estimate(row.bias, row.low, row.high, found.bias.level)
+        digits = decimals(0.5 * (row.shrunk_high - row.shrunk_low))
+        table.add_row(
+            str(row.evaluator),
+            "" if row.group is None else str(row.group),
+            f"{row.own:,}",
+            *(text.strip() for text in size_and_span(bias)),
+            fixed(row.shrunk, digits),
+            "stands out" if row.flagged else "",
+        )
+    print_table(out, table)
+    _print_rest(out, len(frame))
+
+
+def _print_flips(out: Console, found: Audit) -> None:
+    """Print which winners change under which rule."""
+    frame = found.flips
+    frame = frame[frame["flipped"]] if len(frame) else frame
+    if not len(frame):
+        return
+    out.print("\nWinners that change", style="bold")
+    table = number_table()
+    for name in ("event", "rule", "instead of", "wins"):
+        table.add_column(name)
+    for row in frame.head(_MOST_ROWS).itertuples():
+        table.add_row(*(str(cell) for cell in (row.event, row.rule, row.baseline, row.winner)))
+    print_table(out, table)
+    _print_rest(out, len(frame))
+
+
+def _print_rest(out: Console, n: int) -> None:
+    if n > _MOST_ROWS:
+        out.print(f"… and {n - _MOST_ROWS:,} more: --json has all")

@@ -1,0 +1,193 @@
+"""`evenhand audit` as a user runs it: numbers, words, files, pipes, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+
+NATIONS = ("FRA", "ITA", "USA")
+FROM = ("FRA",) * 5 + ("ITA",) * 2 + ("USA",) * 2  # of nine tasters
+NAMED = ("--option", "wine", "--evaluator", "taster", "--event", "year,colour")
+GROUPS = ("--option-group", "country", "--evaluator-group", "from")
+PARTS: dict[str, Any] = {
+    "option": "wine",
+    "evaluator": "taster",
+    "event": ["year", "colour"],
+    "option_group": "country",
+    "evaluator_group": "from",
+}
+
+
+def tasting(favour: float = 3.0) -> pd.DataFrame:
+    """Nine tasters from three countries score twelve wines at two events."""
+    rng = np.random.default_rng(11)
+    rows = [
+        (f"W{w}", f"T{t}", "1976", colour, NATIONS[w % 3], FROM[t])
+        for colour in ("red", "white")
+        for w in range(12)
+        for t in range(9)
+    ]
+    table = pd.DataFrame(rows, columns=["wine", "taster", "year", "colour", "country", "from"])
+    values = {f"W{w}": 60.0 + 2.0 * w for w in range(12)}
+    own = table["country"] == table["from"]
+    table["score"] = (table["wine"].map(values) + favour * own).to_numpy() + rng.normal(
+        size=len(table)
+    )
+    table["score"] = table["score"].round(2)
+    return table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    tasting().to_csv(tmp_path / "scores.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str, **more: Any) -> Result:
+    return CliRunner().invoke(app, ["audit", *arguments], **more)
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+def test_the_command_is_the_library() -> None:
+    result = run("scores.csv", *NAMED, *GROUPS, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    audit = eh.audit(tasting(), **PARTS)
+    assert found == json.loads(json.dumps(audit.to_dict()))
+    assert audit.bias.low < 3.0 < audit.bias.high
+    assert found["bias"]["value"] == audit.bias.value
+
+
+def test_words_and_tables_say_who_and_what() -> None:
+    result = run("scores.csv", *NAMED, *GROUPS)
+    assert result.exit_code == 0, result.output
+    assert str(eh.audit(tasting(), **PARTS)) in result.output
+    assert "Whose bias is how large" in result.output
+    table = result.output.split("Whose bias is how large")[1]
+    for taster in range(9):
+        assert f"T{taster} " in table
+    assert table.count("stands out") == eh.audit(tasting(), **PARTS).evaluators["flagged"].sum()
+
+
+def test_winners_that_change_are_listed() -> None:
+    table = tasting(favour=9.0)
+    table.to_csv("partial.csv", index=False)
+    flips = eh.audit(table, **PARTS).flips
+    flips = flips[flips["flipped"]]
+    assert len(flips)
+    result = run("partial.csv", *NAMED, *GROUPS)
+    listed = said(result).split("Winners that change event")[1]
+    for row in flips.head(5).itertuples():
+        assert f"{row.event} {row.rule} {row.baseline} {row.winner}" in listed
+
+
+def test_a_picture_and_a_report_are_written() -> None:
+    result = run("scores.csv", *NAMED, *GROUPS, "--figure", "a.svg", "--report", "a.html")
+    assert result.exit_code == 0, result.output
+    assert Path("a.svg").read_text().startswith("<?xml")
+    assert "</html>" in Path("a.html").read_text()
+    assert "The picture is in a.svg." in result.output
+    assert "The report is in a.html." in result.output
+
+
+def test_files_of_other_kinds_and_pipes_say_the_same() -> None:
+    right = json.loads(run("scores.csv", *NAMED, *GROUPS, "--json").stdout)
+    frame = tasting()
+    frame.to_parquet("scores.parquet")
+    frame.to_excel("scores.xlsx", index=False)
+    frame.to_csv("german.csv", index=False, sep=";", decimal=",")
+    for name in ("scores.parquet", "scores.xlsx", "german.csv"):
+        assert json.loads(run(name, *NAMED, *GROUPS, "--json").stdout) == right
+    piped = run("-", *NAMED, *GROUPS, "--json", input=Path("scores.csv").read_bytes())
+    assert json.loads(piped.stdout) == right
+
+
+def test_wide_tables_with_groups_written_out() -> None:
+    frame = tasting()
+    red = frame[frame["colour"] == "red"]
+    wide = red.pivot_table(index=["wine", "country"], columns="taster", values="score", sort=False)
+    wide.reset_index().to_csv("wide.csv", index=False)
+    groups = ",".join(f"T{t}={FROM[t]}" for t in range(9))
+    result = run(
+        *("wide.csv", "--wide", "--option", "wine", "--option-group", "country"),
+        *("--evaluator-group", groups, "--json"),
+    )
+    assert result.exit_code == 0, result.output
+    long = eh.audit(red, **PARTS | {"event": None})
+    assert json.loads(result.stdout)["bias"]["value"] == pytest.approx(long.bias.value, abs=1e-9)
+    given = run("wide.csv", "--option", "wine")
+    assert given.exit_code == 2
+    assert "look like evaluators, a column each: say wide=True (--wide)" in said(given)
+
+
+def test_columns_of_the_usual_names_need_no_words() -> None:
+    usual = {"wine": "option", "taster": "evaluator", "country": "option_group"}
+    frame = tasting().rename(columns=usual | {"from": "evaluator_group", "colour": "event"})
+    frame.to_csv("usual.csv", index=False)
+    plain = json.loads(run("usual.csv", "--json").stdout)
+    right = eh.audit(tasting(), **PARTS | {"event": "colour"})
+    assert plain["bias"]["value"] == right.bias.value
+    unsaid = run("usual.csv", "--evaluator", "none")
+    assert unsaid.exit_code == 3
+    assert "Nobody says who gave the scores" in said(unsaid)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere.csv",), "there is no file nowhere.csv"),
+        (("scores.csv",), "option='option': scores.csv has no column 'option'"),
+        (("scores.csv", "--option", "wine", "--evaluator", "tasters"), "did you mean 'taster'?"),
+        (
+            ("scores.csv", "--option", "wine", "--evaluator", "taster"),
+            "line 2, line 110, column 'score': one evaluator scored the same thing twice",
+        ),
+        (("scores.csv", *NAMED, *GROUPS, "--scale", "0,70"), "is outside the scale from 0 to 70"),
+        (
+            ("scores.csv", *NAMED, *GROUPS, "--scale", "ten"),
+            "--scale is the lowest and the highest",
+        ),
+        (("scores.csv", *NAMED, *GROUPS, "--confidence", "95"), "confidence must lie between"),
+        (("scores.csv", *NAMED, *GROUPS, "--figure", "a.doc"), "must end in .png"),
+        (("scores.csv", *NAMED, *GROUPS, "--report", "a.pdf"), "--report writes a page"),
+        (("scores.csv", *NAMED, *GROUPS, "--report", "no/a.html"), "there is no folder 'no'"),
+        (("scores.csv", *NAMED, *GROUPS, "--missing", "guess"), "missing= is --missing here"),
+        (("scores.csv", *NAMED, "--option-group", "country", "--partial", "score"), "as partial="),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_words(arguments: tuple[str, ...], words: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert words in said(result)
+    assert {path.name for path in Path().iterdir()} == {"scores.csv"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,P,7,x,x\nb,P,5,y,x\nc,P,4,y,x\n", "There is one evaluator, 'P'"),
+        ("a,P,7,x,z\nb,P,5,y,z\na,Q,6,x,w\nb,Q,4,y,w\n", "No evaluator is of a group"),
+        ("a,P,7,x,x\nb,P,5,x,x\na,Q,6,x,x\nb,Q,4,x,x\n", "can't tell whether there is a bias"),
+        ("a,P,7,,\nb,P,5,,\n", "can't tell whether there is a bias"),
+    ],
+)
+def test_what_scores_cannot_tell_is_said_with_its_own_exit_code(text: str, words: str) -> None:
+    head = "option,evaluator,score,option_group,evaluator_group\n"
+    Path("small.csv").write_text(head + text)
+    for arguments in ((), ("--json",), ("--report", "a.html"), ("--figure", "a.png")):
+        result = run("small.csv", *arguments)
+        assert result.exit_code == 3, (arguments, result.output, result.exception)
+    assert words in said(run("small.csv"))

@@ -1,0 +1,387 @@
+"""What audits say, word by word, in every case."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.auditing import words
+from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.effects import two_way
+from evenhand.auditing.pairs import PairEffect
+from evenhand.auditing.placebo import Placebo
+from evenhand.auditing.spread import Spread, Spreads
+from evenhand.checks import Finding
+from evenhand.scores import Factor, Scores
+
+NAMES = ("one", "two", "three")
+LOUD = 0.5  # scores of the small panel scatter by about this
+
+
+def panel(*, stated: np.ndarray | None = None, events: int = 1) -> Scores:
+    """Return three options and three evaluators; P is partial to Ann, Q to Bo, R to nobody."""
+    rng = np.random.default_rng(0)
+    event, option, evaluator = (codes.ravel() for codes in np.indices((events, 3, 3)))
+    groups = {} if stated is not None else {
+        "groups": ("FRA", "ITA", "SWE", "USA"),
+        "option_group": np.array([0, 1, 3], dtype=np.int32),
+        "evaluator_group": np.array([0, 1, 2], dtype=np.int32),
+    }  # fmt: skip
+    return Scores(
+        9.0 - 3.0 * option + LOUD * rng.normal(size=len(option)),
+        Factor(option.astype(np.int32), ("Ann", "Bo", "Cy")),
+        Factor(evaluator.astype(np.int32), ("P", "Q", "R")),
+        event=None if events == 1 else Factor(event.astype(np.int32), NAMES[:events]),
+        stated=stated,
+        called={} if stated is None else {"partial": "home"},
+        **groups,
+    )  # fmt: skip
+
+
+def audit_of(scores: Scores, value: float, low: float, high: float, **known: object) -> eh.Audit:
+    """Return an audit with a bias that is given, and other parts that are."""
+    effects = two_way(scores)
+    bias = BiasEstimate(value, low, high, 0.95, (high - low) / 4.0, 20.0)
+    naive = BiasEstimate(value, low / 2 + value / 2, high / 2 + value / 2, 0.95, 0.1, 90.0)
+    audit = eh.Audit(effects, bias, naive)
+    audit.__dict__.update(known)
+    return audit
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (
+            2.004,
+            1.46,
+            2.55,
+            "Yes: evaluators add 2.00 points (1.46 to 2.55, 95% sure) to their own group. Ann wins "
+            "by these scores with it and without it.",
+        ),
+        (
+            -2.004,
+            -2.55,
+            -1.46,
+            "Yes: evaluators take 2.00 points (1.46 to 2.55, 95% sure) off their own group. Ann "
+            "wins by these scores with it and without it.",
+        ),
+        (
+            0.02,
+            -0.21,
+            0.25,
+            "No bias is seen: what evaluators add to their own group is between −0.21 and 0.25 "
+            "points (95% sure).",
+        ),
+        (
+            1.0,
+            -4.0,
+            6.0,
+            "These scores can't tell whether there is a bias: what evaluators add to their own "
+            "group is between −4.0 and 6.0 points (95% sure), and that is wider than single scores "
+            "scatter.",
+        ),
+        (
+            1.0,
+            -math.inf,
+            math.inf,
+            "These scores can't tell: by estimate evaluators add 1 point to their own group, but "
+            "too few scores are left to say how far off that is.",
+        ),
+        (
+            1.5,
+            1.5,
+            1.5,
+            "Yes: evaluators add 1.5 points to their own group, without any noise. Ann wins by "
+            "these scores with it and without it.",
+        ),
+        (
+            0.0,
+            0.0,
+            0.0,
+            "No bias is seen: what evaluators add to their own group is nothing at all.",
+        ),
+    ],
+)
+def test_the_verdict(value: float, low: float, high: float, said: str) -> None:
+    assert words.verdict(audit_of(panel(), value, low, high)) == said
+
+
+@pytest.mark.parametrize(
+    ("partial", "where"),
+    [
+        ([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0], "where home is 1"),
+        ([0.5, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0], "for every 1 of home"),
+    ],
+)
+def test_stated_partiality_is_spoken_of_by_its_column(partial: list[float], where: str) -> None:
+    scores = panel(stated=np.array(partial))
+    assert words.verdict(audit_of(scores, 1.0, 0.5, 1.5)).startswith(
+        f"Yes: evaluators add 1.00 points (0.50 to 1.50, 95% sure) {where}. "
+    )
+    assert words.verdict(audit_of(scores, -1.0, -1.5, -0.5)).startswith(
+        f"Yes: evaluators take off 1.00 points (0.50 to 1.50, 95% sure) {where}. "
+    )
+    assert words.verdict(audit_of(scores, 0.0, -0.1, 0.1)) == (
+        f"No bias is seen: what evaluators add {where} is between −0.10 and 0.10 points (95% sure)."
+    )
+
+
+def test_one_evaluator_is_told_whom_to_ask() -> None:
+    frame = pd.DataFrame(
+        {
+            "option": ["Ann", "Bo"],
+            "evaluator": ["P", "P"],
+            "score": [7.0, 5.0],
+            "option_group": ["FRA", "ITA"],
+            "evaluator_group": ["FRA", "FRA"],
+        }
+    )
+    said = str(eh.audit(frame))
+    assert said.startswith(
+        "These scores can't tell whether there is a bias. There is one evaluator"
+    )
+    assert "Ask a new evaluator" in said
+
+
+def test_a_winner_who_changes_is_named() -> None:
+    frame = pd.DataFrame(
+        {
+            "option": ["Ann"] * 4 + ["Bo"] * 4,
+            "evaluator": list("PQRS") * 2,
+            "score": [9.0, 7.0, 7.1, 6.9, 7.3, 7.2, 7.4, 7.1],
+            "home": [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        }
+    )
+    scores = eh.audit(frame, partial="home").effects.scores
+    # by the mean Ann leads by 1/4, and a favour of P for her counts for a quarter
+    for_ann = Scores(
+        scores.score,
+        scores.option,
+        scores.evaluator,
+        stated=np.array([1.0] + [0.0] * 7),
+        called={"partial": "home"},
+    )
+    assert words.decided(audit_of(for_ann, 2.0, 1.5, 2.5)) == (
+        "With it taken off, Bo wins by these scores, not Ann."
+    )
+    assert words.decided(audit_of(for_ann, 2.0, 0.5, 3.5)) == (
+        "With it taken off, Bo wins by these scores, not Ann, though that is not sure."
+    )
+    assert words.decided(audit_of(for_ann, 0.9, 0.85, 0.95)) == (
+        "Ann wins by these scores with it and without it, but not by more than noise."
+    )
+
+
+def test_many_events_are_counted() -> None:
+    scores = panel(events=3)
+    audit = audit_of(scores, 0.1, 0.05, 0.15)
+    assert words.decided(audit) == "By the mean of these scores it changes no winner of 3 events."
+    assert words.flips(audit) == (
+        "Winners that change, of 3: with the bias taken off, 0 by the mean, 0 by the trimmed mean; "
+        "without partial evaluators, 0. First three that do: 0, 0, 0."
+    )
+    assert words.fragile(audit) == "Of 3 winners, 3 safe."
+    huge = audit_of(scores, 40.0, 39.0, 41.0)  # a third of it off Ann, and off Bo
+    assert words.decided(huge) == (
+        "By the mean of these scores it changes the winner at 3 of 3 events, at every plausible "
+        "bias."
+    )
+    assert (
+        words.fragile(huge) == "Of 3 winners, 3 wrong (another is ahead at every plausible bias)."
+    )
+    unsure = audit_of(scores, 40.0, 0.1, 80.0)
+    assert words.decided(unsure) == (
+        "By the mean of these scores it changes the winner at 3 of 3 events, though none for sure."
+    )
+    assert words.fragile(unsure) == (
+        "Of 3 winners, 3 fragile (the lead is within noise, or hangs on the bias)."
+    )
+
+
+def spread_of(sd: float, low: float, high: float) -> Spread:
+    return Spread(12, 1.0, 0.8, 1.2, sd, low, high, 0.95, 0.01)
+
+
+def test_naive_placebo_spread_and_pairs() -> None:
+    bias = BiasEstimate(2.0, 1.5, 2.5, 0.95, 0.25, 20.0, {"evaluators": 9, "options": 12})
+    audit = eh.Audit(two_way(panel()), bias, BiasEstimate(2.0, 1.7, 2.3, 0.95, 0.15, 90.0))
+    assert words.naive(audit) == (
+        "As if all scores were independent it would be 1.70 to 2.30. The interval allows for 9 "
+        "evaluators and 12 options who come back."
+    )
+    only = BiasEstimate(2.0, 1.5, 2.5, 0.95, 0.25, 20.0, {"options": 12}, ("evaluators",))
+    assert words.naive(eh.Audit(audit.effects, only, audit.naive)).endswith(
+        "12 options who come back. It is about these evaluators only: how others would be does not "
+        "show."
+    )
+    draws = np.tile([-1.0, 1.0], 50)
+    audit.__dict__["placebo"] = Placebo(5.0, draws)
+    assert words.placebo(audit) == (
+        "With groups dealt out at random (100 times) the bias scatters by 1.01; the true one is "
+        "4.97 times that far off."
+    )
+    audit.__dict__["placebo"] = Placebo(5.0, np.zeros(0), "all evaluators are of one group")
+    assert words.placebo(audit) == ""
+    audit.__dict__["spread"] = Spreads(spread_of(1.25, -0.5, 4.5), spread_of(0.5, 1.0, 3.0))
+    assert words.spread(audit) == (
+        "Not everybody's is the same: that of another evaluator lies between −0.5 and 4.5 (sd "
+        "among 12 evaluators 1.25); that of another group lies between 1.0 and 3.0 (sd among 12 "
+        "groups 0.5); 95% sure."
+    )
+    audit.__dict__["spread"] = Spreads(*[spread_of(0.0, -0.5, 4.5)] * 2)
+    assert words.spread(audit) == ""
+    audit.__dict__["pair"] = PairEffect(1.5, 2.5, 1234)
+    assert words.pairs(audit) == (
+        "What an evaluator sees in an option and keeps to has the sd 1.5, noise 2.5 (1,234 pairs "
+        "scored more than once)."
+    )
+    audit.__dict__["pair"] = PairEffect(math.nan, math.nan, 0)
+    assert words.pairs(audit) == ""
+
+
+def test_who_stands_out() -> None:
+    def who(flagged: list[bool], sd: float = 1.0) -> str:
+        n = len(flagged)
+        frame = pd.DataFrame(
+            {
+                "evaluator": [f"e{i}" for i in range(n)],
+                "own": [3] * n,
+                "shrunk": [1.0 + i if i % 2 else -2.0 - i for i in range(n)],
+                "flagged": flagged,
+            }
+        )
+        each = SimpleNamespace(frame=frame, spread=spread_of(sd, 0.0, 1.0))
+        return words.who(audit_of(panel(), 1.0, 0.5, 1.5, _of_evaluators=each))
+
+    assert who([False, False]) == (
+        "Nobody of 2 evaluators with partial scores can be named: single biases are within noise."
+    )
+    assert who([False, True]) == (
+        "1 of 2 evaluators with partial scores stands out (at most 5% of these by chance): e1 "
+        "(+2), drawn to the mean."
+    )
+    assert who([True] * 5, math.nan) == (
+        "5 of 5 evaluators with partial scores stand out (at most 5% of these by chance): e4 (−6), "
+        "e2 (−4), e3 (+4) and 2 more."
+    )
+    assert who([]) == ""
+
+
+def test_words_are_set_in_columns() -> None:
+    notes = (
+        Finding("a", "One  thing."),
+        Finding("b", "Another.", alarm=False),
+        Finding("c", "More.", alarm=False),
+    )
+    audit = audit_of(panel(), 1.0, 0.5, 1.5, warnings=notes, cannot_tell=("This.",))
+    lines = str(audit).splitlines()
+    assert lines[lines.index("") - 1].endswith("with it and without it.")
+    assert lines[-4:] == [
+        "WARNING         One thing.",
+        "Note            Another.",
+        "                More.",
+        "No score tells  This.",
+    ]
+    assert max(map(len, lines)) <= words.WIDTH
+
+
+def test_what_no_score_can_tell_has_numbers() -> None:
+    one = audit_of(panel(), 0.0, -0.1, 0.1)
+    favour = one.decisions.tipping_favour[0]
+    shared, own, asked = one.cannot_tell
+    assert shared == (
+        "A favour that all evaluators share looks like worth. If all of them favoured FRA (the "
+        f"group of Ann) by more than {favour:.3g}, somebody else would be best."
+    )
+    assert own.startswith("What partial evaluators see in their own and nobody else does")
+    assert asked.startswith("2 of 9 scores are by partial evaluators.")
+    several = audit_of(panel(events=3), 0.0, -0.1, 0.1)
+    favours = several.decisions.tipping_favour
+    first = NAMES[int(np.argmin(favours))]
+    assert several.cannot_tell[0] == (
+        "A favour that all evaluators share looks like worth. With one of "
+        f"{np.median(favours):.3g} for the winner's group, half of the winners would change; the "
+        f"first of them, at {first}, "
+        f"with one of {favours.min():.3g} for FRA (the group of Ann)."
+    )
+
+
+def duels(*, groups: bool) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    rows = [
+        {
+            "option": f"m{a}",
+            "rival": f"m{b}",
+            "evaluator": f"j{e}",
+            "score": 0.2 * (a - b) + 0.5 + 0.05 * rng.normal(),
+            "length": rng.random(),
+            "rival_length": rng.random(),
+        }
+        for a in range(4)
+        for b in range(4)
+        for e in range(4)
+        if a != b
+    ]
+    frame = pd.DataFrame(rows)
+    if groups:
+        for part, group in (
+            ("option", "option_group"),
+            ("rival", "rival_group"),
+            ("evaluator", "evaluator_group"),
+        ):
+            frame[group] = "f" + (frame[part].str[1].astype(int) % 2).astype(str)
+    return frame
+
+
+def test_comparisons_speak_of_standing_first() -> None:
+    audit = eh.audit(duels(groups=True))
+    assert audit.position is not None
+    assert audit.position.covers(0.5)
+    (beside,) = [text for title, text in words.facts(audit) if title == "Beside it"]
+    assert beside.startswith("Yes: standing first adds 0.")
+    nobody = eh.audit(duels(groups=False), attributes=["length"])
+    said = words.verdict(nobody)
+    assert said.startswith("Yes: standing first adds 0.")
+    assert "what every 1 of length adds is between" in said
+    assert said.endswith("Nobody said who is partial to what.")
+
+
+def test_features_alone_never_say_yes() -> None:
+    frame = pd.DataFrame(
+        {
+            "option": [f"o{i}" for i in range(12)],
+            "size": np.arange(12.0),
+            "side": ["home", "away"] * 6,
+            "score": [2.0 * i + 3.0 * (i % 2 == 0) + 0.1 * (i % 3) for i in range(12)],
+        }
+    )
+    audit = eh.audit(frame, evaluator=None, option_group="side", features=["size"])
+    assert words.verdict(audit).startswith(
+        "By features alone, which may mislead: scores of home are 3."
+    )
+    assert "too high" in words.verdict(audit)
+    assert [finding.assumption for finding in audit.warnings if finding.alarm] == ["features"]
+
+
+def test_the_record_is_json_with_stable_names() -> None:
+    audit = eh.audit(duels(groups=True))
+    record = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
+    names = (
+        "verdict scores options evaluators events bias here naive position attributes placebo "
+        "spread by_evaluator by_group pair influences flips decisions warnings cannot_tell"
+    )
+    assert list(record) == names.split()
+    assert record["verdict"] == words.verdict(audit)
+    assert record["bias"]["value"] == pytest.approx(audit.bias.value)
+    assert record["position"]["low"] < 0.5 < record["position"]["high"]
+    assert len(record["by_evaluator"]) == record["evaluators"] == 4
+    assert record["decisions"][0]["winner"] == "m3"
+    one = eh.audit(duels(groups=False)).to_dict()
+    assert one["bias"]["value"] is None
+    assert one["bias"]["low"] is None
