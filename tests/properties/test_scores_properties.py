@@ -17,7 +17,7 @@ import evenhand as eh
 from evenhand.scores import Scores
 from evenhand.scores.read import read_table
 
-PLACED = re.compile(r"(line|row) [0-9]+.*column '", re.DOTALL)
+PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+")
 COLUMNS = ("option", "evaluator", "item", "option_group", "evaluator_group", "score")
 
 NUMBERS = ["7", "7.5", "-1", "1e3", "+2", ".5", "0"]

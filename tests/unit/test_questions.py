@@ -274,7 +274,7 @@ def test_a_table_of_scores_shows_its_panel(tmp_path: Any) -> None:
     [
         (2, "skater", None, "row 2, column 'skater' is empty"),
         (4, "nation", "it", "option 'Ann' is of the group 'fr' and, in row 4, of 'it'"),
-        (1, "score", "n/a", "row 1, column 'score' is not a finite number"),
+        (1, "score", "n/a", r"row 1 \('Ann'\), column 'score' is empty"),
     ],
 )
 def test_a_table_of_scores_that_contradicts_itself_is_refused(
@@ -289,7 +289,7 @@ def test_a_table_of_scores_that_contradicts_itself_is_refused(
 
 
 def test_a_column_that_is_not_there_is_named() -> None:
-    with pytest.raises(eh.InputError, match=r"no column 'referee'; the columns are 'skater'"):
+    with pytest.raises(eh.InputError, match=r"no column 'referee'; Its columns are 'skater'"):
         eh.Questions.from_scores(scores(), "skater", "referee")
 
 

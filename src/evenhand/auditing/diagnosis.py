@@ -435,7 +435,8 @@ def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
     seen = bias.low > 0.0 or bias.high < 0.0
     digits = decimals(half)
     for one in influences(effects):
-        if abs(one.without - bias.value) > half or (seen and abs(one.without) <= half):
+        gone = seen and one.without / bias.value < 0.5  # most of what is found
+        if gone or abs(one.without - bias.value) > half:
             yield Finding(
                 "influence",
                 f"The bias hangs on one {one.kind}, {short(one.name)}: without it, it would be "

@@ -64,8 +64,8 @@ class Explaining(Protocol):
     def alone(self) -> bool:
         """Whether it is known that no two rows have the same effects."""
 
-    def left_over(self, columns: Floats) -> Floats:
-        """Return (r,) the squared lengths of what is left of (n, r) columns."""
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, given a few rows at a time."""
 
     def forget(self) -> None:
         """Drop what is large and can be made again."""

@@ -14,7 +14,7 @@ features, and say by how much features mislead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,10 +87,10 @@ class Columns:
         """Whether it is known that no two rows have the same effects: nothing is known here."""
         return False
 
-    def left_over(self, columns: Floats) -> Floats:
-        """Return (r,) the squared lengths of what is left of (n, r) columns."""
-        left = self.without(columns)[0]
-        return np.asarray(np.einsum("ij,ij->j", left, left))
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, given a few rows at a time."""
+        left = self.without(np.concatenate([column(rows) for rows in chunks(self._n)]))[0]
+        return float(left @ left)
 
     def forget(self) -> None:
         """Drop what can be made again: nothing is large."""

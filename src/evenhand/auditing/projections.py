@@ -66,6 +66,11 @@ class Projection:
     against
         (n,) who stands second, where two are compared.
 
+    Attributes
+    ----------
+    alone
+        Whether it is known that nobody stands in a class twice.
+
     Examples
     --------
     Two judges, the second of them more severe by 2, and three skaters:
@@ -87,6 +92,7 @@ class Projection:
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
         self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._square = self._squared()
+        self.alone = against is None and self._M.nnz == len(codes)
         self._lead: Callable[[Floats], Floats] = self._by_diagonal
         self._led = False
 
@@ -121,11 +127,7 @@ class Projection:
             self._take_off(left, theta, class_theta)
             coefs += theta
             class_coefs += class_theta
-        if (off > _BOUND * sizes).any():
-            raise AccuracyError(
-                "the effects of options and evaluators were not found to 7 digits: those who link "
-                "one half of the table to the other are too few. Audit the halves alone."
-            )
+        self._refuse(off, sizes)
         return left.reshape(values.shape), coefs, class_coefs
 
     @cached_property
@@ -150,27 +152,47 @@ class Projection:
             return self.k - self.parts[2] + self.g  # or less: freedom is never overstated
         return int((self._spectrum > _NIL).sum()) + self.g
 
-    def left_over(self, columns: Floats) -> Floats:
-        """Return (r,) the squared lengths of what is left of (n, r) columns, which is not made.
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, which is not made.
 
-        They are off by the square of the share to which equations are solved.
+        It is off by the square of the share to which equations are solved.
+
+        Parameters
+        ----------
+        column
+            What gives the numbers in some rows.
         """
-        squares = np.zeros(columns.shape[1])
-        for j in range(columns.shape[1]):
-            column = columns[:, j : j + 1]
-            r, level = self._equations(column)
-            explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
-            squares[j] = float(column[:, 0] @ column[:, 0]) - explained
-        return np.maximum(squares, 0.0)
+        r, level, square = np.zeros((self.k, 1)), np.zeros((self.g, 1)), 0.0
+        for rows in chunks(self._kept[0][1].size, least=max(self.k, self.g)):
+            x = column(rows)
+            square += float(x @ x)
+            for sign, whom in self._kept:
+                r[:, 0] += sign * np.bincount(whom[rows], x, self.k)
+            if self._classes is not None:
+                level[:, 0] += np.bincount(self._classes[rows], x, self.g)
+        r = self._swept(r, level)
+        explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
+        return max(square - float(explained), 0.0)
 
-    @cached_property
-    def alone(self) -> bool:
-        """Whether everybody stands in a class at most once: no row has the effects of another."""
-        return len(self._kept) == 1 and self._M.nnz == self._kept[0][1].size
+    def coefs(self, sums: Floats, class_sums: Floats) -> tuple[Floats, Floats]:
+        """Return the coefficients of both kinds from (k,) and (g,) sums of a column over each.
+
+        Of all that fit as well, some; for values that differences within a part are asked of.
+        """
+        r, level = sums[:, None], class_sums[:, None]
+        size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
+        theta, wanted = np.zeros((self.k, 1)), self._swept(r, level)
+        for _ in range(_PASSES):
+            left = wanted - self._applied(theta)
+            if self._off(left, np.zeros((self.g, 1)))[0] <= _ENOUGH * size:
+                break
+            theta += self._solved(left)
+        self._refuse(self._off(wanted - self._applied(theta), np.zeros((self.g, 1))), size)
+        return theta[:, 0], ((level - self._M @ theta) / self._c[:, None])[:, 0]
 
     def forget(self) -> None:
         """Drop who meets whom, if that is large; it is made again where it is needed again."""
-        if self._kept[0][1].size > _LARGE and self.alone is not None:  # which is known from then on
+        if self._kept[0][1].size > _LARGE:
             self.__dict__.pop("_M", None)
 
     def _equations(self, left: Floats) -> tuple[Floats, Floats]:
@@ -183,12 +205,26 @@ class Projection:
             [sum(sign * sums_over(whom, self.k, left[:, j]) for sign, whom in self._kept)
              for j in columns]
         )  # fmt: skip
-        r -= self._M.T @ (level / self._c[:, None])
+        return self._swept(r, level), level
+
+    def _refuse(self, off: Floats, sizes: Any) -> None:
+        if (off > _BOUND * sizes).any():
+            raise AccuracyError(
+                "the effects of options and evaluators were not found to 7 digits: those who link "
+                "one half of the table to the other are too few. Audit the halves alone."
+            )
+
+    def _swept(self, r: Floats, level: Floats) -> Floats:
+        """Return sums r of those who stand in rows, less what sums of classes explain of them."""
+        r = r - self._M.T @ (level / self._c[:, None])
         # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
+        return np.asarray(r - self._d[:, None] * self._of_parts(r))
+
+    def _of_parts(self, sums: Floats) -> Floats:
+        """Return (k, r) the sum over the connected part of each, over that of d."""
         part, _, n_parts = self.parts
         over = sparse.csr_array((np.ones(self.k), (part, np.arange(self.k))), (n_parts, self.k))
-        shares = (over @ r) / self._rows[:, None]
-        return r - self._d[:, None] * shares[part], level
+        return np.asarray((np.asarray(over @ sums) / self._rows[:, None])[part])
 
     def _off(self, r: Floats, level: Floats) -> Floats:
         """Return a bound on the length of the projection of each column that is left."""
@@ -205,7 +241,8 @@ class Projection:
     @cached_property
     def _rows(self) -> Floats:
         """(parts,) the sums of d: in how many rows each part stands."""
-        return np.asarray(np.bincount(self.parts[0], self._d), dtype=np.float64)
+        part, _, n_parts = self.parts
+        return np.maximum(np.bincount(part, self._d, minlength=n_parts), 1.0)
 
     @cached_property
     def _longest(self) -> int:
@@ -283,7 +320,9 @@ class Projection:
 
         def lead(r: Floats) -> Floats:
             sides = np.vstack([r, np.zeros((self.g, r.shape[1]))])
-            return np.asarray(factors.solve(sides))[: self.k]
+            found = np.asarray(factors.solve(sides))[: self.k]
+            # what is the same for a whole part changes nothing, and would grow with rounding
+            return found - self._of_parts(self._d[:, None] * found)
 
         return lead
 

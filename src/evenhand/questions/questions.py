@@ -415,7 +415,7 @@ class Questions:
         Parameters
         ----------
         table
-            A frame of pandas, polars or pyarrow, or the path of a CSV file.
+            A frame of pandas, polars or pyarrow, or the path of a CSV, Parquet or Excel file.
         option, evaluator
             The columns with their names.
         score

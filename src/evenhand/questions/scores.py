@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.questions.given import FrameColumns
 from evenhand.questions.questions import Questions
+from evenhand.scores.parts import assigned
 from evenhand.tables import Names
+from evenhand.tables.recipe import no_such_column
+
+if TYPE_CHECKING:
+    from evenhand.scores.columns import Columns
 
 
 def panel_of_scores(
@@ -24,48 +28,37 @@ def panel_of_scores(
     settings: dict[str, Any],
 ) -> Questions:
     """Return the questions of the panel behind a table of scores; see `Questions.from_scores`."""
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
+    # see evenhand.tables
+    from evenhand.scores.columns import read_columns  # noqa: PLC0415
+    from evenhand.scores.defects import Places, check_cells  # noqa: PLC0415
+    from evenhand.tables.opened import opened  # noqa: PLC0415
 
-    source = table if hasattr(table, "columns") else CsvFile(table)
-    columns = FrameColumns(source, "scores")
-    options, evaluators = _names(columns, option), _names(columns, evaluator)
-    if score is not None:
-        columns.numbers(score)  # an error names a cell that is none
-    groups = None if option_group is None else columns.texts(option_group)
-    sides = None if evaluator_group is None else columns.texts(evaluator_group)
+    source = opened(table, "scores")
+    given: dict[str, str | None] = {"option": option, "evaluator": evaluator}
+    given |= {"option_group": option_group, "evaluator_group": evaluator_group}
+    given |= {} if score is None else {"score": score}
+    parts = assigned(source, given)
+    absent = [column for part, column in given.items() if column and not parts.one(part)]
+    if absent:
+        raise InputError(no_such_column(source, str(absent[0])))
+    read = read_columns(source, parts)
+    check_cells(Places(source, option), parts, read, remedy="")
     made = cls.panel(
-        _grouped(options, groups, "option"), _grouped(evaluators, sides, "evaluator"), **settings
+        _grouped(read, option, "option"), _grouped(read, evaluator, "evaluator"), **settings
     )
     if not only_seen:
         return made
-    items = {name: i for i, name in enumerate(made.items)}
-    who = {name: i for i, name in enumerate(made.evaluators)}
-    seen = np.zeros((len(items), len(who)), dtype=np.bool_)
-    seen[[items[name] for name in options], [who[name] for name in evaluators]] = True
+    seen = np.zeros((len(made.items), len(made.evaluators)), dtype=np.bool_)
+    place = {name: i for i, name in enumerate(made.items)}  # calibration may stand between
+    items = np.array([place[name] for name in read.names[option].names])
+    seen[items[read.names[option].codes], read.names[evaluator].codes] = True
     return made.restrict(seen.reshape(-1))
 
 
-def _names(columns: FrameColumns, column: str) -> list[str]:
-    """Return the names in a column; an error where one is missing."""
-    names: list[str] = []
-    for row, text in enumerate(columns.texts(column)):
-        if text is None:
-            raise InputError(
-                f"scores: row {row}, column {column!r} is empty; every score needs a name there."
-            )
-        names.append(text)
-    return names
-
-
-def _grouped(names: list[str], groups: list[str | None] | None, what: str) -> Any:
+def _grouped(read: Columns, column: str, part: str) -> Any:
     """Return distinct names, in the order in which they come, with their groups where given."""
-    if groups is None:
-        return Names(tuple(dict.fromkeys(names)))
-    found: dict[str, str | None] = {}
-    for row, (name, group) in enumerate(zip(names, groups, strict=True)):
-        if found.setdefault(name, group) != group:
-            raise InputError(
-                f"scores: {what} {name!r} is of the group {found[name]!r} and, in row {row}, of "
-                f"{group!r}; give everybody one group."
-            )
-    return found
+    names = read.names[column].names
+    if part not in read.members:
+        return Names(names)
+    groups = [None if code < 0 else read.groups[code] for code in read.members[part].tolist()]
+    return dict(zip(names, groups, strict=True))

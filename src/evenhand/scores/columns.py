@@ -43,14 +43,15 @@ class Torn:
     ----------
     column, row
         The column of groups and the row where the second group stands.
-    name, groups
-        The name and its two groups.
+    part, name, groups
+        What it is, option or evaluator, its name and its two groups.
     count
         How many names have several.
     """
 
     column: str
     row: int
+    part: str
     name: str
     groups: tuple[str, str]
     count: int
@@ -67,8 +68,8 @@ class Membership:
     >>> nations.add(codes(2, 1), codes(1, 0), np.arange(3, 5), "nation")
     >>> nations.of(4)
     array([ 0,  1,  1, -1], dtype=int32)
-    >>> nations.torn(("Ann", "Bo", "Cy", "Di"), ("FRA", "ITA"))
-    Torn(column='nation', row=4, name='Bo', groups=('ITA', 'FRA'), count=1)
+    >>> nations.torn("option", ("Ann", "Bo", "Cy", "Di"), ("FRA", "ITA"))
+    Torn(column='nation', row=4, part='option', name='Bo', groups=('ITA', 'FRA'), count=1)
     """
 
     def __init__(self) -> None:
@@ -97,13 +98,13 @@ class Membership:
         found[: min(n, len(self._group))] = self._group[:n]
         return found
 
-    def torn(self, names: Sequence[str], groups: Sequence[str]) -> Torn | None:
+    def torn(self, part: str, names: Sequence[str], groups: Sequence[str]) -> Torn | None:
         """Return a name with two groups, if there is one."""
         if self._first is None:
             return None
         column, row, name, other = self._first
         both = groups[self._group[name]], groups[other]
-        return Torn(column, row, names[name], both, len(self._torn))
+        return Torn(column, row, part, names[name], both, len(self._torn))
 
 
 class Pile:
@@ -142,8 +143,9 @@ class Pile:
 class Numbers:
     """A column of numbers, while its cells arrive in blocks."""
 
-    def __init__(self, name: str, decimal: str, is_time: bool) -> None:
-        self.scan = ColumnScan(name, decimal=decimal)
+    def __init__(self, name: str, decimal: str | None, is_time: bool) -> None:
+        self.scan = ColumnScan(name, decimal=decimal or ".")
+        self.scan.points.settled = decimal is not None  # then nobody doubts what points are
         self.kinds: dict[str, int] = {}  # numbers and dates, with the row of the first
         self._is_time = is_time
 
@@ -237,13 +239,13 @@ def read_columns(
     >>> read.names["who"], read.numbers["mark"], read.rows
     (Factor(codes=array([0, 0], dtype=int32), names=('Ann',)), array([7., 8.]), array([0, 2]))
     """
-    found = _read(source, parts, decimal or ".", drop)
+    found = _read(source, parts, decimal, drop)
     if decimal is None and source.commas_are_free and has_decimal_commas(found.scans.values()):
         return _read(source, parts, ",", drop)
     return found
 
 
-def _read(source: Source, parts: Parts, decimal: str, drop: Sequence[str]) -> Columns:
+def _read(source: Source, parts: Parts, decimal: str | None, drop: Sequence[str]) -> Columns:
     reading = _Reading(parts, decimal, drop)
     wanted = reading.wanted
     for block in source.blocks(wanted):
@@ -254,7 +256,7 @@ def _read(source: Source, parts: Parts, decimal: str, drop: Sequence[str]) -> Co
 class _Reading:
     """A table that is being read: what its blocks have brought so far."""
 
-    def __init__(self, parts: Parts, decimal: str, drop: Sequence[str]) -> None:
+    def __init__(self, parts: Parts, decimal: str | None, drop: Sequence[str]) -> None:
         self._names: dict[str, dict[str, int]] = {column: {} for column in parts.names}
         rival, option = parts.one("rival"), parts.one("option")
         if rival is not None and option is not None:
@@ -329,7 +331,7 @@ class _Reading:
         }
         groups = tuple(self._groups)
         torn = (
-            member.torn(factors[self._of[part]].names, groups)
+            member.torn(part, factors[self._of[part]].names, groups)
             for part, member in self._members.items()
         )
         return Columns(

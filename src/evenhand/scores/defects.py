@@ -21,7 +21,7 @@ from evenhand.tables.numerals import parsed, written_elsewhere
 from evenhand.tables.scan import ROUNDING, ColumnScan
 from evenhand.tables.sources import Source
 
-_DROP = "or say missing='drop' to leave these scores out"
+_DROP = ", or say missing='drop' to leave these scores out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,29 @@ def refuse(source: Source, problems: Sequence[str]) -> None:
         raise InputError(f"{source.name}: {len(problems)} things to correct:{lines}")
 
 
-def check_cells(places: Places, parts: Parts, read: Columns, drop: Sequence[str]) -> None:
-    """Refuse a table with cells that are empty, or not what their column is for."""
+def check_cells(
+    places: Places,
+    parts: Parts,
+    read: Columns,
+    drop: Sequence[str] = (),
+    remedy: str = _DROP,
+) -> None:
+    """Refuse a table with cells that are empty, or not what their column is for.
+
+    Parameters
+    ----------
+    places, parts, read
+        The table, its columns and what was read of them.
+    drop
+        Columns whose empty cells took their rows out.
+    remedy
+        What else can be done about empty cells.
+    """
     if read.n_rows == 0:
         raise InputError(f"{places.source.name} has a header but no rows; it needs a row per score")
-    problems = list(_problems_of_names(places, read, drop))
+    problems = list(_problems_of_names(places, read, drop, remedy))
     for column in parts.numbers:
-        problems += _problems_of_numbers(places, parts, read, column, drop)
+        problems += _problems_of_numbers(places, parts, read, column, drop, remedy)
     problems += [_in_two_groups(places, torn) for torn in read.torn]
     refuse(places.source, problems)
 
@@ -151,6 +167,28 @@ def check_spelling(places: Places, parts: Parts, read: Columns) -> None:
         )
 
 
+def check_two_groups(places: Places, parts: Parts, read: Columns) -> None:
+    """Refuse more or fewer than two groups where features alone have to tell the bias."""
+    group, option = parts.one("option_group"), parts.one("option")
+    alone = parts.all("features") and not parts.one("partial") and "evaluator" not in read.members
+    if not alone or group is None or option is None:
+        return
+    members, codes = read.members["option"], read.names[option].codes
+    known = [read.groups[code] for code in np.unique(members[members >= 0]).tolist()]
+    odd = np.flatnonzero((members < 0) | (members > 1) | (len(known) < 2))
+    if not odd.size:
+        return
+    row = int(np.argmax(np.isin(codes, odd)))
+    found = members[codes[row]]
+    what = "no group" if found < 0 else "the only group" if len(known) < 2 else "a third group"
+    raise InputError(
+        f"{places.source.name}: {places.at(read.row(row), group)}: {what}"
+        f"{'' if found < 0 else f', {read.groups[found]!r}'}, where features= needs two and every "
+        f"option in one of them ({len(known)} are there: {listed(known)}); make a column with two, "
+        "or one that is 1 for those who may be favoured (partial=)"
+    )
+
+
 def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
     """Return names that differ in capitals, blanks and marks only.
 
@@ -171,7 +209,9 @@ def _bare(name: str) -> str:
     return "".join(c for c in name.casefold() if c.isalnum()) or name
 
 
-def _problems_of_names(places: Places, read: Columns, drop: Sequence[str]) -> Iterator[str]:
+def _problems_of_names(
+    places: Places, read: Columns, drop: Sequence[str], remedy: str
+) -> Iterator[str]:
     for column, missing in read.missing.items():
         if not missing.count or column in drop:
             continue
@@ -181,7 +221,7 @@ def _problems_of_names(places: Places, read: Columns, drop: Sequence[str]) -> It
             place = Places(places.source, None).at(missing.first, column)
             yield (
                 f"{place} is empty ({missing.count:,} of {read.n_rows:,} rows are); fill in the "
-                f"cells or remove the rows, {_DROP}"
+                f"cells or remove the rows{remedy}"
             )
 
 
@@ -191,7 +231,7 @@ def _all_empty(places: Places, column: str) -> str:
 
 
 def _problems_of_numbers(
-    places: Places, parts: Parts, read: Columns, column: str, drop: Sequence[str]
+    places: Places, parts: Parts, read: Columns, column: str, drop: Sequence[str], remedy: str
 ) -> Iterator[str]:
     scan, n = read.scans[column], read.n_rows
     if scan.unsupported is not None:
@@ -205,7 +245,7 @@ def _problems_of_numbers(
     elif scan.missing.count and column not in drop:
         yield (
             f"{places.at(scan.missing.first, column)} is empty ({scan.missing.count:,} of {n:,} "
-            f"rows are); fill in the cells or remove the rows, {_DROP}"
+            f"rows are); fill in the cells or remove the rows{remedy}"
         )
     if scan.first_text is not None:
         yield _problem_of_text(places, parts, column, scan)
@@ -252,9 +292,9 @@ def _in_two_groups(places: Places, torn: Torn) -> str:
     first, second = torn.groups
     more = f" ({torn.count:,} have several)" if torn.count > 1 else ""
     return (
-        f"{places.at(torn.row, torn.column)}: {torn.name!r} is of {second!r} there, of {first!r} "
-        f"before{more}; give everybody one group, or say with partial= who is partial to what, "
-        "score by score"
+        f"column {torn.column!r}: {torn.part} {torn.name!r} is of the group {first!r} and, in "
+        f"{places.rows([torn.row])}, of {second!r}{more}; give everybody one group, or say with "
+        "partial= who is partial to what"
     )
 
 
