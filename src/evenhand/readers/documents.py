@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
-import re
-import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evenhand.errors import InputError
-from evenhand.readers.archives import Archive, archive_of
+from evenhand.readers.archives import archive_of
 from evenhand.readers.nested import parsed
 
-if TYPE_CHECKING:
-    import pandas as pd
+_ZIP, _EMPTY_ZIP, _GZIP = b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b"
+_TABLES = (b"PAR1", b"\xd0\xcf\x11\xe0")  # Parquet; Excel of old, which is refused when it is read
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table in a file, not yet read: CSV, Parquet or Excel."""
+
+    path: Path
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class Document:
     path
         Where it is.
     content
-        What JSON holds (objects and lists; lines of JSON as one list), an `Archive`, or a data
-        frame for tables.
+        What JSON holds (objects and lists; lines of JSON as one list), an `Archive`, or a
+        `TableFile`.
     """
 
     path: Path
@@ -55,72 +59,35 @@ def opened(path: Path) -> Document:
     ...     opened(file).content
     [{'score': 1}, {'score': 0}]
     """
+    return Document(path, _content(path))
+
+
+def _content(path: Path) -> Any:
     try:
-        with path.open("rb") as file:
-            start = file.read(4)
-            if start == b"PK\x03\x04":
-                return Document(path, _archive_or_sheet(path))
-            if start == b"PAR1":
-                return Document(path, _parquet(path))
-            if start == b"PK\x05\x06":
-                raise InputError(
-                    f"{path.as_posix()} is an empty archive: there are no scores in it."
-                )
-            content = start + file.read()
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
-    if content[:2] == b"\x1f\x8b":
+    start = content[:4]
+    if start == _ZIP:
+        archive = archive_of(path)
+        return TableFile(path) if "xl/workbook.xml" in archive.members else archive
+    if start == _EMPTY_ZIP or not content.strip():
+        raise InputError(f"{path.as_posix()} is empty: there are no scores in it.")
+    if start in _TABLES:
+        return TableFile(path)
+    if start[:2] == _GZIP:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path.as_posix()} is damaged: {error}. Copy it again.") from None
     try:
         text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path.as_posix()} is neither text in UTF-8 (byte {error.start}) nor an archive, "
-            "Excel or Parquet file; save it as one of these."
-        ) from None
-    return Document(path, _text(text, path))
+    except UnicodeDecodeError:
+        return TableFile(path)  # whose reader says in which line it is no text
+    return _json(text, path) if text.lstrip()[:1] in ("{", "[") else TableFile(path)
 
 
-def _archive_or_sheet(path: Path) -> Archive | pd.DataFrame:
-    archive = archive_of(path)
-    return _sheet(path) if "xl/workbook.xml" in archive.members else archive
-
-
-def _sheet(path: Path) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415
-
-    try:
-        return pd.read_excel(path, engine="openpyxl")
-    except ImportError:
-        raise InputError(
-            f"{path.as_posix()} is an Excel file, which takes openpyxl to read: pip install "
-            '"evenhand[excel]", or save it as CSV.'
-        ) from None
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{path.as_posix()} is a damaged Excel file: {short_of(error)}. Save it again."
-        ) from None
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415
-
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path.as_posix()} is a damaged Parquet file: {error}. Copy it again."
-        ) from None
-
-
-def _text(text: str, path: Path) -> Any:
-    if not text.strip():
-        raise InputError(f"{path.as_posix()} is empty: there are no scores in it.")
-    if text.lstrip()[0] not in "{[":
-        return _separated(text, path)
+def _json(text: str, path: Path) -> Any:
     try:
         return parsed(text, path.as_posix())
     except InputError as error:
@@ -147,24 +114,3 @@ def _lines(lines: list[tuple[int, str]], where: str) -> Iterator[Any]:
                 f"{where}: line {number} is no JSON ({error.msg} in column {error.colno}); each "
                 "line must be a whole object."
             ) from None
-
-
-def _separated(text: str, path: Path) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415
-
-    first = text.lstrip().partition("\n")[0]
-    separator = max("\t;,|", key=lambda sign: (first.count(sign), sign == ","))
-    try:
-        return pd.read_csv(
-            io.StringIO(text),
-            sep=separator,
-            decimal="," if separator == ";" and re.search(r"\d,\d", text) else ".",
-            skipinitialspace=True,
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise InputError(f"{path.as_posix()} is no table: {short_of(error)}.") from None
-
-
-def short_of(error: Exception) -> str:
-    """Return what an error says, on one line without a full stop."""
-    return " ".join(str(error).split()).rstrip(".")

@@ -108,7 +108,7 @@ def read_scores(
 def _of_tables(documents: list[Document], known: Families, notes: list[str]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 # slow to load
 
-    frames = [plain.frame_of(one.content, one.where, known, notes) for one in documents]
+    frames = [plain.frame_of(document, known, notes) for document in documents]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -215,7 +215,7 @@ def _seen(content: Any) -> str:
         if isinstance(first, Mapping):
             return f"is a list of objects with {listed(list(first))}"
         return "is an empty list" if not content else f"is a list of {type(first).__name__}s"
-    return f"is a table, or JSON that is {type(content).__name__}"
+    return "is a table"
 
 
 def _all_wanted() -> str:

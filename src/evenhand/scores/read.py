@@ -115,6 +115,7 @@ def read_table(
         check_repeats,
         check_scores,
         check_spelling,
+        check_two_groups,
     )
     from evenhand.scores.notes import notes_on  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
@@ -136,6 +137,7 @@ def read_table(
     if not repeats:
         check_repeats(places, parts, read)
     check_spelling(places, parts, read)
+    check_two_groups(places, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
