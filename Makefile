@@ -22,10 +22,9 @@ $(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
 	touch $@
 
 demo: $(READY)
-	mkdir -p out
+	$(BIN)/evenhand demo --figure out
 	$(BIN)/evenhand inspect examples/skating/skate_america.csv --group side --label skater \
 		--features base_value,max_base,ability --positive home --figure out/skating.png
-	$(BIN)/evenhand demo --figure out
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
@@ -61,6 +60,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/panels_large.py
 	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/people.py
+	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage
 

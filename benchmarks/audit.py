@@ -163,6 +163,8 @@ class World:
     bias, evaluators, options, pairs, noise
         The bias; the spread of evaluators and options about it; what an evaluator sees in an
         option beside its value; noise.
+    loud
+        By which power of e the noise of evaluators differs.
     binary
         Whether scores are 0 and 1.
     """
@@ -172,6 +174,7 @@ class World:
     options: float = 0.0
     pairs: float = 1.62
     noise: float = 2.75
+    loud: float = 0.0
     binary: bool = False
 
 
@@ -181,6 +184,7 @@ WORLDS: dict[str, World] = {
     "no bias, noise alone": World(bias=0.0, evaluators=0.0, pairs=0.0),
     "evaluators differ": World(evaluators=3.0, pairs=0.5, noise=1.0),
     "all differ": World(evaluators=3.0, options=3.0, pairs=0.5, noise=1.0),
+    "noise differs": World(loud=0.7),
     "0 or 1": World(bias=0.15, evaluators=0.05, pairs=0.05, binary=True),
     "0 or 1, no bias": World(bias=0.0, evaluators=0.0, pairs=0.05, binary=True),
 }
@@ -206,7 +210,7 @@ def draw(
         chance = 0.5 + y + effects(scores.scored[0], 0.08) + effects(scores.chairs[0], 0.05)
         y = (rng.random(chance.shape) < chance).astype(float)
     else:
-        y += world.noise * rng.standard_normal(y.shape)
+        y += np.exp(effects(e, world.loud)) * world.noise * rng.standard_normal(y.shape)
     weights = design.own * p / design.information
     truth = np.full(runs, world.bias)
     truth += weights @ of_e if "evaluators" in only else 0.0

@@ -55,6 +55,111 @@ def jury(path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def prompts(path: Path) -> None:
+    """Draw the leads of the best prompt by two ways of asking, and what certainty cost."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    import prompts as cases  # noqa: PLC0415 # a benchmark, not a package
+
+    asked = cases.ways(cases.world(0))
+    figure, (left, right) = _figure(1, 2, (11.0, 4.4))
+    names = sorted(cases.WORTH, key=lambda name: cases.WORTH[name])
+    ways = {
+        "the model alone, believed": ("#D55E00", "^", 0.16),
+        "both": ("#0072B2", "o", -0.16),
+    }
+    for way, (colour, marker, beside) in ways.items():
+        answer = asked[way].choose(budget=cases.BUDGET, at_most=20_000, progress=False)
+        for row, name in enumerate(names):
+            option = answer.options.labels.index(name)
+            ahead, most, least = (-x for x in answer.decision.leads[option].tolist())
+            most = min(most, answer.loss)  # which is known, too
+            left.plot([least, most], [row + beside] * 2, color=colour, lw=1.6)
+            left.plot(ahead, row + beside, marker, color=colour, ms=8, mec="white", mew=0.6)
+        label = {"both": "people and model"}.get(way, way)
+        chosen = f"{label}: {answer.label}, {'95% sure' if answer.sure else 'not sure'}"
+        left.plot([], [], marker, color=colour, label=chosen)
+    left.set_yticks(range(len(names)), names)
+    left.get_yticklabels()[-1].set_fontweight("bold")
+    left.axvline(0.0, color=FAINT, lw=0.8)
+    left.set_xlabel("behind the prompt that is chosen, in verdicts, with 95% intervals", color=INK)
+    left.set_title("from the truly best prompt down to the worst", fontsize=10, color=INK)
+    left.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=1)
+    for seed in range(40):
+        paid = {one.way: one for one in cases.outcomes(seed)}
+        alone, both = paid["people alone"], paid["both"]
+        fill = {one.way: ("none" if not one.sure else None) for one in (alone, both)}
+        right.plot([0, 1], [alone.paid, both.paid], color=FAINT, lw=0.7, zorder=1)
+        right.plot(0, alone.paid, "s", color="#009E73", mfc=fill[alone.way] or "#009E73", ms=6)
+        right.plot(1, both.paid, "o", color="#0072B2", mfc=fill[both.way] or "#0072B2", ms=6)
+    right.axhline(cases.BUDGET, color=FAINT, ls="--", lw=0.8)
+    right.text(0.5, cases.BUDGET, "the budget", ha="center", va="bottom", fontsize=8, color=FAINT)
+    right.set_xticks([0, 1], ["people alone", "people and model"])
+    right.set_xlim(-0.35, 1.35)
+    right.set_ylim(0, 1.1 * cases.BUDGET)
+    right.set_ylabel("paid until sure, or until it stopped (hollow)", color=INK)
+    right.set_title("40 worlds; the model alone is sure and wrong in all", fontsize=10, color=INK)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
+def season(path: Path) -> None:
+    """Draw scores for the own nation beside others, and the bias by several ways."""
+    import evenhand as eh  # noqa: PLC0415
+    from evenhand.environments.skating import scores  # noqa: PLC0415
+
+    table = scores()
+    event = ["competition", "program"]
+    columns = {"option": "skater", "evaluator": "judge"}
+    columns |= {"option_group": "nation", "evaluator_group": "judge_nation"}
+    audit = eh.audit(table, **columns, event=event)
+    features = ["base_value", "max_base", "n_elements", "n_flagged", "n_second_half"]
+    features += ["deductions", "start"]
+    alone = eh.audit(
+        table, option="skater", evaluator=None, event=event, partial="home",
+        option_group=None, evaluator_group=None, features=features,
+    )  # fmt: skip
+    home = table["home"] == 1
+    above = table["score"] - table["reference"]
+    lenient = above[~home].groupby([table[c] for c in (*event, "judge")]).mean().rename("lenient")
+    above -= table.join(lenient, on=[*event, "judge"])["lenient"]
+
+    figure, (left, right) = _figure(1, 2, (11.0, 4.2))
+    edges = np.arange(-15.0, 15.01, 1.0)
+    for name, own, colour, fill in (
+        (f"other nations ({int((~home).sum()):,} scores)", ~home, "#0072B2", 0.35),
+        (f"own nation ({int(home.sum()):,} scores)", home, "#D55E00", 0.45),
+    ):
+        known = above[own].dropna()
+        share = np.histogram(known, edges)[0] / len(known)
+        left.stairs(share, edges, fill=True, color=colour, alpha=fill)
+        left.stairs(share, edges, color=colour, lw=1.5, label=name)
+    left.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}%")
+    left.set_xlabel("points above what neutral judges gave", color=INK)
+    left.set_ylabel("share of scores", color=INK)
+    left.set_ylim(0.0, 0.19)
+    left.set_yticks([0.0, 0.05, 0.1, 0.15])
+    left.legend(frameon=False, fontsize=9, loc="upper left")
+    shown = {
+        "the audit": (audit.bias, "#D55E00", "D"),
+        "as if scores were\nindependent": (audit.naive, FAINT, "s"),
+        "features alone,\nwithout judges": (alone.bias, "#0072B2", "o"),
+    }
+    for row, (bias, colour, marker) in enumerate(reversed(shown.values())):
+        right.plot([bias.low, bias.high], [row, row], color=colour, lw=3, alpha=0.6)
+        right.plot(bias.value, row, marker, color=colour, ms=9)
+        right.text(bias.value, row + 0.16, f"{bias.value:.2f}", ha="center", fontsize=9, color=INK)
+    right.set_yticks(range(len(shown)), list(shown)[::-1], color=INK)
+    right.axvline(3.4, color=INK, ls="--", lw=1.0)
+    right.text(3.42, 2.55, "published, about 3.4", fontsize=8, color=INK)
+    right.set_ylim(-0.5, 2.8)
+    right.set_xlabel("points for the own nation, with 95% intervals", color=INK)
+    figure.suptitle(
+        "Figure skating 2016–17: what judges give their own nation", color=INK, fontsize=12
+    )
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+
+
 def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -68,7 +173,7 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, An
     return figure, axes
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"jury": jury}
+PICTURES: dict[str, Callable[[Path], None]] = {"jury": jury, "prompts": prompts, "season": season}
 
 
 def main(names: list[str]) -> None:

@@ -345,6 +345,13 @@ def test_families_come_from_a_mapping_or_a_function() -> None:
     by_name = comparisons(options, judges, family=maker).questions
     assert by_name.options.groups == ("O", "A", None)
     assert by_name.evaluator_groups == ("O", None)
+    made = comparisons(options, judges, family=maker)
+    made.choose(at_most=20)
+    frame = made.record()
+    assert set(zip(frame["evaluator"], frame["evaluator_group"].fillna(""), strict=True)) == {
+        ("gpt judge", "O"),
+        ("people", ""),
+    }
     own = [Judge(lambda *s: 0.0, name="gpt judge", family="O"), judges[1]]
     assert comparisons(options, own, family={"gpt": "O", "claude": "A"}).questions == by_name
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -268,8 +269,14 @@ def test_the_tables_have_what_the_frames_have(answers: dict[str, eh.Answer], kin
 
 def test_many_options_are_cut_and_said_to_be(answers: dict[str, eh.Answer]) -> None:
     reader = report(answers["many"])
+    answer = answers["many"]
+    assert answer.raw_choice is not None
     assert "1,950 more" in reader.text
-    assert sum(cell.startswith("option ") for cell in reader.cells) == 50
+    named = [cell for cell in reader.cells if cell.startswith("option ")]
+    assert len(named) == 50
+    last = [answer.label, answer.options.labels[answer.raw_choice]]
+    assert set(last) <= set(named)
+    assert named[:40] == [one.option for one in answer.ranking[:40]]
 
 
 def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
@@ -325,3 +332,20 @@ def test_reports_are_written_whole_or_not_at_all(
     assert "<h1>The prize</h1>" in text
     with pytest.raises(eh.InputError, match="the report cannot be written"):
         answers["alone"].report(tmp_path / "nowhere" / "a.html")
+
+
+# ------------------------------------------------------------------------- decisions by a table
+
+
+def test_a_decision_by_scores_that_exist_says_what_is_assumed_and_what_to_ask_next() -> None:
+    rows = [("A", "P", 7.0), ("B", "P", 5.0), ("A", "Q", 6.0), ("B", "Q", 5.5), ("A", "R", 8.0)]
+    answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]))
+    assert not answer.sure
+    reader = report(answer)
+    assert " ".join(answer.assumed.split()) in " ".join(reader.text.split())
+    assert "It rests on 5 scores" in reader.text
+    start = reader.cells.index("question")
+    width = 6  # question, rival, error and chance before and then
+    asked = [one.label for one in answer.next_questions]
+    assert asked
+    assert reader.cells[start + width :: width][: len(asked)] == asked

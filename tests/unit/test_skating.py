@@ -52,3 +52,7 @@ def test_a_judge_gives_values_with_bonus_and_noise() -> None:
     scatter = feedback.sums_of_squares / n - feedback.means**2
     relative = np.abs(scatter / skating.JUDGE_NOISE**2 - 1.0)
     assert relative.max() < 5.0 * np.sqrt(2.0 / n)
+
+
+def test_the_season_is_a_table() -> None:
+    pd.testing.assert_frame_equal(skating.scores(), TABLE)

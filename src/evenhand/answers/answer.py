@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -169,6 +169,12 @@ class Answer:
         return compares(self.questions)
 
     @property
+    def comparable(self) -> bool:
+        """Whether the scores compare all options with one another."""
+        leads = self.decision.leads
+        return len(self.ranking) == 1 or (leads is not None and not bool(np.isnan(leads).any()))
+
+    @property
     def withstands(self) -> float:
         """How large a favour for a group may be which no score can tell from value.
 
@@ -256,6 +262,23 @@ class Answer:
         from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
 
         write_page(report_of(self, title, made), path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as a plain value of texts, numbers and lists, fit for JSON.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import evenhand as eh
+        >>> scores = pd.DataFrame({"option": ["Ann", "Bo"] * 3, "evaluator": list("PPQQRR"),
+        ...                        "score": [7.0, 4.0, 6.5, 4.1, 7.2, 4.0]})
+        >>> found = eh.decide(scores).to_dict()
+        >>> found["option"], found["sure"], found["ranking"][1]["option"]
+        ('Ann', True, 'Bo')
+        """
+        from evenhand.answers.record import as_record  # noqa: PLC0415 # records are about answers
+
+        return as_record(self)
 
     def __str__(self) -> str:
         from evenhand.answers.words import in_words  # noqa: PLC0415 # words are about answers

@@ -11,8 +11,10 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.choose import notes_on
-from evenhand.answers.logged import SOMEBODY, Bias, Log, log_of
+from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in, table_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.answers.scores import compares
+from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.policies import PlannedChoice
 from evenhand.policies.base import Policy, is_number
@@ -21,7 +23,9 @@ from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.state import restore
 from evenhand.policies.unplanned_choice import UnplannedChoice
 from evenhand.questions import Askable, Questions
-from evenhand.scores.read import read_table
+from evenhand.questions.told import told_by
+from evenhand.scores import Scores
+from evenhand.scores.read import Groups, read_table
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]
@@ -32,6 +36,10 @@ _NOBODY_SAID = (
     "Nobody says who gave the scores: they are taken to be independent, and what lenient and "
     "severe evaluators add is part of the noise. Where some scored only some options it is part of "
     "the values, too: name the column of the evaluators if there is one."
+)
+_NOBODY_PARTIAL = (
+    "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
+    "evaluators are (evaluator_group)."
 )
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; so one look will "
@@ -61,17 +69,21 @@ def decide(
     tolerance: float = 0.0,
     *,
     option: str = "option",
-    evaluator: str | None = None,
+    evaluator: str | None = "evaluator",
     score: str = "score",
-    rival: str | None = None,
-    item: str | Sequence[str] | None = None,
-    event: str | Sequence[str] | None = None,
-    option_group: str | None = None,
-    evaluator_group: str | None = None,
+    rival: str | None = "rival",
+    item: str | Sequence[str] | None = "item",
+    event: str | Sequence[str] | None = "event",
+    option_group: Groups = "option_group",
+    evaluator_group: Groups = "evaluator_group",
     partial: str | None = None,
     time: str | None = None,
     scale: tuple[float, float] | None = None,
+    wide: bool | Sequence[str] = False,
+    missing: Literal["refuse", "drop"] = "refuse",
+    decimal: str | None = None,
     bias: Bias = "common",
+    position: bool = True,
     assigned: Assigned = "before",
     noise_scale: float | None = None,
     deviation: float | None = None,
@@ -89,28 +101,36 @@ def decide(
         What could be asked: `Questions`; or the options, as an `ActionSet`, names, a mapping to
         groups, or a frame. None: what the scores show, every evaluator about every option.
     scores
-        A frame of pandas, polars or pyarrow, the path of a file, or `Scores`: a row for each
-        score. It may be the only argument.
+        A frame of pandas, polars or pyarrow, the path of a table (CSV, Parquet, Excel) or of a log
+        of an evaluation tool (`read_scores`), or `Scores`: a row for each score. It may be the only
+        argument. An evaluator who scored an option several times said so several times.
     confidence
         Probability with which what the answer says shall hold.
     tolerance
         How much the choice may lose against the best, in units of the scores.
     option, evaluator, score, rival
         The columns with these parts. In comparisons the score says by how much the option is
-        better than its rival. Columns of these names are taken where nothing else is said.
+        better than its rival. A column of that name has the part where nothing else is said, if
+        there is one; None says that nothing has it. So for the other parts.
     item
         Column, or columns, with what options were tried on, such as prompts. Scores on an item are
         not independent tries: errors are then by items.
     event
         Column with the event; there may be one only.
     option_group, evaluator_group, partial
-        Columns with groups, or with how partial the evaluator is to the option.
+        Columns with groups, or mappings from names to groups; or the column with how partial the
+        evaluator is to the option.
     time
         Column by which scores are put in order; rows are in order if not given.
-    scale
-        Lowest and highest score that can be given.
+    scale, wide, missing, decimal
+        How the table is read: the lowest and highest score that can be given; whether evaluators
+        are columns; what becomes of rows with empty cells; what stands before decimals. See
+        `evenhand.scores.read.read_table`.
     bias
         Whose bias it is, where the scores show the panel: "common", "evaluator" or "group".
+    position
+        Whether judges may favour what is named first, where the scores show comparisons. False
+        where nobody knew which came first, or it was drawn anew each time and is not in the table.
     assigned
         Who chose what was scored. "before": somebody who looked at no score. "adaptively": it may
         have depended on scores before; rows are in the order in which they were given. A policy
@@ -148,26 +168,33 @@ def decide(
     if scores is None:
         raise InputError("scores are needed: a frame, the path of a file, or Scores.")
     next_n = _whole("next_n", next_n, 0, _MOST_NEXT)
-    parts = {"evaluator": evaluator, "rival": rival, "item": item, "option_group": option_group}
-    parts |= {"evaluator_group": evaluator_group}
     table = read_table(
-        scores,
+        table_of(scores),
         option=option,
+        evaluator=evaluator,
         score=score,
+        rival=rival,
+        item=item,
         event=event,
+        option_group=option_group,
+        evaluator_group=evaluator_group,
         partial=partial,
         time=time,
         scale=scale,
-        **_said_or_there(scores, parts),
+        wide=wide,
+        repeats=True,
+        missing=missing,
+        decimal=decimal,
     )
+    place = places_in(scores, not wide and missing == "refuse")
     if isinstance(assigned, Policy | Mapping):
-        return _by_policy(assigned, questions, log_of, table, tolerance, deviation)
+        return _by_policy(assigned, questions, table, place, tolerance, deviation)
     if assigned not in ("before", "adaptively"):
         raise InputError(
             "assigned must be 'before', 'adaptively', or the policy that chose what was scored (or "
             f"its state); got {assigned!r}."
         )
-    log = log_of(questions, table, bias)
+    log = log_of(questions, table, bias, position, place)
     asked = _exact(log.asked, deviation)
     log = replace(log, asked=_comparable(asked))
     policy = _policy(log, assigned, confidence, tolerance, noise_scale)
@@ -179,22 +206,13 @@ def decide(
         tolerance=tolerance,
         features_exact=deviation == 0,
         stopped_because=_why(log, policy),
-        notes=_notes(log, policy),
+        notes=_notes(log, policy, table),
     )
     return replace(
         answer,
         assumed=_assumed(policy),
         next_questions=_next(log, policy, answer, noise_scale, next_n, seed),
     )
-
-
-def _said_or_there(table: Any, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns that were named; else those of the usual name that there are."""
-    there = [str(name) for name in getattr(table, "columns", ())]
-    return {
-        part: (part if part in there else None) if said is None else said
-        for part, said in parts.items()
-    }
 
 
 def _exact(asked: Askable, deviation: float | None) -> Askable:
@@ -208,10 +226,14 @@ def _exact(asked: Askable, deviation: float | None) -> Askable:
 
 def _comparable(asked: Askable) -> Askable:
     """Return what was asked, and what it takes to compare all options where it does not."""
-    if isinstance(asked, ActionSet):
+    if isinstance(asked, ActionSet) or _n_parts(asked, np.arange(len(asked))) == 1:
         return asked
-    check = asked._changed(capacity=None).check()
-    return asked if check.comparable else asked.adding(check.advice)
+    return asked.adding(asked._changed(capacity=None).check().advice)
+
+
+def _n_parts(questions: Questions, some: Indices) -> int:
+    """Return into how many parts options fall that these questions do not compare."""
+    return int(told_by(questions, some).classes().max()) + 1
 
 
 def _policy(
@@ -247,8 +269,8 @@ def _policy(
 def _by_policy(
     given: Policy | Mapping[str, Any],
     questions: Any,
-    log_from: Any,
-    table: Any,
+    table: Scores,
+    place: Place,
     tolerance: float,
     deviation: float | None,
 ) -> Answer:
@@ -259,7 +281,7 @@ def _by_policy(
             f"the policy is about other questions ({policy.actions!r}) than those given "
             f"({questions!r}); give the same to both, or None."
         )
-    told = log_from(policy.questions, table).feedback
+    told = log_of(policy.questions, table, place=place).feedback
     have = policy.checks
     x = int(np.argmax(np.abs(told.counts - have.counts)))
     if told.counts[x] != have.counts[x]:
@@ -292,7 +314,8 @@ def _refuse_other_means(policy: Policy, told: Feedback) -> None:
 def _assumed(policy: Policy) -> str:
     """Return what is taken for granted of who chose what was scored."""
     if isinstance(policy, ItemChoice):
-        text = _ITEMS if policy.fit.within else _OWN_ITEMS
+        shared = policy.fit.within or compares(policy.questions)
+        text = _ITEMS if shared else _OWN_ITEMS
         n = policy.fit.n_items
         return text.format(n=n, items="item" if n == 1 else "items") + _BEFORE
     if isinstance(policy, UnplannedChoice):
@@ -306,23 +329,41 @@ def _why(log: Log, policy: Policy) -> str | None:
     """Return why it is sure or not: where options cannot be compared, which."""
     if isinstance(log.asked, ActionSet):
         return policy.stopped_because
-    seen = np.bincount(log.which, minlength=len(log.asked)) > 0
-    classes = log.asked._changed(workload=None).restrict(seen).check().classes
-    if len(classes) == 1:
+    seen = np.unique(log.which)
+    if _n_parts(log.asked, seen) == 1:
         return policy.stopped_because
+    classes = log.asked._changed(workload=None).restrict(seen).check().classes
     parts = "; ".join(listed(list(names), 3) for names in classes[:_MOST_PARTS])
     more = "; …" if len(classes) > _MOST_PARTS else ""
     return (
         f"the scores fall into {len(classes):,} parts ({parts}{more}), and none tells by how much "
-        "the options of one part are better than those of another."
+        f"the options of one part are better than those of another.{_one_order(log)}"
     )
 
 
-def _notes(log: Log, policy: Policy) -> list[Finding]:
-    """Return what is taken for granted, whatever the scores are."""
-    notes = notes_on(policy)
+def _one_order(log: Log) -> str:
+    """Return what to say where every pair was named in one order only."""
+    a, b = log.questions.about[np.unique(log.which)].T
+    if (b < 0).any() or not any(column.kind == "position" for column in log.questions.columns):
+        return ""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    if any((second, first) in pairs for first, second in pairs):
+        return ""
+    return (
+        " All were named in one order, and what being named first adds looks like value; if nobody "
+        "knew the order, or it was drawn each time, say position=False."
+    )
+
+
+def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
+    """Return what is taken for granted, whatever the scores are, and what the table shows."""
+    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes += notes_on(policy)
+    partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
+    elif table.option_group is not None and table.evaluator_group is None and not partial:
+        notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
     return notes
 
 

@@ -6,8 +6,10 @@ row that answers none, or one too often, is named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,12 +19,18 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
-from evenhand.questions.given import named
+from evenhand.questions.given import Named, named
+from evenhand.readers import read_scores
 from evenhand.scores import Factor, Scores
-from evenhand.scores.factor import crossed
+from evenhand.scores.factor import Codes, crossed
 from evenhand.tables import Names, listed
 
 Bias = Literal["common", "evaluator", "group"]
+Place = Callable[[int], str]
+
+_BIASES: dict[str, Any] = {"common": None, "evaluator": "judge", "group": "common"}
+_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
+_MOST_ROWS = 6  # that are named, of those that answer a question
 
 SOMEBODY = "somebody"
 """Who gave scores of which nobody says who gave them."""
@@ -64,7 +72,41 @@ class Log:
         )
 
 
-def log_of(asked: Any, scores: Scores, bias: Bias = "common") -> Log:
+def table_of(scores: Any) -> Any:
+    """Return what is to be read as a table: a log of some tool becomes one."""
+    if not isinstance(scores, str | PathLike):
+        return scores
+    path = Path(scores)
+    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else scores
+
+
+def places_in(scores: Any, as_it_is: bool) -> Place:
+    """Return what says where a score stands in the user's table.
+
+    Where a table is not read as it is, since it is wide or rows were dropped, scores are counted.
+    """
+
+    def place(row: int) -> str:
+        if isinstance(scores, Scores):
+            return f"row {row}"
+        if not as_it_is:
+            return f"score {row + 1}"
+        from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
+
+        source = opened(table_of(scores), "scores")
+        places: list[str] = source.places([row], None)
+        return places[0]
+
+    return place
+
+
+def log_of(
+    asked: Any,
+    scores: Scores,
+    bias: Bias = "common",
+    position: bool = True,
+    place: Place = "row {}".format,
+) -> Log:
     """Return the scores as answers to questions.
 
     Parameters
@@ -76,6 +118,10 @@ def log_of(asked: Any, scores: Scores, bias: Bias = "common") -> Log:
         The scores.
     bias
         Whose bias it is, where the scores show the panel; see `Questions.panel`.
+    position
+        Whether judges may favour what is named first, where the scores show comparisons.
+    place
+        Says where a row stands in the user's table.
 
     Examples
     --------
@@ -87,10 +133,12 @@ def log_of(asked: Any, scores: Scores, bias: Bias = "common") -> Log:
     if not len(scores):
         raise InputError("there are no scores; a decision needs at least one.")
     _refuse_events(scores)
-    questions = asked if isinstance(asked, Questions) else _questions_of(asked, scores, bias)
-    which = _which(Questions.of(questions), scores)
+    questions = asked
+    if not isinstance(asked, Questions):
+        questions = _questions_of(asked, scores, bias, position, place)
+    which = _which(Questions.of(questions), scores, place)
     if scores.item is None:
-        _refuse_beyond_capacity(Questions.of(questions), which)
+        _refuse_beyond_capacity(Questions.of(questions), which, place)
     order = np.arange(len(which))
     if scores.time is not None:
         order = np.argsort(scores.time, kind="stable")
@@ -107,54 +155,44 @@ def _refuse_events(scores: Scores) -> None:
         )
 
 
-def _questions_of(asked: Any, scores: Scores, bias: Bias) -> Askable:
+def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place: Place) -> Askable:
     """Return what could be asked: what scores show, of options that are perhaps given."""
     if isinstance(asked, ActionSet) and scores.evaluator is None:
         return asked
-    options: Any = asked
-    if asked is None:
-        options = _grouped(scores.option, scores, scores.option_group)
-    elif not isinstance(asked, ActionSet):
-        options = named(asked, "options")
-    if asked is not None and not isinstance(asked, ActionSet) and not options.grouped:
-        groups = _groups(scores.option, scores, scores.option_group)
-        options = {name: groups.get(name) for name in options.names}
-    who = scores.evaluator
-    evaluators: Any = [SOMEBODY]
-    if who is not None:
-        evaluators = _grouped(who, scores, scores.evaluator_group)
+    options = _named(scores.option, scores.option_group, scores)
+    if asked is not None:
+        given, seen = named(asked, "options"), dict(zip(options.names, options.groups, strict=True))
+        groups = given.groups if given.grouped else tuple(seen.get(name) for name in given.names)
+        options = replace(given, groups=groups)
+    evaluators = named([SOMEBODY], "evaluators")
+    if scores.evaluator is not None:
+        evaluators = _named(scores.evaluator, scores.evaluator_group, scores)
     if scores.rival is not None:
-        return Questions.comparisons(options, evaluators)
-    repeated = scores.item is not None or who is None or _repeated(scores)
+        kind = _BIASES[bias]
+        return Questions.comparisons(options, evaluators, position=position, bias=kind)
+    repeated = scores.item is not None or scores.evaluator is None or _repeated(scores)
+    partial: Any = "same group" if options.grouped and evaluators.grouped else None
     return Questions.panel(
         options,
         evaluators,
-        partial=_partial(scores),
+        partial=partial if scores.stated is None else _partial(scores, place),
         bias=bias,
         capacity=None if repeated else 1,
     )
 
 
-def _grouped(column: Factor, scores: Scores, groups: Any) -> Any:
-    """Return names, with groups where they have some."""
-    return Names(column.names) if groups is None else _groups(column, scores, groups)
+def _named(column: Factor, groups: Codes | None, scores: Scores) -> Named:
+    """Return names with their groups, None for those who have none."""
+    of = np.full(len(column), -1) if groups is None else groups
+    sides = tuple(None if code < 0 else scores.groups[code] for code in of.tolist())
+    return Named(Names(column.names), sides)
 
 
-def _groups(column: Factor, scores: Scores, groups: Any) -> dict[str, str | None]:
-    if groups is None:
-        return {}
-    return {
-        name: None if code < 0 else scores.groups[code]
-        for name, code in zip(column.names, groups.tolist(), strict=True)
-    }
-
-
-def _partial(scores: Scores) -> Any:
+def _partial(scores: Scores, place: Place) -> Any:
     """Return who is partial to whom, as `Questions.panel` takes it."""
-    if scores.stated is None:
-        return "same group"
-    assert scores.evaluator is not None
-    pairs: Mapping[tuple[str, str], float] = {}
+    assert scores.stated is not None
+    if scores.evaluator is None:
+        raise InputError("partial needs to be known of somebody: name the evaluators, too.")
     found: dict[tuple[str, str], float] = {}
     names, people = scores.option.names, scores.evaluator.names
     rows = zip(
@@ -168,11 +206,10 @@ def _partial(scores: Scores) -> Any:
         if found.setdefault(pair, size) != size:
             column = scores.called.get("partial", "partial")
             raise InputError(
-                f"row {row + 1}, column {column!r}: {people[e]!r} is partial to {names[o]!r} by "
+                f"{place(row)}, column {column!r}: {people[e]!r} is partial to {names[o]!r} by "
                 f"{size:g}, and by {found[pair]:g} above; give a pair one number."
             )
-    pairs = found
-    return pairs
+    return found
 
 
 def _repeated(scores: Scores) -> bool:
@@ -181,7 +218,7 @@ def _repeated(scores: Scores) -> bool:
     return crossed(scores.option.codes, scores.evaluator.codes)[1] < len(scores)
 
 
-def _which(questions: Questions, scores: Scores) -> Indices:
+def _which(questions: Questions, scores: Scores, place: Place) -> Indices:
     """Return (n,) the question that each row answers."""
     columns = [scores.option.codes]
     if scores.rival is not None:
@@ -201,40 +238,38 @@ def _which(questions: Questions, scores: Scores) -> Indices:
         who = anybody
         if scores.evaluator is not None and len(questions.evaluators):
             who = scores.evaluator.names[scores.evaluator.codes[row]]
-        place = questions._places.get((about, who), -1)
-        if place < 0:
-            _refuse(questions, scores, row, about, who)
-        at[cell] = place
+        found = questions._places.get((about, who), -1)
+        if found < 0:
+            _refuse(questions, scores, place(row), about, who)
+        at[cell] = found
     return at[cells]
 
 
 def _refuse(
-    questions: Questions, scores: Scores, row: int, about: tuple[str, ...], who: str | None
+    questions: Questions, scores: Scores, at: str, about: tuple[str, ...], who: str | None
 ) -> None:
     """Raise `InputError` with what is wrong with a row that answers no question."""
     for name, part in zip(about, ("option", "rival"), strict=False):
         if name not in questions.items:
             raise InputError(
-                f"row {row + 1}, column {scores.called.get(part, part)!r}: {name!r} is none of the "
+                f"{at}, column {scores.called.get(part, part)!r}: {name!r} is none of the "
                 f"options, which are {listed(list(questions.items))}."
             )
     if who is not None and who not in questions.evaluators:
         raise InputError(
-            f"row {row + 1}, column {scores.called.get('evaluator', 'evaluator')!r}: {who!r} is "
+            f"{at}, column {scores.called.get('evaluator', 'evaluator')!r}: {who!r} is "
             f"none of the evaluators, who are {listed(list(questions.evaluators))}."
         )
     if len(about) == 2 and about[0] == about[1]:
-        raise InputError(f"row {row + 1}: {about[0]!r} is compared with itself.")
+        raise InputError(f"{at}: {about[0]!r} is compared with itself.")
     by = "" if who is None else f" by {who!r}"
     more = ""
     if who is None and len(questions.evaluators):
         more = " These questions go to evaluators: name the column that says who gave a score."
-    raise InputError(
-        f"row {row + 1}: there is no question about {' against '.join(about)!r}{by}.{more}"
-    )
+    raise InputError(f"{at}: there is no question about {' against '.join(about)!r}{by}.{more}")
 
 
-def _refuse_beyond_capacity(questions: Questions, which: Indices) -> None:
+def _refuse_beyond_capacity(questions: Questions, which: Indices, place: Place) -> None:
     """Raise `InputError` for the first row that answers a question once too often."""
     counts = np.bincount(which, minlength=len(questions))
     if (counts <= questions.capacity).all():
@@ -242,12 +277,15 @@ def _refuse_beyond_capacity(questions: Questions, which: Indices) -> None:
     have: dict[int, list[int]] = {}
     for row, x in enumerate(which.tolist()):
         seen = have.setdefault(x, [])
-        seen.append(row + 1)
-        if len(seen) > questions.capacity[x]:
-            before = f"rows {', '.join(map(str, seen[:-1]))}" if len(seen) > 2 else f"row {seen[0]}"
-            said = "cannot be asked" if len(seen) == 1 else f"was answered in {before} already"
+        seen.append(row)
+        most = int(questions.capacity[x])
+        if len(seen) > most:
+            said = "it cannot be asked"
+            if most:
+                before = ", ".join(place(one) for one in seen[:_MOST_ROWS] if one != row)
+                said = f"it was answered in {before}, and may be asked "
+                said += "once" if most == 1 else f"{most} times"
             raise InputError(
-                f"row {row + 1}: {questions.label(x)!r} {said}, and may be asked "
-                f"{int(questions.capacity[x])} times. Leave the row out, or allow more "
-                "(capacity=None: as often as one likes)."
+                f"{place(row)} answers {questions.label(x)!r}, but {said}. Leave the row out, or "
+                "allow more (capacity=None: as often as one likes)."
             )

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.ties import first_largest
 from evenhand.policies.greedy_questions import GreedyQuestions
 from evenhand.policies.item_choice import ItemChoice
 from evenhand.policies.messages import Decision, Feedback
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 4096  # questions that are looked ahead
+_CLOSE = 13  # options of a large panel that are looked at: the leader and those closest to it
+_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 _ROUNDS = 4  # of an equation that settles at once
 
 
@@ -154,7 +158,9 @@ def next_questions(
         Where the choice between questions that are as good comes from.
     """
     if isinstance(asked, Questions) and keeps_structure(asked):
-        return NextQuestions()
+        rows, asked, told, decision = _closest(asked, told, decision)
+    else:
+        rows = np.arange(len(asked))
     ahead = _Ahead(asked, told, decision, tolerance, failure, noise_scale, anytime, seed)
     listed, made = [], ahead.none
     for _ in range(n):
@@ -167,7 +173,40 @@ def next_questions(
     if not listed:
         return NextQuestions((), math.inf, ahead.more_evaluators())
     until = ahead.until_sure()
+    listed = [replace(one, question=int(rows[one.question])) for one in listed]
     return NextQuestions(listed, until, _advice(listed, until))
+
+
+def _closest(
+    questions: Questions, told: Feedback, decision: Decision
+) -> tuple[Indices, Questions, Feedback, Decision]:
+    """Return a large panel without the options far behind: what matters is between the others.
+
+    Which of the questions these are, the questions, and what was told and decided of them. What
+    scores of the others tell of leniencies is left out.
+    """
+    assert decision.leads is not None
+    behind = np.where(np.isnan(decision.leads[:, 0]), -np.inf, decision.leads[:, 0])
+    behind[decision.option] = -np.inf
+    kept = np.sort(np.argsort(behind, kind="stable")[:_CLOSE])
+    rows = np.flatnonzero(np.isin(questions.about[:, 0], kept))
+    places = np.searchsorted(kept, questions.about[rows, 0])
+    names = [questions.options.labels[x] for x in kept.tolist()]
+    part = Questions(
+        np.eye(len(kept)),
+        np.eye(len(kept))[places],
+        questions.matrix[rows][:, questions.n_features :].toarray(),
+        about=places.tolist(),
+        evaluator=[questions.evaluator_of(x) for x in rows.tolist()],
+        prices=questions.prices[rows],
+        capacity=questions.capacity[rows],
+        noise=None if questions.noise is None else questions.noise[rows],
+        labels=names,
+        attribute_names=questions.columns,
+    )
+    some = Feedback(*(values[rows] for values in told.parts))
+    leader = int(np.searchsorted(kept, decision.option))
+    return rows, part, some, replace(decision, option=leader, leads=decision.leads[kept])
 
 
 class _Ahead:
@@ -197,7 +236,7 @@ class _Ahead:
         self._noise = math.nan
         if noise_scale is not None:
             self._leads, self._noise = self._leads * noise_scale, noise_scale
-        elif fit.freedom >= 1.0 and fit.scatter > 0.0:
+        elif fit.freedom >= 1.0 and fit.scatter > _REPEATS * float(told.sums_of_squares.sum()):
             self._noise = fit.unit
         self._failure, self._freedom = failure, fit.freedom
         self._width = 0.0  # errors that intervals for all times are wide
@@ -213,8 +252,26 @@ class _Ahead:
 
     def best_after(self, made: Counts) -> int | None:
         """Return the best question when others are on their way; None if none may be asked."""
-        wanted = self._greedy.ask(n=1, pending=made).counts
+        wanted = self.none
+        connecting = self._connecting(made)
+        if connecting is not None:
+            wanted = self._greedy.ask(n=1, pending=made, available=connecting).counts
+        if not wanted.any():
+            wanted = self._greedy.ask(n=1, pending=made).counts
         return int(np.argmax(wanted)) if wanted.any() else None
+
+    def _connecting(self, made: Counts) -> NDArray[np.bool_] | None:
+        """Return (q,) which questions are about two options that are apart; None if none are.
+
+        All such options are as little known as each other: those of the highest mean are taken.
+        """
+        apart = self._rivals[np.isinf(self.errors(made))]
+        if not len(apart):
+            return None
+        means = _raw_means(self.questions, self._told)
+        best = int(apart[first_largest(np.nan_to_num(means[apart], nan=-np.inf))])
+        first, second = np.isin(self.questions.about, [self._b, best, -1]).T
+        return np.asarray(first & second)
 
     def errors(self, made: Counts) -> Floats:
         """Return the standard errors of the leads when these are answered as well."""
@@ -275,39 +332,50 @@ class _Ahead:
     def more_evaluators(self) -> str:
         """Return how many evaluators more it takes where these have said all; "" if unknown."""
         e, errors = len(self.questions.evaluators), self.errors(self.none)
-        if not e or not np.isfinite(errors).all():
+        if not e or math.isinf(self._width) or not np.isfinite(errors).all():
             return ""
         k = len(self._rivals) + 1
         more = 1
-        while more < _MOST and not self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)):
+        while (
+            more < _MOST and self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)) < 1.0
+        ):
             more = math.ceil(1.1 * more)
         said = "Ask further evaluators: of these, everybody has said what there is to ask."
         if more >= _MOST:
             return f"{said} But the lead is too small for any number of them."
         return f"{said} About {more:,} more like them should settle it."
 
-    def _enough(self, errors: Floats, more: int) -> bool:
-        """Tell whether leads would be sure with these errors, after so many scores to spare."""
-        z = max(_deviations(self._failure, self._freedom + more), self._width)
-        return bool((self._leads + self._tolerance >= z * errors).all())
+    def _enough(self, errors: Floats, more: int) -> float:
+        """Return how much of what it takes is known with these errors, after so many more scores.
 
-    def _settle(self, n: int) -> tuple[bool, int]:
-        """Return whether n questions would do, and how many of them there are."""
-        made = self._greedy.ask(n=n, pending=self.none).counts
-        return self._enough(self.errors(made), int(made.sum())), int(made.sum())
+        From 1 on it is sure. Information adds up, so this grows with the number of questions.
+        """
+        z = max(_deviations(self._failure, self._freedom + more), self._width)
+        with np.errstate(divide="ignore"):
+            ratios = np.maximum(self._leads + self._tolerance, 0.0) / (z * errors)
+        return float(ratios.min()) ** 2
 
     def _search(self) -> float:
-        n, (enough, made) = 1, self._settle(1)
-        while not enough:
-            if made < n or n >= _MOST:
+        n, before = 1, self._enough(self.errors(self.none), 0)
+        while True:
+            made = self._greedy.ask(n=n, pending=self.none).counts
+            total = int(made.sum())
+            share = self._enough(self.errors(made), total)
+            if share >= 1.0:
+                low = n // 2  # where the share was ``before``
+                return math.ceil(low + (total - low) * max(0.0, 1.0 - before) / (share - before))
+            if total < n or n >= _MOST:
                 return math.inf  # that is all there is
-            n *= 2
-            enough, made = self._settle(n)
-        low, high = n // 2, made  # what does not do, and what does
-        while high - low > max(1, high // 16):
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._settle(middle)[0] else (middle, high)
-        return float(high)
+            n, before = 2 * n, share
+
+
+def _raw_means(questions: Questions, told: Feedback) -> Floats:
+    """Return (k,) the mean score of each option as the first of its questions; NaN without any."""
+    first, k = questions.about[:, 0], len(questions.options)
+    mine = (first >= 0) & (first < k)
+    sums, counts = (np.bincount(first[mine], x[mine], k) for x in (told.sums, told.counts))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / counts)
 
 
 def _deviations(failure: float, freedom: float) -> float:

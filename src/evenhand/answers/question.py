@@ -31,7 +31,8 @@ class Question:
     index
         Which of the `Questions` it is; the option's index where each is its own question.
     turn
-        How many answers to the same question came before, or are on their way: 0 for the first.
+        Running number among the questions of the same ``index``, from 0: no two answers of a run
+        have the same, and a question that may be asked n times has those below n.
 
     Examples
     --------

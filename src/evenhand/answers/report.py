@@ -93,7 +93,7 @@ def _ranking(answer: Answer) -> list[str]:
         how = f"The value is measured from {short(answer.label)}, since options were compared"
     known = any(math.isfinite(one.high - one.low) for one in answer.ranking)
     told = (
-        f"all intervals hold together with probability {level}"
+        f"intervals have a confidence of {level}"
         if known
         else "there are no intervals, since nothing is certain"
     )

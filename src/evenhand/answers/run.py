@@ -172,15 +172,19 @@ class _Desk:
         )
 
     def _turn(self, index: int) -> int:
-        """Return how many answers to a question came before, or are on their way."""
-        if self._returned.get(index):
-            return self._returned[index].pop()
+        """Return a turn that no other question of its kind has, answered or on its way.
+
+        Turns that were given up come again when there are no others.
+        """
         policy = self._policy
         if index not in self._turns:
             earlier = policy.spent + policy.observed > 0
             self._turns[index] = int(policy.checks.counts[index]) if earlier else 0
-        self._turns[index] += 1
-        return self._turns[index] - 1
+        turn = self._turns[index]
+        if turn >= policy.questions.capacity[index] and self._returned.get(index):
+            return self._returned[index].pop(0)
+        self._turns[index] = turn + 1
+        return turn
 
     def _take(self, reply: Reply) -> None:
         """Tell a score; try a question again, or give it up."""

@@ -28,6 +28,7 @@ from evenhand.report.phrases import (
 
 WIDTH = 100
 _MOST_FAILURES = 3
+_FAR = 5.0  # widths of the values' intervals
 
 
 def in_words(answer: Answer, width: int = WIDTH) -> str:
@@ -78,7 +79,7 @@ def verdict(answer: Answer) -> str:
             f"assumed about them ({failed}; see below)."
         )
     said = f"{name} looks best {among}, but that is not sure."
-    if answer.tolerance < answer.loss < math.inf:
+    if answer.tolerance < answer.loss < math.inf and not _says_little(answer, answer.loss):
         if_exact = " if the features are exact" if answer.certainty == "features exact" else ""
         said += f" It loses at most {number(answer.loss)} ({level} sure{if_exact})."
     return said
@@ -119,10 +120,21 @@ def rival(answer: Answer) -> str:
     lead = answer.decision.lead_over(x)
     if answer.certainty is not None:  # what it loses at most says as much
         lead = replace(lead, low=max(lead.low, -answer.loss))
+    if _says_little(answer, -lead.low):
+        lead = replace(lead, low=-math.inf)
     where = "behind"
     if lead.value < 0.0:
         where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
     return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
+
+
+def _says_little(answer: Answer, loss: float) -> bool:
+    """Tell whether a bound on what is lost is far beyond what values are known to.
+
+    So is that of the winner test where two options are all but tied: it holds, and says nothing.
+    """
+    widths = [one.high - one.low for one in answer.ranking if math.isfinite(one.high - one.low)]
+    return bool(widths) and loss > _FAR * max(widths)
 
 
 def margin(answer: Answer) -> str:

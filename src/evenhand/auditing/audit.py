@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.clusters import clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, influences
 from evenhand.auditing.each import Each, of_evaluators, of_favoured
@@ -94,6 +94,15 @@ class Audit:
         if self.effects.scores.rival is None:
             return None
         return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def here(self) -> BiasEstimate:
+        """The bias of these evaluators towards these options alone, whatever others would do.
+
+        With three evaluators, how others would be is known but roughly, and `bias` is wide; how
+        these have been may be known well.
+        """
+        return here(self.effects, self.bias.level)
 
     @cached_property
     def placebo(self) -> Placebo:

@@ -64,6 +64,21 @@ def clustered(effects: Effects, level: float) -> BiasEstimate:
     return Clusters.of(effects).estimate(effects, level)
 
 
+def here(effects: Effects, level: float) -> BiasEstimate:
+    """Return the bias of these evaluators towards these options, whatever others would do.
+
+    Noise, and what evaluators see in options, is all that makes it unsure: how evaluators differ is
+    no matter where only these are asked about.
+    """
+    if effects.freedom < 1 or not effects.information > 0.0:
+        return BiasEstimate.unknown(effects.bias, level)
+    pairs, n_pairs = pairs_of(effects)
+    alike = _alike(effects, pairs, n_pairs)
+    variance = max(alike.variance, pair_variance(effects, pairs, n_pairs))
+    only = tuple(kinds_of(effects))
+    return _estimate(effects, _Part(variance, alike.freedom), level, {}, only)
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Who comes back in a table of scores, and what residuals show of that.

@@ -20,13 +20,14 @@ from matplotlib.patches import Patch
 from evenhand.arrays import Floats
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import interval, percent, short
+from evenhand.auditing.words import verdict
+from evenhand.report.phrases import percent, short
 
 _MOST_ROWS = 30
 _LEAST_ROWS = 5
 _LONGEST_NAME = 40
 _MOST_NAMES = 6  # of events that are not safe, written beside their marks
+_MOST_EVENTS = 400
 _MANY_EVENTS = 24  # from which on events have no names on the axis
 _FAR = 30.0  # times the smallest favour, from which on the axis counts in powers of ten
 
@@ -35,7 +36,7 @@ _VERDICTS = {
     "safe": ("#009E73", "o", "safe"),
     "fragile": ("#E69F00", "s", "fragile: nobody can tell"),
     "wrong": ("#D55E00", "X", "wrong: another should have won"),
-    "unknown": ("#767676", ".", "not known"),
+    "unknown": ("#767676", "d", "not known"),
 }
 _BLUE, _RED, _INK, _FAINT = "#0072B2", "#D55E00", "#222222", "#767676"
 
@@ -77,7 +78,9 @@ class AuditPicture:
     evaluators
         Those of ``n_evaluators`` that are drawn, the largest bias first.
     events
-        Those that a favour can tip, the easiest first, of ``n_events``.
+        Of ``n_tipped`` events that a favour can tip, the easiest first, those that are drawn.
+    n_events
+        How many events there are, with those that no favour can tip.
     """
 
     title: str
@@ -87,6 +90,7 @@ class AuditPicture:
     evaluators: tuple[EvaluatorMark, ...]
     n_evaluators: int
     events: tuple[EventMark, ...]
+    n_tipped: int
     n_events: int
 
     @property
@@ -101,7 +105,7 @@ class AuditPicture:
         Examples
         --------
         >>> bias = BiasEstimate(2.0, 1.0, 3.0, 0.95, 0.5, 9)
-        >>> AuditPicture("", bias, None, np.zeros(0), (), 0, (), 0).ends
+        >>> AuditPicture("", bias, None, np.zeros(0), (), 0, (), 0, 0).ends
         (-0.12, 3.12)
         """
         points = [0.0, self.bias.value, *(one.value for one in self.evaluators)]
@@ -121,31 +125,41 @@ class AuditPicture:
 
 def audit_picture(audit: Audit) -> AuditPicture:
     """Work out whose bias to draw, and which events."""
-    events = _events(audit)
+    marks, events = _evaluators(audit), _events(audit)
+    next_one = audit.spread.evaluators
+    ends = next_one.next_low, next_one.next_high
     return AuditPicture(
         title=verdict(audit),
         bias=audit.bias,
-        prediction=None,
-        placebo=np.zeros(0),
-        evaluators=_outermost([]),
-        n_evaluators=0,
-        events=events,
+        prediction=ends if math.isfinite(ends[1] - ends[0]) else None,
+        placebo=audit.placebo.draws,
+        evaluators=_outermost(marks),
+        n_evaluators=len(marks),
+        events=_evenly(events),
+        n_tipped=len(events),
         n_events=len(audit.decisions),
     )
 
 
-def verdict(audit: Audit) -> str:
-    """Return what is found, in a sentence."""
-    bias = audit.bias
-    if not math.isfinite(bias.value):
-        return "Whether evaluators are partial cannot be told from these scores."
-    size = interval(Estimate(bias.value, bias.low, bias.high, bias.level))
-    if bias.low > 0.0 or bias.high < 0.0:
-        return f"Scores are biased: evaluators add {size} to those whom they are partial to."
-    return f"No bias is seen for sure: evaluators add {size} to those whom they are partial to."
+def _evaluators(audit: Audit) -> list[EvaluatorMark]:
+    """Return the evaluators who have a bias of their own that is known."""
+    frame = audit.evaluators
+    names = frame["evaluator"].tolist()
+    if "group" in frame:
+        groups = frame["group"].tolist()
+        names = [
+            name if group is None else f"{name} ({group})"
+            for name, group in zip(names, groups, strict=True)
+        ]
+    columns = [frame[name].tolist() for name in ("shrunk", "shrunk_low", "shrunk_high", "flagged")]
+    return [
+        EvaluatorMark(name, value, low, high, bool(found))
+        for name, value, low, high, found in zip(names, *columns, strict=True)
+        if math.isfinite(value)
+    ]
 
 
-def _events(audit: Audit) -> tuple[EventMark, ...]:
+def _events(audit: Audit) -> list[EventMark]:
     """Return the events that a favour can tip, the easiest first."""
     made = audit.decisions
     marks = [
@@ -155,12 +169,18 @@ def _events(audit: Audit) -> tuple[EventMark, ...]:
         )
         if math.isfinite(tipping)
     ]
-    return tuple(sorted(marks, key=lambda one: one.tipping))
+    return sorted(marks, key=lambda one: one.tipping)
+
+
+def _evenly(events: Sequence[EventMark]) -> tuple[EventMark, ...]:
+    """Return as many events as can be drawn, evenly by their rank, the first and the last too."""
+    ranks = np.linspace(0, len(events) - 1, min(len(events), _MOST_EVENTS))
+    return tuple(events[i] for i in np.round(ranks).astype(int).tolist())
 
 
 def _outermost(marks: Sequence[EvaluatorMark]) -> tuple[EvaluatorMark, ...]:
     """Return the marks by size, the largest first; of many, the largest and the smallest."""
-    ordered = sorted((one for one in marks if math.isfinite(one.value)), key=lambda one: -one.value)
+    ordered = sorted(marks, key=lambda one: -one.value)
     if len(ordered) <= _MOST_ROWS:
         return tuple(ordered)
     half = _MOST_ROWS // 2
@@ -262,6 +282,7 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
     if far:  # what takes hardly any favour stands at the edge
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        axes.xaxis.set_minor_formatter(lambda x, _: "")
         tipping = np.maximum(tipping, max(float(positive.min()), float(positive.max()) * 1e-3))
     size = sorted(abs(x) for x in (picture.bias.low, picture.bias.high))
     if picture.known and all(math.isfinite(x) for x in size):
@@ -272,6 +293,8 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
         at = [i for i, one in enumerate(events) if one.verdict == said]
         axes.plot(tipping[at], at, marker=marker, color=colour, ms=4.5, ls="", mew=0.6)
     axes.set_ylim(len(events) - 0.3, -0.7)
+    if not far:
+        axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
     if len(events) <= _MANY_EVENTS:
         axes.set_yticks(range(len(events)))
         for label in axes.set_yticklabels([_event(one) for one in events]):
@@ -279,11 +302,12 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
         axes.tick_params(axis="y", labelsize=8, labelcolor=_INK, length=0)
     else:
         _name_those_in_doubt(axes, events, tipping)
-    left_out = picture.n_events - len(events)
+    few = f"{len(events):,} of " if len(events) < picture.n_tipped else ""
+    left_out = picture.n_events - picture.n_tipped
     said = f"; {left_out:,} more that none can tip" if left_out else ""
     axes.set_title(
-        f"{len(events):,} decision{'' if len(events) == 1 else 's'}, the easiest to tip "
-        f"first{said}",
+        f"{few}{picture.n_tipped:,} decision{'' if picture.n_tipped == 1 else 's'}, the easiest "
+        f"to tip first{said}",
         loc="left", fontsize=8.5, color=_FAINT,
     )  # fmt: skip
     axes.set_xlabel("favour of the whole panel that would tip it", fontsize=9, color=_INK)

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from evenhand.cli.audit import audit
 from evenhand.cli.compare import compare
+from evenhand.cli.decide import decide
 from evenhand.cli.demo import demo
 from evenhand.cli.inspect import inspect
 from evenhand.cli.plan import plan
@@ -59,7 +60,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, audit, inspect, plan, simulate, compare, reproduce):
+for _command in (demo, audit, decide, inspect, plan, simulate, compare, reproduce):
     app.command()(_command)
 
 

@@ -34,6 +34,11 @@ def console() -> Console:
     return Console(markup=False, emoji=False, highlight=False)
 
 
+def heading(terminal: Console, text: str) -> None:
+    """Print the title of a part."""
+    terminal.print(f"\n{text}\n", style="bold underline")
+
+
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object in ASCII, which no terminal garbles; what is no number becomes null."""
     typer.echo(json.dumps(_plain(values), indent=2, allow_nan=False))

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +26,9 @@ from evenhand.environments._streams import Streams
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.environments.problem_files import problem_with_parameters
 from evenhand.policies.messages import Allocation, Feedback
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEATURES = ("base_value", "max_base", "ability")
 
@@ -61,6 +65,27 @@ class SkatingEvent:
     scores: Floats
     references: Floats
     value_bound: float = 15.0
+
+
+def scores() -> pd.DataFrame:
+    """Return the season's scores as a table, a row for what each judge gave to each performance.
+
+    Columns are competition, program, skater, nation, judge, judge_nation, score, the mean of the
+    other judges from other nations (reference), and what is known of the performance.
+
+    Examples
+    --------
+    >>> table = scores()
+    >>> len(table), table["judge"].nunique(), table["skater"].nunique()
+    (14680, 214, 288)
+    """
+    import pandas as pd  # noqa: PLC0415 # slow to load
+
+    return pd.read_csv(io.BytesIO(_packed()), compression="gzip")
+
+
+def _packed() -> bytes:
+    return (files("evenhand") / "data" / "skating_judges.csv.gz").read_bytes()
 
 
 def skate_canada() -> SkatingEvent:
@@ -199,8 +224,7 @@ def one_judge_events(features: Sequence[str] = FEATURES) -> Iterator[OneJudgeEve
     >>> len(events), min(len(event.actions) for event in events)
     (768, 6)
     """
-    packed = (files("evenhand") / "data" / "skating_judges.csv.gz").read_bytes()
-    rows = list(csv.DictReader(io.StringIO(gzip.decompress(packed).decode("utf-8"))))
+    rows = list(csv.DictReader(io.StringIO(gzip.decompress(_packed()).decode("utf-8"))))
 
     def event_of(row: dict[str, str]) -> tuple[str, str, str]:
         return row["competition"], row["program"], row["judge"]

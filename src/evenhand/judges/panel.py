@@ -245,12 +245,14 @@ class JudgePanel:
     def record(self) -> pd.DataFrame:
         """Return all verdicts so far, a row each, in the columns of `evenhand.read_scores`.
 
-        `evenhand.audit` takes it as it is.
+        ``evenhand.audit(panel.record(), repeats=True)`` looks for the biases in all of them; what
+        is asked twice about the same item is no mistake here.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
-        labels, groups = self.questions.items, self.questions.options.groups
-        family = dict(zip(labels, groups or [None] * len(labels), strict=False))
+        questions = self.questions
+        family = _by_name(questions.items, questions.options.groups)
+        own = _by_name(questions.evaluators, questions.evaluator_groups)
         rows = []
         for one in list(self._answered):
             who = str(one.question.evaluator)
@@ -263,7 +265,7 @@ class JudgePanel:
                 row[f"{side}_group"] = family[name]
                 if self._length is not None:
                     row[size] = float(self._length(self._texts.text(name, one.item)))
-            row["evaluator_group"] = self._judges[who].family
+            row["evaluator_group"] = own[who]
             rows.append(row)
         return pd.DataFrame(rows).dropna(axis="columns", how="all")
 
@@ -314,6 +316,10 @@ class JudgePanel:
             if self._cache is not None:
                 self._cache[key] = score
         return score
+
+
+def _by_name(names: Sequence[str], groups: Sequence[str | None] | None) -> dict[str, str | None]:
+    return dict.fromkeys(names) if groups is None else dict(zip(names, groups, strict=True))
 
 
 def _jury(judges: Sequence[Judge]) -> dict[str, Judge]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
-from evenhand.readers.documents import Archive, Document, opened
+from evenhand.readers.archives import Archive
+from evenhand.readers.documents import Document, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.tables.names import listed
@@ -85,7 +86,7 @@ def read_scores(
     known, notes = Families.of(families), list[str]()
     documents, skipped = _documents(path, format)
     if skipped:
-        notes.append(f"left out, as they are no logs: {listed(skipped)}.")
+        notes.append(f"Left out, as they are no logs: {listed(skipped)}.")
     if all(reader is plain for _, reader in documents):
         frame = _of_tables([document for document, _ in documents], known, notes)
     else:
@@ -95,8 +96,8 @@ def read_scores(
         for document, reader in documents:
             if reader is lm_eval and id(document) not in kept:
                 continue
-            if reader is inspect_logs:
-                notes += inspect_logs.notes(document)
+            if hasattr(reader, "notes"):
+                notes += [note for note in reader.notes(document) if note not in notes]
             records += list(reader.records(document))
         frame, said = framed(records, option, metric, known)
         notes += said
@@ -107,7 +108,7 @@ def read_scores(
 def _of_tables(documents: list[Document], known: Families, notes: list[str]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 # slow to load
 
-    frames = [plain.frame_of(one.content, one.where, known, notes) for one in documents]
+    frames = [plain.frame_of(document, known, notes) for document in documents]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -199,12 +200,14 @@ def _lookalike(content: Any) -> str | None:
     first = rows[0] if rows and isinstance(rows[0], Mapping) else {}
     if {"instruction", "output", "generator"} <= set(first) and "preference" not in first:
         return "looks like answers for AlpacaEval, not yet annotated"
+    if {"output_1", "output_2", "preference"} <= set(first) and "generator_1" not in first:
+        return "looks like AlpacaEval's cache: it does not say whose answers they are"
     return None
 
 
 def _seen(content: Any) -> str:
     if isinstance(content, Archive):
-        return f"is an archive of {listed(content.names())}"
+        return f"is an archive of {listed(list(content.members))}"
     if isinstance(content, Mapping):
         return f"is JSON with {listed(list(content))}" if content else "is an empty JSON object"
     if isinstance(content, list):
@@ -212,7 +215,7 @@ def _seen(content: Any) -> str:
         if isinstance(first, Mapping):
             return f"is a list of objects with {listed(list(first))}"
         return "is an empty list" if not content else f"is a list of {type(first).__name__}s"
-    return f"is a table, or JSON that is {type(content).__name__}"
+    return "is a table"
 
 
 def _all_wanted() -> str:

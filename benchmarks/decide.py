@@ -1,0 +1,239 @@
+"""How often scores that exist settle a choice, how often that is wrong, what next questions save.
+
+On 136 events of a skating season, with all scores and with some; on panels in which nobody is best,
+with scores assigned before any was seen and with scores that decided what came next; on options
+that were tried on items; and by asking on, the questions that `decide` names or any.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: many small solves
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+import evenhand as eh
+from evenhand import families
+from evenhand.environments import SimulatedEvaluations
+from evenhand.environments.panels import SkatingPanel, skating_panels
+
+
+def frame_of(
+    questions: eh.Questions, which: Sequence[int], scores: Sequence[float]
+) -> pd.DataFrame:
+    """Return answers to questions of a panel as a table of scores."""
+    names, people = questions.items, questions.evaluators
+    return pd.DataFrame(
+        {
+            "option": [names[x] for x in questions.about[list(which), 0].tolist()],
+            "evaluator": [people[x] for x in questions.evaluator[list(which)].tolist()],
+            "score": list(scores),
+        }
+    )
+
+
+def events(panels: Sequence[SkatingPanel]) -> Iterator[str]:
+    """Events that real scores settle: by all of them, and by a random share."""
+    yield "| scores | events | sure | agree with the whole panel |"
+    yield "| --- | --- | --- | --- |"
+    whole: list[int] = []
+    for share in (1.0, 0.7, 0.5):
+        sure = agree = 0
+        for i, panel in enumerate(panels):
+            questions = panel.questions()
+            kept = np.flatnonzero(np.random.default_rng(i).random(len(questions)) < share)
+            answer = eh.decide(
+                questions, frame_of(questions, kept.tolist(), panel.scores[kept].tolist()), next_n=0
+            )
+            if share == 1.0:
+                whole.append(answer.option)
+            sure += answer.sure
+            agree += answer.sure and answer.option == whole[i]
+        yield f"| {100 * share:.0f}% | {len(panels)} | {sure} | {agree} of {sure} |"
+
+
+def nobody_best(n: int) -> Iterator[str]:
+    """Panels in which nobody is best, scored once by everybody: who is sure is wrong."""
+    yield "| nobody is best | panels | sure | share |"
+    yield "| --- | --- | --- | --- |"
+    small = [panel for panel in skating_panels() if len(panel.performances) <= 10]
+
+    def gaussian(i: int) -> tuple[eh.Questions, np.ndarray]:
+        problem = families.panel(
+            k=2 + i % 5, e=4 + i % 3, seed=i, gap=0.0, bias=1.0, n_groups=2 + i % 3
+        )
+        questions = problem.questions
+        ones = eh.Allocation(np.ones(len(questions), dtype=np.int64), 0)
+        return questions, SimulatedEvaluations(problem, seed=i).evaluate(ones).sums
+
+    def skating(i: int) -> tuple[eh.Questions, np.ndarray]:
+        panel = small[i % len(small)]
+        judges, questions = panel.null(seed=i, tied=2), panel.questions()
+        return questions, np.array([judges.score(x) for x in range(len(questions))])
+
+    kinds: dict[str, Callable[[int], tuple[eh.Questions, np.ndarray]]] = {
+        "Gaussian, all of two to six": gaussian,
+        "skating residuals, the two best": skating,
+    }
+    for name, make in kinds.items():
+        sure = 0
+        for i in range(n):
+            questions, scores = make(i)
+            asked = range(len(questions))
+            answer = eh.decide(questions, frame_of(questions, asked, scores.tolist()), next_n=0)
+            sure += answer.sure
+        yield f"| {name} | {n} | {sure} | {100 * sure / n:.2f}% |"
+
+
+def looked_at(n: int, most: int = 60) -> Iterator[str]:
+    """Two options that are worth the same, scored until one looks better by a t test."""
+    yield "| who chose when to stop | taken for | runs | sure | share |"
+    yield "| --- | --- | --- | --- | --- |"
+    panel = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+    for stops in (False, True):
+        wrong = {"before": 0, "adaptively": 0}
+        for i in range(n):
+            y = np.random.default_rng([7, i]).normal(size=(most, 2))
+            m = _stop(y) if stops else most
+            table = frame_of(panel, [0, 1] * m, y[:m].ravel().tolist())
+            for assigned in wrong:
+                answer = eh.decide(panel, table, assigned=assigned, next_n=0)  # type: ignore[arg-type]
+                wrong[assigned] += answer.loss == 0.0
+        who = "whoever saw the scores" if stops else "nobody: 60 of each"
+        for assigned, sure in wrong.items():
+            yield f"| {who} | {assigned} | {n} | {sure} | {100 * sure / n:.1f}% |"
+
+
+def _stop(y: np.ndarray) -> int:
+    """Return after how many scores of each a t test finds a difference; all if it never does."""
+    for m in range(3, len(y) + 1):
+        if stats.ttest_ind(y[:m, 0], y[:m, 1]).pvalue < 0.05:
+            return m
+    return len(y)
+
+
+ITEMS = ((2, 3, 5), (2, 3, 30), (3, 3, 10), (6, 3, 8), (10, 2, 20))
+"""Options, judges and items."""
+
+
+def on_items(n: int) -> Iterator[str]:
+    """Options of which two are best, on items that suit some: who is sure of one is wrong."""
+    yield "| options, judges, items | tried | runs | sure, by items | sure, as if independent |"
+    yield "| --- | --- | --- | --- | --- |"
+    for k, e, G in ITEMS if n > 1 else ITEMS[:1]:
+        for share in (1.0, 0.7):
+            sure = naive = 0
+            for i in range(n):
+                frame = _tried(k, e, G, share, np.random.default_rng([k, e, G, i]))
+                options = [f"option {x}" for x in range(k)]
+                sure += eh.decide(options, frame, next_n=0).sure
+                naive += eh.decide(options, frame, item=None, next_n=0).sure
+            yield (
+                f"| {k}, {e}, {G} | {100 * share:.0f}% | {n} | {100 * sure / n:.1f}% | "
+                f"{100 * naive / n:.1f}% |"
+            )
+
+
+def _tried(k: int, e: int, G: int, share: float, rng: np.random.Generator) -> pd.DataFrame:
+    """Scores with item sd 1, option × item sd 1.5, judges' sd 1 and noise 1."""
+    option, judge, item = (x.ravel() for x in np.indices((k, e, G)))
+    kept = (rng.random((k, G)) < share)[option, item]
+    worth = np.where(np.arange(k) < 2, 0.0, -3.0)
+    y = worth[option] + rng.normal(size=G)[item] + 1.5 * rng.normal(size=(k, G))[option, item]
+    y += rng.normal(size=e)[judge] + rng.normal(size=len(option))
+    names = {"option": option, "evaluator": judge, "item": item}
+    frame = pd.DataFrame({part: [f"{part} {x}" for x in of[kept]] for part, of in names.items()})
+    return frame.assign(score=y[kept])
+
+
+PANELS = ((6, 8, None), (12, 6, None), (6, 12, 4))
+"""Options, judges, and how often a judge may be asked the same."""
+
+
+def asking_on(n: int, most: int = 300) -> Iterator[str]:
+    """Questions asked until one look is sure: those that `decide` names, or any that are left."""
+    yield "| panel | runs settled by both | named | any | ratio |"
+    yield "| --- | --- | --- | --- | --- |"
+    for k, e, capacity in PANELS if n > 1 else PANELS[:1]:
+        named, drawn = [], []
+        for i in range(n):
+            problem = families.panel(k=k, e=e, seed=i, gap=0.8, bias=1.0, capacity=capacity)
+            start = np.random.default_rng([3, i]).permutation(len(problem.questions))
+            first = start[: len(start) // 2].tolist()
+            ends = [_until_sure(problem, first, i, by, most) for by in ("named", "any")]
+            if None not in ends:
+                named.append(ends[0])
+                drawn.append(ends[1])
+        if named:
+            ratio = np.mean(drawn) / np.mean(named)
+            yield (
+                f"| {k} × {e}, {capacity or 'any'} times each | {len(named)} of {n} | "
+                f"{np.mean(named):.0f} | {np.mean(drawn):.0f} | {ratio:.2f} |"
+            )
+
+
+def _until_sure(
+    problem: eh.BiasedLinearBandit, first: list[int], seed: int, by: str, most: int
+) -> int | None:
+    """Return how many questions it took beside the first; None if that many would not do."""
+    questions, rng = problem.questions, np.random.default_rng([5, seed])
+    evaluations = SimulatedEvaluations(problem, seed=seed)
+    asked, scores = [], []
+
+    def ask(x: int) -> None:
+        counts = np.zeros(len(questions), dtype=np.int64)
+        counts[x] = 1
+        asked.append(x)
+        scores.append(float(evaluations.evaluate(eh.Allocation(counts, 0)).sums[x]))
+
+    for x in first:
+        ask(x)
+    while len(asked) - len(first) < most:
+        table = frame_of(questions, asked, scores)
+        answer = eh.decide(questions, table, next_n=5 if by == "named" else 0)
+        if answer.sure:
+            return len(asked) - len(first)
+        have = np.bincount(asked, minlength=len(questions))
+        left = np.flatnonzero(have < questions.capacity)
+        batch = [one.question for one in answer.next_questions]
+        for x in batch if by == "named" else rng.choice(left, min(5, len(left)), replace=False):
+            ask(int(x))
+        if not len(left):
+            return None
+    return None
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--panels", type=int, default=3_000, help="panels in which nobody is best")
+    parser.add_argument("--runs", type=int, default=400, help="runs of the other simulations")
+    parser.add_argument("--only", default="", help="parts whose title has this text")
+    parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
+    arguments = parser.parse_args(argv)
+    panels = list(skating_panels())
+    n, runs, asked = arguments.panels, arguments.runs, max(2, arguments.runs // 20)
+    if arguments.tiny:
+        panels, n, runs, asked = panels[::60], 2, 1, 1
+    parts = {
+        "Real events": lambda: events(panels),
+        "Nobody is best": lambda: nobody_best(n),
+        "Scores that decided what came next": lambda: looked_at(runs),
+        "Options on items": lambda: on_items(runs),
+        "Asking on": lambda: asking_on(asked),
+    }
+    for title, lines in parts.items():
+        if arguments.only.lower() not in title.lower():
+            continue
+        print(f"\n## {title}\n", flush=True)
+        for line in lines():
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

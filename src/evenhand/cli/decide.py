@@ -1,0 +1,290 @@
+"""`evenhand decide`: who is best by scores that exist, how sure that is, and what to ask next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from evenhand.answers import Answer
+from evenhand.answers import decide as decided
+from evenhand.cli.tables import number_table, print_table
+from evenhand.cli.terminal import console, names_in, print_json
+from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.questions.given import named
+from evenhand.tables.sources import CsvFile
+
+_NOT_COMPARABLE = 3
+_MOST_ROWS = 25  # of a table in the terminal; --json has all
+_TABLE = "What the columns are"
+_READING = "How the table is read"
+
+
+def decide(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="[OPTIONS.csv] SCORES.csv",
+            help="One line per option, if there are more than were scored; and one line per score: "
+            "CSV, Parquet or Excel, or the log of an evaluation tool.",
+            show_default=False,
+        ),
+    ],
+    second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
+    *,
+    option: Annotated[
+        str, typer.Option(metavar="COL", help="What was scored.", rich_help_panel=_TABLE)
+    ] = "option",
+    evaluator: Annotated[
+        str, typer.Option(metavar="COL", help="Who gave the score.", rich_help_panel=_TABLE)
+    ] = "evaluator",
+    score: Annotated[
+        str, typer.Option(metavar="COL", help="The scores.", rich_help_panel=_TABLE)
+    ] = "score",
+    rival: Annotated[
+        str,
+        typer.Option(
+            metavar="COL",
+            help="In comparisons: the option that stands second. The score then says by how much "
+            "the first is better.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "rival",
+    item: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="What the option was tried on, such as a prompt: errors are then by items.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "item",
+    event: Annotated[
+        str,
+        typer.Option(
+            metavar="COL", help="Where options compete; one only.", rich_help_panel=_TABLE
+        ),
+    ] = "event",
+    option_group: Annotated[
+        str,
+        typer.Option(
+            metavar="COL",
+            help="Groups of options: evaluators may favour their own.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = "option_group",
+    evaluator_group: Annotated[
+        str, typer.Option(metavar="COL", help="Groups of evaluators.", rich_help_panel=_TABLE)
+    ] = "evaluator_group",
+    partial: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Instead of groups: how partial the evaluator is to the option, from 0 to 1.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="When scores were given; in the order of the lines if not said.",
+            rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            "--wide",
+            help="A line for each option and a column for each evaluator.",
+            rich_help_panel=_READING,
+        ),
+    ] = False,
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="Lines with an empty cell: 'refuse' the table, or 'drop' them.",
+            rich_help_panel=_READING,
+        ),
+    ] = "refuse",
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar=". or ,",
+            help="What stands before decimals; found out if not said.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    bias: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND", help="Whose bias it is: common to all, of each evaluator, or group."
+        ),
+    ] = "common",
+    position: Annotated[
+        bool,
+        typer.Option(
+            "--position/--no-position",
+            help="In comparisons: whether judges may favour what is named first.",
+        ),
+    ] = True,
+    assigned: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="Who chose what was scored: 'before' any score was seen, or 'adaptively', by "
+            "looking at earlier ones.",
+        ),
+    ] = "before",
+    confidence: Annotated[
+        float, typer.Option(metavar="P", help="How sure the choice is to be.")
+    ] = 0.95,
+    tolerance: Annotated[float, typer.Option(metavar="X", help="What may be lost.")] = 0.0,
+    noise: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Standard deviation of one score, if it is known."),
+    ] = None,
+    next_n: Annotated[
+        int, typer.Option("--next", min=0, metavar="N", help="How many next questions to name.")
+    ] = 5,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a report to read and print to FILE.html."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Who is best by these scores, how sure is that, and what should be asked next?
+
+    Columns called option, evaluator, score, rival, item, option_group and evaluator_group are found
+    by their names; others are named. Nothing is asked, and nothing is written unless --figure or
+    --report asks for it.
+
+    **Examples**
+
+    `evenhand decide scores.csv --option skater --evaluator judge --option-group nation
+    --evaluator-group judge_nation`
+
+    `evenhand decide wines.csv scores.csv --option wine --evaluator taster --tolerance 0.5`
+
+    `evenhand decide log.json --report choice.html`
+
+    **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used; 3 these
+    scores do not compare the options (the answer says what to ask).
+    """
+    _check_files(figure, report)
+    options, scores = (None, first) if second is None else (first, second)
+    try:
+        answer = decided(
+            None if options is None else _options(options, option, option_group),
+            scores,
+            confidence,
+            tolerance,
+            option=option,
+            evaluator=evaluator or None,
+            score=score,
+            rival=rival or None,
+            item=_columns(item),
+            event=_columns(event),
+            option_group=option_group or None,
+            evaluator_group=evaluator_group or None,
+            partial=partial,
+            time=time,
+            wide=wide,
+            missing=missing,  # type: ignore[arg-type] # checked where it is used
+            decimal=decimal,
+            bias=bias,  # type: ignore[arg-type] # likewise
+            position=position,
+            assigned=assigned,  # type: ignore[arg-type] # likewise
+            noise_scale=noise,
+            next_n=next_n,
+        )
+    except NotIdentifiableError as error:
+        if as_json:
+            print_json({"comparable": False, "reason": str(error)})
+        else:
+            console().print(str(error), style="bold")
+        raise typer.Exit(_NOT_COMPARABLE) from None
+    if figure is not None:
+        answer.plot(figure)
+    if report is not None:
+        answer.report(report)
+    if as_json:
+        print_json({"comparable": answer.comparable} | answer.to_dict())
+    else:
+        _print(console(), answer, figure, report)
+    if not answer.comparable:
+        raise typer.Exit(_NOT_COMPARABLE)
+
+
+def _options(path: str, option: str, group: str) -> Any:
+    """Return the options of a file, with their groups where it has them."""
+    table = CsvFile(path)
+    return named(
+        table,
+        table.name,
+        label=option if option in table.columns else None,
+        group=group if group in table.columns else None,
+    )
+
+
+def _columns(text: str) -> str | list[str] | None:
+    """Return one column or several; None for none."""
+    return names_in(text) if "," in text else text or None
+
+
+def _check_files(figure: Path | None, report: Path | None) -> None:
+    """Refuse files that cannot be written before any work."""
+    if figure is not None:
+        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415 - loads matplotlib
+
+        checked_format(figure)
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")
+    for path in (figure, report):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(
+                f"there is no folder {str(path.parent)!r}; make it, or choose another."
+            )
+
+
+def _print(out: Console, answer: Answer, figure: Path | None, report: Path | None) -> None:
+    out.print(str(answer), soft_wrap=True)
+    out.print("\nRanking", style="bold")
+    _print_frame(out, answer.standings)
+    if answer.next_questions:
+        out.print("\nAsk next", style="bold")
+        shown = answer.next_questions.to_frame()
+        _print_frame(
+            out,
+            shown[["label", "price", "rival", "error", "error_after", "chance", "chance_after"]],
+        )
+    for what, path in (("picture", figure), ("report", report)):
+        if path is not None:
+            out.print(f"\nThe {what} is in {path}.", soft_wrap=True)
+
+
+def _print_frame(out: Console, frame: Any) -> None:
+    table = number_table()
+    for name in frame.columns:
+        numeric = frame[name].dtype.kind in "fiu"
+        table.add_column(str(name).replace("_", " "), justify="right" if numeric else "left")
+    for row in frame.head(_MOST_ROWS).itertuples(index=False):
+        table.add_row(*(_cell(cell) for cell in row))
+    if len(frame) > _MOST_ROWS:
+        table.add_row(f"… and {len(frame) - _MOST_ROWS} more: --json has all")
+    print_table(out, table)
+
+
+def _cell(value: Any) -> str:
+    """Return a cell as people read it; nothing where nothing is known."""
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < float("inf") else ""
+    return "" if value is None else str(value)

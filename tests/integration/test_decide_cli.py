@@ -1,0 +1,122 @@
+"""`evenhand decide` as a user runs it: answers, words, pictures, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+from evenhand.environments.panels import skating_panels
+
+COLUMNS = ("--option", "skater", "--evaluator", "judge", "--score", "points")
+GROUPS = ("--option-group", "nation", "--evaluator-group", "judge_nation")
+
+
+@pytest.fixture(autouse=True)
+def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    panel = list(skating_panels())[5]
+    rows = [
+        (o, j, y, panel.performances[o], panel.judges[j])
+        for o, given in zip(panel.performances, panel.table.tolist(), strict=True)
+        for j, y in zip(panel.judges, given, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["skater", "judge", "points", "nation", "judge_nation"])
+    frame = frame.drop(index=range(0, 54, 4)).reset_index(drop=True)
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    frame[["skater", "nation"]].drop_duplicates().to_csv(tmp_path / "skaters.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return frame
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["decide", *arguments])
+
+
+def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
+    result = run("scores.csv", *COLUMNS, *GROUPS, "--next", "3", "--json")
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    answer = eh.decide(
+        scores,
+        option="skater",
+        evaluator="judge",
+        score="points",
+        option_group="nation",
+        evaluator_group="judge_nation",
+        next_n=3,
+    )
+    assert (found["option"], found["sure"]) == (answer.label, answer.sure)
+    assert found["loses_at_most"] == pytest.approx(answer.loss)
+    asked = [question["label"] for question in found["next_questions"]]
+    assert asked == [question.label for question in answer.next_questions]
+    assert len(asked) == 3
+    assert [one["option"] for one in found["ranking"]] == [one.option for one in answer.ranking]
+    # the options in a file of their own, with a picture and a report
+    files = "--figure", "choice.png", "--report", "choice.html"
+    result = run("skaters.csv", "scores.csv", *COLUMNS, *GROUPS, *files)
+    assert result.exit_code == 0, result.output
+    assert answer.label in result.stdout
+    assert "Ask next" in result.stdout
+    assert Path("choice.png").read_bytes().startswith(b"\x89PNG")
+    assert answer.label in Path("choice.html").read_text("utf-8")
+
+
+def test_scores_that_do_not_compare_have_an_exit_code(tmp_path: Path) -> None:
+    Path("apart.csv").write_text("option,evaluator,score\nAnn,P,7\nBo,P,5\nCy,Q,6\nDi,Q,3\n")
+    result = run("apart.csv")
+    assert result.exit_code == 3
+    assert "fall into 2 parts" in result.stdout
+    found = json.loads(run("apart.csv", "--json").stdout)
+    assert found["comparable"] is False
+    assert found["sure"] is False
+    assert found["next_questions"]
+
+
+def test_logs_are_read_as_they_are() -> None:
+    verdicts = [
+        {
+            "instruction": f"task {i}",
+            "generator_1": "ours",
+            "generator_2": "theirs",
+            "output_1": "yes",
+            "output_2": "no",
+            "annotator": "judge",
+            "preference": 1.0 + 0.1 * (i % 3),
+        }
+        for i in range(12)
+    ]
+    Path("annotations.json").write_text(json.dumps(verdicts))
+    result = run("annotations.json")
+    assert result.exit_code == 3, result.output
+    assert "position=False" in result.stdout  # one order: being first looks like value
+    result = run("annotations.json", "--no-position", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["option"], found["sure"]) == ("ours", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("scores.csv",), "option"),
+        (("none.csv", *COLUMNS), "none.csv"),
+        (("scores.csv", *COLUMNS, "--assigned", "later"), "assigned must be"),
+        (("scores.csv", *COLUMNS, "--report", "choice.pdf"), "FILE.html"),
+        (("scores.csv", *COLUMNS, "--figure", "there/is/none.png"), "no folder"),
+        (("scores.csv", *COLUMNS, "--confidence", "2"), "confidence"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_2_and_writes_nothing(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+    assert sorted(tmp_path.iterdir()) == before

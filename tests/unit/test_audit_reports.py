@@ -1,0 +1,284 @@
+"""Pictures and reports of audits show what the audits found, on dull and on evil tables too."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+import evenhand as eh
+from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.figure import (
+    AuditPicture,
+    EvaluatorMark,
+    EventMark,
+    audit_picture,
+    draw_audit_picture,
+)
+from evenhand.auditing.page import as_html, report_of
+from pages import DocumentReader, read, read_document
+
+DAY = date(2026, 11, 16)
+EVIL = '<script>"1"</script> $x$ id="a" -->'
+COLOURS = {"safe": "#009e73", "fragile": "#e69f00", "wrong": "#d55e00", "unknown": "#767676"}
+
+
+def table(
+    n_options: int,
+    n_judges: int,
+    n_groups: int = 3,
+    n_events: int = 1,
+    favour: float = 1.0,
+    noise: float = 0.5,
+) -> pd.DataFrame:
+    """Return scores of every judge for every option at every event."""
+    rng = np.random.default_rng(7)
+    rows = [
+        (f"event {e}", f"{EVIL} {o}", f"J{j}", f"g{o % n_groups}", f"g{j % n_groups}", o, j)
+        for e in range(n_events)
+        for o in range(n_options)
+        for j in range(n_judges)
+    ]
+    names = ["event", "option", "evaluator", "option_group", "evaluator_group", "o", "j"]
+    frame = pd.DataFrame(rows, columns=names)
+    own = frame["option_group"] == frame["evaluator_group"]
+    worth = 5.0 - 0.3 * frame["o"] + 0.2 * frame["j"]
+    frame["score"] = worth + favour * own + noise * rng.standard_normal(len(frame))
+    return frame.drop(columns=["o", "j"])
+
+
+def compared() -> pd.DataFrame:
+    """Return verdicts on all pairs of three options by three judges, each partial to one."""
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"o{a}", f"o{b}", f"J{j}", f"g{a}", f"g{b}", f"g{j}", b - a + (a == j) - (b == j))
+        for a in range(3)
+        for b in range(3)
+        for j in range(3)
+        if a != b
+    ]
+    names = ["option", "rival", "evaluator", "option_group", "rival_group", "evaluator_group"]
+    frame = pd.DataFrame(rows, columns=[*names, "score"])
+    return frame.assign(score=frame["score"] + 0.1 * rng.standard_normal(len(frame)))
+
+
+TABLES = {
+    "several events": table(6, 6, n_events=4),
+    "one event": table(4, 3),
+    "two evaluators": table(3, 2, 2),
+    "one evaluator": table(3, 1),
+    "one group": table(3, 3, 1),
+    "no noise": table(4, 4, noise=0.0),
+    "no bias": table(5, 6, n_events=4, favour=0.0),
+    "comparisons": compared(),
+    "without groups": table(3, 3, n_events=2).drop(columns=["option_group", "evaluator_group"]),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_audit_has_a_report(kind: str, tmp_path: Path) -> None:
+    audit = eh.audit(TABLES[kind])
+    audit.report(tmp_path / "audit.html", "The season", DAY)
+    page = (tmp_path / "audit.html").read_text("utf-8")
+    assert page == report_of(audit, "The season", DAY)
+    reader = read_document(page)
+    verdict = str(audit).split("\n\n")[0].replace("\n", " ")
+    assert verdict in " ".join(reader.text.split())
+    assert "The season" in reader.text
+    shown = read(as_html(audit).replace("<br>", " ")).text
+    assert verdict in " ".join(shown.split())
+
+
+@pytest.fixture(scope="module")
+def audit() -> eh.Audit:
+    return eh.audit(TABLES["several events"])
+
+
+@pytest.fixture(scope="module")
+def page(audit: eh.Audit) -> DocumentReader:
+    return read_document(report_of(audit, EVIL))
+
+
+def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: DocumentReader) -> None:
+    cells = page.cells
+    row = cells.index("bias; evaluators and options come back")
+    shown = [float(cell.replace("−", "-")) for cell in cells[row + 1 : row + 4]]
+    found = [audit.bias.value, audit.bias.low, audit.bias.high]
+    assert shown == pytest.approx(found, abs=0.0051)
+    start = cells.index("evaluator")
+    width = cells[start:].index("sure") + 1
+    named = cells[start + width :: width][: len(audit.evaluators)]
+    assert set(named) == set(audit.evaluators["evaluator"])
+    where = cells[start : start + width].index("drawn in")
+    for i, name in enumerate(named, 1):
+        value = audit.evaluators.set_index("evaluator").loc[name, "shrunk"]
+        assert float(cells[start + i * width + where]) == pytest.approx(value, abs=0.0051)
+
+
+def test_the_report_counts_what_changes_by_rule(audit: eh.Audit, page: DocumentReader) -> None:
+    cells = page.cells
+    start = cells.index("rule")
+    flips = audit.flips.groupby("rule", sort=False)[["flipped", "podium_changed"]].sum()
+    rows = [cells[start + 3 * i : start + 3 * i + 3] for i in range(1, 1 + len(flips))]
+    assert [[int(x) for x in row[1:]] for row in rows] == flips.to_numpy().tolist()
+
+
+def test_options_of_any_name_stay_names(audit: eh.Audit, page: DocumentReader) -> None:
+    doubtful = audit.decisions.to_frame().query("verdict in ['wrong', 'fragile']")
+    assert len(doubtful)
+    assert set(doubtful["winner"]) <= set(page.cells)
+    assert page.text.count(EVIL) >= 2 + 2 * len(doubtful)
+
+
+def test_a_bias_that_cannot_be_told_says_whom_to_ask() -> None:
+    audit = eh.audit(TABLES["one evaluator"])
+    assert not audit.identified.told
+    reader = read_document(report_of(audit))
+    assert "Whom to ask" in reader.text
+    for ask in audit.identified.asks:
+        assert ask.option in reader.cells
+
+
+def test_by_features_alone_nobody_is_named() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"option": [f"o{i}" for i in range(40)], "size": rng.normal(size=40)})
+    frame["own"] = np.arange(40) % 2
+    frame["score"] = frame["size"] + frame["own"] + 0.1 * rng.normal(size=40)
+    audit = eh.audit(frame, features=["size"], partial="own")
+    assert audit.features_only
+    reader = read_document(report_of(audit))
+    assert "nobody's bias can be told" in reader.text
+    assert "what the features say, exactly" in reader.text
+    assert "bias, by features alone" not in reader.cells  # the bias is that already
+
+
+# ------------------------------------------------------------------------- the picture
+
+
+def test_pictures_are_written_in_the_format_of_their_name(audit: eh.Audit, tmp_path: Path) -> None:
+    audit.plot(tmp_path / "audit.png")
+    assert (tmp_path / "audit.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(eh.InputError, match="gif"):
+        audit.plot(tmp_path / "audit.gif")
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.png"]
+
+
+def test_the_picture_shows_evaluators_and_events_as_they_were_found(audit: eh.Audit) -> None:
+    picture = audit_picture(audit)
+    frame = audit.evaluators.sort_values("shrunk", ascending=False)
+    assert [one.value for one in picture.evaluators] == frame["shrunk"].tolist()
+    assert [one.found for one in picture.evaluators] == frame["flagged"].tolist()
+    assert [one.name for one in picture.evaluators] == [
+        f"{name} ({group})" for name, group in zip(frame["evaluator"], frame["group"], strict=True)
+    ]
+    decided = audit.decisions.to_frame().sort_values("tipping_favour", kind="stable")
+    assert [one.tipping for one in picture.events] == decided["tipping_favour"].tolist()
+    assert [one.verdict for one in picture.events] == decided["verdict"].tolist()
+    assert picture.placebo.tolist() == audit.placebo.draws.tolist()
+    ends = audit.spread.evaluators.next_low, audit.spread.evaluators.next_high
+    assert picture.prediction == ends
+
+
+def made(n_evaluators: int, n_events: int, **changes: object) -> AuditPicture:
+    """Return a picture of made-up numbers, which are all different."""
+    marks = [
+        EvaluatorMark(f"a rather long name of judge {i}", 5 - i / 7, 4 - i / 7, 6 - i / 7, i < 5)
+        for i in range(n_evaluators)
+    ]
+    kinds = ["wrong", "fragile", "safe"]
+    events = [
+        EventMark(f"a rather long name of event {i}", 0.5 + i, kinds[min(i // 2, 2)])
+        for i in range(n_events)
+    ]
+    bias = BiasEstimate(2.0, 1.5, 2.5, 0.95, 0.25, 20)
+    rest = {"placebo": np.linspace(-0.5, 0.5, 99), "prediction": (0.0, 4.0)} | changes
+    return AuditPicture(
+        "A title", bias, rest["prediction"], rest["placebo"],  # type: ignore[arg-type]
+        tuple(marks), n_evaluators, tuple(events), n_events, n_events,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [1, 4, 30])
+def test_marks_stand_at_their_numbers_in_rows_of_their_names(n: int) -> None:
+    picture = made(n, n)
+    who, events, *_ = draw_audit_picture(picture).axes
+    labels = dict(zip([t.get_text() for t in who.get_yticklabels()], who.get_yticks(), strict=True))
+    points = {
+        (round(float(x), 9), round(float(y), 9)): str(line.get_marker())
+        for line in who.get_lines()
+        for x, y in np.asarray(line.get_xydata())
+    }
+    for one in picture.evaluators:
+        marker = points[round(one.value, 9), round(labels[one.name], 9)]
+        assert marker == ("^" if one.found else "o")
+    assert points[2.0, 0.0] == "D"
+    drawn = {
+        (float(x), float(y)): to_hex(line.get_color())
+        for line in events.get_lines()
+        for x, y in np.asarray(line.get_xydata())
+    }
+    for i, event in enumerate(picture.events):
+        assert drawn[event.tipping, i] == COLOURS[event.verdict]
+
+
+@pytest.mark.parametrize(("evaluators", "events"), [(30, 10), (3, 40), (0, 0), (2, 24)])
+def test_names_do_not_cover_each_other_and_nothing_leaves_the_picture(
+    evaluators: int, events: int
+) -> None:
+    figure = draw_audit_picture(made(evaluators, events))
+    figure.canvas.draw()
+    for axes in figure.axes:
+        boxes = [one.get_window_extent() for one in axes.get_yticklabels() if one.get_text()]
+        boxes = sorted(boxes, key=lambda box: box.y0)
+        assert all(below.y1 <= above.y0 + 1.0 for below, above in pairwise(boxes))
+        whole = axes.get_tightbbox()
+        assert whole is not None
+        assert figure.bbox.x0 - 1 <= whole.x0 <= whole.x1 <= figure.bbox.x1 + 1
+        assert figure.bbox.y0 - 1 <= whole.y0 <= whole.y1 <= figure.bbox.y1 + 1
+
+
+def test_of_many_evaluators_the_largest_and_the_smallest_are_drawn() -> None:
+    audit = eh.audit(table(8, 40, 4, n_events=2))
+    picture = audit_picture(audit)
+    known = sorted(audit.evaluators["shrunk"].dropna(), reverse=True)
+    assert picture.n_evaluators == len(known) == 40
+    assert [one.value for one in picture.evaluators] == [*known[:15], *known[-15:]]
+    texts = [one.get_text() for one in draw_audit_picture(picture).axes[0].texts]
+    assert "… 10 in between …" in texts
+
+
+def test_of_many_decisions_some_are_drawn_evenly_by_rank() -> None:
+    audit = eh.audit(table(3, 3, n_events=1_000))
+    picture = audit_picture(audit)
+    assert picture.n_tipped == 1_000
+    favours = np.sort(audit.decisions.tipping_favour)
+    drawn = np.array([one.tipping for one in picture.events])
+    assert len(drawn) == 400
+    assert (drawn[0], drawn[-1]) == (favours[0], favours[-1])
+    ranks = np.searchsorted(favours, drawn)
+    assert set(np.diff(ranks)) <= {2, 3}
+    title = draw_audit_picture(picture).axes[1].get_title(loc="left")
+    assert title.startswith("400 of 1,000 decisions")
+
+
+def test_the_axis_holds_every_estimate_and_zero() -> None:
+    picture = made(20, 0)
+    low, high = picture.ends
+    points = [0.0, 2.5, *picture.placebo.tolist(), *(one.value for one in picture.evaluators)]
+    assert low < min(points) < max(points) < high
+
+
+def test_what_is_not_known_is_not_drawn() -> None:
+    unknown = BiasEstimate(math.nan, -math.inf, math.inf, 0.95, math.inf, 0.0)
+    picture = AuditPicture("T", unknown, None, np.zeros(0), (), 0, (), 0, 1)
+    figure = draw_audit_picture(picture)
+    (axes,) = figure.axes
+    assert [one.get_text() for one in axes.texts] == ["not known"]
+    assert axes.get_xlim() == (-1.0, 1.0)
+    assert len(axes.get_lines()) == 1  # where there is no bias

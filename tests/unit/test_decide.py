@@ -1,0 +1,534 @@
+"""Decisions by scores that exist: against closed forms, brute force and the policies themselves."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import evenhand as eh
+from evenhand.environments.panels import SkatingPanel, skating_panels
+from evenhand.policies.confidence import Ellipsoid, noise_bound
+from evenhand.policies.items import ItemsFit
+from evenhand.policies.unplanned_choice import UnplannedChoice
+from evenhand.questions import Questions
+
+
+def table(rows: Any, *names: str) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=[*names] or ["option", "evaluator", "score"])
+
+
+def two(ann: Any, bo: Any) -> pd.DataFrame:
+    """Scores of two options by as many judges."""
+    judges = [f"J{i}" for i in range(len(ann))]
+    return table(
+        [("Ann", j, y) for j, y in zip(judges, ann, strict=True)]
+        + [("Bo", j, y) for j, y in zip(judges, bo, strict=True)]
+    )
+
+
+def of_event(panel: SkatingPanel) -> pd.DataFrame:
+    rows = [
+        (o, j, y, panel.performances[o], panel.judges[j])
+        for o, scores in zip(panel.performances, panel.table.tolist(), strict=True)
+        for j, y in zip(panel.judges, scores, strict=True)
+    ]
+    return table(rows, "option", "evaluator", "score", "option_group", "evaluator_group")
+
+
+@pytest.fixture(scope="module")
+def event() -> SkatingPanel:
+    return list(skating_panels())[2]
+
+
+# ---------------------------------------------------------------------- how sure
+
+
+@pytest.mark.parametrize("sizes", [0.99, 1.01])
+def test_two_options_with_known_noise_are_a_two_sided_test(sizes: float) -> None:
+    """p = 2Φ(−z) for a lead of z standard errors, √(2/n) σ by n judges who scored both."""
+    n, sigma = 5, 2.0
+    lead = sizes * -stats.norm.ppf(0.025) * sigma * math.sqrt(2 / n)
+    rng = np.random.default_rng(3)
+    lenient, noise = rng.normal(size=n), rng.normal(size=n)
+    noise -= noise.mean()
+    answer = eh.decide(two(7.0 + lead + lenient + noise, 7.0 + lenient), noise_scale=sigma)
+    assert answer.label == "Ann"
+    assert answer.sure is (sizes > 1.0)
+    assert answer.standing(1).lead == pytest.approx(lead)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_two_options_with_unknown_noise_are_a_paired_t_test(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lenient = 3.0 * rng.normal(size=6)
+    ann, bo = 1.0 + lenient + rng.normal(size=6), lenient + rng.normal(size=6)
+    p = stats.ttest_rel(ann, bo).pvalue
+    level = 1.0 - p
+    surer = eh.decide(two(ann, bo), confidence=level + 0.01 * p)
+    assert surer.label == ("Ann" if ann.mean() > bo.mean() else "Bo")
+    assert not surer.sure
+    assert eh.decide(two(ann, bo), confidence=level - 0.01 * p).sure
+
+
+def test_the_answer_is_that_of_the_planned_choice_told_the_same(event: SkatingPanel) -> None:
+    policy = eh.PlannedChoice(event.questions())
+    policy.ask()
+    policy.tell(eh.Feedback(np.ones(event.table.size), event.scores, event.scores**2))
+    expected, answer = policy.recommend(), eh.decide(of_event(event))
+    assert answer.decision.leads is not None
+    np.testing.assert_allclose(answer.decision.leads, expected.leads, rtol=1e-9, atol=1e-9)
+    assert (answer.option, answer.loss, answer.sure) == (expected.option, expected.loss, True)
+    assert answer.withstands == pytest.approx(expected.withstands)
+    assert answer.bias.value == pytest.approx(policy.bias().value)
+    assert "without looking at any score" in answer.assumed
+    assert "one look" in str(answer)
+
+
+def test_values_and_bias_are_those_of_least_squares_with_dummies(event: SkatingPanel) -> None:
+    keep = np.random.default_rng(1).random(event.table.size) < 0.8
+    frame = of_event(event)[keep]
+    answer = eh.decide(frame)
+    A = np.column_stack(
+        [
+            pd.get_dummies(frame["option"])[list(event.performances)],
+            pd.get_dummies(frame["evaluator"])[list(event.judges)],
+            frame["option_group"] == frame["evaluator_group"],
+        ]
+    ).astype(float)
+    theta = np.linalg.lstsq(A, frame["score"].to_numpy(), rcond=None)[0]
+    k = len(event.performances)
+    for x, name in enumerate(event.performances):
+        value = theta[x] + theta[k:-1].mean()
+        assert next(s for s in answer.ranking if s.option == name).value == pytest.approx(value)
+    assert answer.bias.value == pytest.approx(theta[-1])
+
+
+def test_a_repeated_cell_is_a_repeat_and_capacity_counts() -> None:
+    rows = [("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Ann", "P", 7.5), ("Bo", "P", 5.5)]
+    answer = eh.decide(table(rows))
+    assert answer.standing(0).evaluations == 2
+    assert answer.standing(0).value == pytest.approx(7.25)
+    with pytest.raises(eh.InputError, match="row 2 answers 'Ann by P', but it was answered in row"):
+        eh.decide(Questions.panel(["Ann", "Bo"], ["P"]), table(rows))
+
+
+def test_comparisons_are_decided_as_the_policy_would() -> None:
+    rng = np.random.default_rng(0)
+    names, worth = ["Ann", "Bo", "Cy"], [2.0, 0.0, -1.0]
+    rows = [
+        (a, b, j, worth[x] - worth[y] + 0.7 + 0.3 * rng.normal())
+        for j in ("J", "K")
+        for x, a in enumerate(names)
+        for y, b in enumerate(names)
+        if a != b
+    ]
+    answer = eh.decide(table(rows, "option", "rival", "evaluator", "score"))
+    assert (answer.label, answer.sure, answer.compared) == ("Ann", True, True)
+    questions = Questions.comparisons(names, ["J", "K"])
+    A = questions.points[questions.find([row[:2] for row in rows], [row[2] for row in rows])]
+    theta = np.linalg.lstsq(A, np.array([row[3] for row in rows]), rcond=None)[0]
+    assert answer.standing(1).lead == pytest.approx(theta[0] - theta[1])
+
+
+def test_features_are_taken_at_their_word_only_if_the_user_says_so() -> None:
+    options = eh.ActionSet(
+        [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],
+        ["away", "away", "home", "home"],
+        ["Ann", "Bo", "Cy", "Di"],
+    )
+    noise = 0.1 * np.random.default_rng(0).normal(size=12)
+    scores = table([("Ann", 5.0), ("Bo", 2.0), ("Cy", 6.0), ("Di", 3.0)] * 3, "option", "score")
+    scores["score"] += noise
+    careful, exact = eh.decide(options, scores), eh.decide(options, scores, deviation=0)
+    assert (careful.label, careful.sure, careful.certainty) == ("Ann", False, "features exact")
+    assert (exact.label, exact.sure) == ("Ann", True)
+    assert exact.raw_choice == 2
+    assert not careful.next_questions  # no score would help
+
+
+# ---------------------------------------------------------------------- items
+
+
+def tried(k: int, e: int, G: int, seed: int, share: float = 1.0) -> pd.DataFrame:
+    """Options tried on items before judges, a share of all (option, item)."""
+    rng = np.random.default_rng(seed)
+    worth, hard = 0.7 * np.arange(k)[::-1], rng.normal(size=G)
+    both, lenient = rng.normal(size=(k, G)), rng.normal(size=e)
+    kept = rng.random((k, G)) < share
+    rows = [
+        (f"o{o}", f"j{j}", f"i{g}", worth[o] + hard[g] + both[o, g] + lenient[j] + rng.normal())
+        for o in range(k)
+        for j in range(e)
+        for g in range(G)
+        if kept[o, g]
+    ]
+    return table(rows, "option", "evaluator", "item", "score")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_options_on_items_are_a_t_test_on_the_items(seed: int) -> None:
+    frame = tried(2, 3, 7, seed)
+    means = frame.pivot_table(index="item", columns="option", values="score")
+    p = stats.ttest_rel(means["o0"], means["o1"]).pvalue
+    assert eh.decide(frame, confidence=1.0 - 1.01 * p).sure
+    assert not eh.decide(frame, confidence=1.0 - 0.99 * p).sure
+    # judges who all say the same again make nothing surer
+    again = pd.concat([frame, frame.assign(evaluator=frame["evaluator"] + " again")])
+    assert not eh.decide(again, confidence=1.0 - 0.99 * p).sure
+
+
+def test_errors_on_items_are_what_leaving_out_an_item_changes() -> None:
+    """Against least squares with dummies of options, judges and items, item by item left out."""
+    frame = tried(4, 2, 9, 5, share=0.8)
+    answer = eh.decide(frame)
+
+    def leads(part: pd.DataFrame) -> np.ndarray:
+        dummies = [pd.get_dummies(part[c]) for c in ("option", "evaluator", "item")]
+        A = np.column_stack(dummies).astype(float)
+        theta = np.linalg.lstsq(A, part["score"].to_numpy(), rcond=None)[0][:4]
+        return theta[answer.option] - theta
+
+    whole = leads(frame)
+    items = frame["item"].unique()
+    G = len(items)
+    away = np.array([leads(frame[frame["item"] != item]) - whole for item in items])
+    fit = answer.policy.fit
+    rivals = np.delete(np.arange(4), answer.option)
+    found = fit.leads(answer.option, rivals)
+    np.testing.assert_allclose(found.estimates, whole[rivals], atol=1e-9)
+    expected = (G - 1) / G * away.T @ away
+    np.testing.assert_allclose(found.variances, np.diag(expected)[rivals], rtol=1e-7)
+    shared = fit.shared(answer.option, rivals).columns(np.arange(3))
+    np.testing.assert_allclose(shared, expected[np.ix_(rivals, rivals)], rtol=1e-7, atol=1e-12)
+    assert "items" in answer.assumed
+    assert answer.next_questions[0].label.endswith("on a new item") or answer.sure
+
+
+def test_a_value_on_items_is_that_of_an_average_item() -> None:
+    frame = tried(3, 1, 5, 2)
+    means = frame.groupby("option")["score"].mean()
+    for standing in eh.decide(frame).ranking:
+        assert standing.value == pytest.approx(means[standing.option])
+        mine = frame[frame["option"] == standing.option]["score"]
+        width = stats.t.ppf(0.975, 4) * mine.std() / math.sqrt(5)  # of five items
+        assert standing.high - standing.value == pytest.approx(width)
+
+
+@pytest.mark.parametrize(("n", "sure"), [(1, False), (5, False), (7, True)])
+def test_options_that_differ_alike_on_every_item_need_enough_of_them(n: int, sure: bool) -> None:
+    """Of n items all agree by chance with 2^(1 − n): at 95% six are enough."""
+    rows = [(o, "J", f"i{g}", y) for g in range(n) for o, y in (("Ann", 1.0), ("Bo", 0.0))]
+    assert eh.decide(table(rows, "option", "evaluator", "item", "score")).sure is sure
+
+
+def test_options_with_items_of_their_own_are_compared_over_items() -> None:
+    rng = np.random.default_rng(0)
+    y = {o: 4.0 * (o == "Ann") + rng.normal(size=6) for o in ("Ann", "Bo")}
+    rows = [(o, "J", f"{o} {g}", y[o][g]) for o in y for g in range(6)]
+    answer = eh.decide(table(rows, "option", "evaluator", "item", "score"))
+    assert answer.sure
+    assert "items of its own" in answer.assumed
+    lead = answer.policy.fit.leads(0, np.array([1]))
+    assert lead.estimates[0] == pytest.approx(y["Ann"].mean() - y["Bo"].mean())
+
+
+def test_a_lead_that_rests_on_one_item_makes_nothing_sure() -> None:
+    frame = tried(3, 2, 8, 0)
+    frame = frame[(frame["option"] != "o2") | (frame["item"] == "i0")]
+    fit = eh.decide(frame).policy.fit
+    assert isinstance(fit, ItemsFit)
+    assert fit.freedom == 0.0
+    assert not eh.decide(frame).sure
+
+
+# ---------------------------------------------------------------------- who chose what was scored
+
+
+def test_scores_that_were_chosen_by_scores_pay_for_it(event: SkatingPanel) -> None:
+    frame = of_event(event)
+    before, after = eh.decide(frame), eh.decide(frame, assigned="adaptively")
+    assert before.sure
+    assert not after.sure
+    assert after.label == before.label
+    assert "may have been chosen by looking at earlier scores" in after.assumed
+    q = event.questions()
+    leads = Ellipsoid(q, len(q)).fit(np.ones(len(q), dtype=np.int64), event.scores).leads(0.05, 3.0)
+    known = eh.decide(frame, assigned="adaptively", noise_scale=3.0)
+    assert known.decision.leads is not None
+    np.testing.assert_allclose(known.decision.leads[:, 1], leads.leads - leads.widths)
+    assert eh.decide(frame, tolerance=known.loss, assigned="adaptively", noise_scale=3.0).sure
+
+
+def test_the_noise_of_such_scores_is_bounded_by_their_predictions() -> None:
+    """Every score is predicted by those before it; errors over 1 + leverage go into the bound."""
+    rng = np.random.default_rng(4)
+    panel = Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
+    which = rng.integers(6, size=120)
+    y = panel.points[which] @ [3.0, 1.0, 0.0, 0.5] + rng.normal(size=120)
+    policy = UnplannedChoice(panel, which.tolist(), y.tolist())
+    A, scatter, eta = panel.points, 0.0, 2.0 ** -np.arange(32)
+    room = np.zeros(32)
+    for t in range(1, 120):
+        past, a = A[which[:t]], A[which[t]]
+        if np.linalg.matrix_rank(np.vstack([past, a])) > np.linalg.matrix_rank(past):
+            continue  # nothing predicts it
+        V = np.linalg.pinv(past.T @ past)
+        grown = 1.0 + a @ V @ a
+        scatter += (y[t] - a @ V @ past.T @ y[:t]) ** 2 / grown
+        room += 0.5 * np.log1p(2.0 * eta / grown)
+    assert policy.noise == pytest.approx(noise_bound(scatter, room, 0.005, 120), rel=1e-5)
+    assert policy.noise > 1.0
+
+
+def test_time_puts_scores_in_order() -> None:
+    rng = np.random.default_rng(4)
+    frame = table(
+        [("Ann" if i % 2 else "Bo", "P", float(y)) for i, y in enumerate(rng.normal(size=60))]
+    )
+    frame["when"] = rng.permutation(60)
+    mixed = eh.decide(frame, time="when", assigned="adaptively")
+    sorted_ = eh.decide(frame.sort_values("when"), assigned="adaptively")
+    assert mixed.loss == sorted_.loss
+
+
+def test_the_policy_that_chose_answers_for_itself(event: SkatingPanel) -> None:
+    policy = eh.PlannedChoice(event.questions(), looks="always", seed=1)
+    judges = event.replay()
+    rows = []
+    people, names = list(event.judges), list(event.performances)
+    while (allocation := policy.ask(n=1)).total:
+        x = int(np.argmax(allocation.counts))
+        policy.tell(judges.evaluate(allocation))
+        rows.append((names[x // len(people)], people[x % len(people)], float(event.scores[x])))
+    state = json.loads(json.dumps(policy.state()))
+    for given in (policy, state):
+        answer = eh.decide(None, table(rows), assigned=given)
+        decision = policy.recommend()
+        assert (answer.label, answer.loss) == (decision.label, decision.loss)
+        assert "'planned-choice'" in answer.assumed
+    with pytest.raises(eh.InputError, match="the policy was told"):
+        eh.decide(None, table(rows[1:]), assigned=policy)
+    rows[0] = (*rows[0][:2], rows[0][2] + 1.0)
+    with pytest.raises(eh.InputError, match="not those that the policy was told"):
+        eh.decide(None, table(rows), assigned=policy)
+
+
+# ---------------------------------------------------------------------- what to ask next
+
+
+def test_the_errors_of_next_questions_are_those_of_least_squares() -> None:
+    rng = np.random.default_rng(2)
+    panel = Questions.panel({"Ann": "a", "Bo": "b", "Cy": "c"}, {"P": "a", "Q": "b", "R": "c"})
+    asked = np.array([0, 1, 3, 4, 5, 6, 7])
+    y = panel.points[asked] @ [5.0, 4.7, 3.0, 0.5, 0.2, 0.1] + 0.5 * rng.normal(size=7)
+    names = [panel.label(x).split(" by ") for x in asked]
+    frame = table([(o, j, s) for (o, j), s in zip(names, y, strict=True)])
+    answer = eh.decide(panel, frame, noise_scale=0.5)
+    assert not answer.sure
+    labels = list(panel.options.labels)
+    made = list(asked)
+    left = set(range(9)) - set(made)
+
+    def error(questions: list[int], rival: str) -> float:
+        c = np.zeros(panel.points.shape[1])
+        c[answer.option], c[labels.index(rival)] = 1.0, -1.0
+        A = panel.points[questions]
+        return 0.5 * math.sqrt(c @ np.linalg.pinv(A.T @ A) @ c)
+
+    assert len(answer.next_questions) == 2
+    first = answer.next_questions[0]
+    assert first.error_after == pytest.approx(min(error([*made, x], first.rival) for x in left))
+    for question in answer.next_questions:
+        assert question.error == pytest.approx(error(made, question.rival))
+        made.append(question.question)
+        assert question.error_after == pytest.approx(error(made, question.rival))
+        lead = answer.decision.lead_over(labels.index(question.rival)).value
+        chance = stats.norm.sf(lead / question.error_after)
+        assert question.chance_after == pytest.approx(chance, rel=1e-6)
+        assert question.label == panel.label(question.question)
+    assert set(made) == set(range(9))
+
+
+def test_how_many_more_it_takes_is_by_the_lead_as_it_stands() -> None:
+    """m scores of each give the lead an error of σ√(2/m): enough at m = 2 (zσ/L)²."""
+    sigma, lead = 2.0, 0.5
+    answer = eh.decide(two([7.0 + lead] * 2, [7.0] * 2), noise_scale=sigma)
+    assert answer.next_questions == ()  # each judge has said all
+    m = 2.0 * (stats.norm.ppf(0.975) * sigma / lead) ** 2
+    more = re.search(r"About (\d+) more like them", " ".join(str(answer).split()))
+    assert more is not None
+    assert int(more[1]) == pytest.approx(m - 2.0, rel=0.11)
+    panel = Questions.panel(["Ann", "Bo"], ["J0"], capacity=None)
+    rows = [("Ann", "J0", 7.0 + lead), ("Bo", "J0", 7.0)]
+    again = eh.decide(panel, table(rows), noise_scale=sigma)
+    assert again.next_questions.until_sure == pytest.approx(2.0 * m - 2.0, rel=0.07)
+    assert {question.evaluator for question in again.next_questions} == {"J0"}
+
+
+def test_next_questions_of_a_large_panel_are_about_its_best() -> None:
+    rng = np.random.default_rng(0)
+    names, people = [f"o{i}" for i in range(90)], [f"j{i}" for i in range(25)]
+    lenient = dict(zip(people, rng.normal(size=25), strict=True))
+    rows = [
+        (o, j, 0.1 * i + lenient[j] + rng.normal())
+        for i, o in enumerate(names)
+        for j in people
+        if rng.random() < 0.5
+    ]
+    answer = eh.decide(table(rows))
+    assert not answer.sure
+    best = {standing.option for standing in answer.ranking[:13]}
+    for question in answer.next_questions:
+        assert set(question.options) <= best
+        assert question.label == answer.questions.label(question.question)
+        assert (question.options[0], question.evaluator) not in {row[:2] for row in rows}
+        assert question.error_after < question.error
+
+
+def test_next_questions_connect_what_scores_leave_apart() -> None:
+    rows = [("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Cy", "Q", 6.0), ("Di", "Q", 3.0)]
+    answer = eh.decide(table(rows))
+    assert not answer.sure
+    assert not answer.comparable
+    assert "2 parts ('Ann', 'Bo'; 'Cy', 'Di')" in str(answer)
+    first = answer.next_questions[0]
+    assert math.isinf(first.error)
+    assert (first.options[0], first.evaluator) in {("Ann", "Q"), ("Cy", "P")}  # the best of each
+    told = [*rows, (first.options[0], first.evaluator, 6.0)]
+    assert eh.decide(table(told)).comparable
+
+
+def test_who_favours_nobody_is_asked_where_one_partial_judge_tells_nothing() -> None:
+    frame = table([("Ann", "P", 7.0, "fr", "fr"), ("Bo", "P", 5.0, "it", "fr")],
+                  "option", "evaluator", "score", "option_group", "evaluator_group")  # fmt: skip
+    answer = eh.decide(frame)
+    assert not answer.sure
+    assert not answer.comparable
+    assert {q.evaluator for q in answer.next_questions} == {"a neutral evaluator"}
+    assert {q.options for q in answer.next_questions} == {("Ann",), ("Bo",)}
+    assert math.isnan(answer.bias.value)
+
+
+def test_dearer_questions_must_be_worth_it() -> None:
+    prices = {"P": 1.0, "Q": 100.0}
+    panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None, prices=prices)
+    rows = [(o, j, y) for j in "PQ" for o, y in (("Ann", 7.1), ("Bo", 7.0))]
+    answer = eh.decide(panel, table(rows), noise_scale=1.0)
+    assert {question.evaluator for question in answer.next_questions} == {"P"}
+    assert eh.decide(panel, table(rows), noise_scale=1.0, next_n=0).next_questions == ()
+
+
+def test_a_sure_answer_asks_nothing_and_goes_through_pickle(event: SkatingPanel) -> None:
+    for frame in (of_event(event), tried(2, 2, 4, 1)):
+        answer = eh.decide(frame)
+        again = pickle.loads(pickle.dumps(answer))
+        assert str(again) == str(answer)
+        assert again.next_questions.to_frame().equals(answer.next_questions.to_frame())
+        assert (again.next_questions == ()) is answer.sure
+        json.dumps(answer.to_dict())
+
+
+# ---------------------------------------------------------------------- small, dull and wrong
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_few_scores_of_whole_numbers_are_never_refused_nor_sure(n: int) -> None:
+    rng = np.random.default_rng(n)
+    pairs = [(o, j) for j in "PQR" for o in ("Ann", "Bo")][:n]
+    answer = eh.decide(
+        table([(o, j, int(s)) for (o, j), s in zip(pairs, rng.permutation(9)[:n], strict=True)])
+    )
+    assert answer.spent == n
+    if n < 4:  # no score to spare, so nothing is known of the noise
+        assert not answer.sure
+    assert str(answer)
+
+
+def test_scores_of_nobody_in_particular_are_told_apart_from_those_of_people() -> None:
+    y = [7.0, 7.4, 7.2, 3.0, 3.3, 3.1]
+    answer = eh.decide(table(zip(["Ann"] * 3 + ["Bo"] * 3, y, strict=True), "option", "score"))
+    assert (answer.label, answer.sure) == ("Ann", True)
+    assert any("Nobody says who gave the scores" in note.message for note in answer.warnings)
+
+
+def test_groups_of_options_alone_say_nothing_of_favours() -> None:
+    y = [7.0, 7.4, 3.0, 3.3]
+    frame = table(zip(["Ann", "Ann", "Bo", "Bo"], "PQPQ", y, strict=True))
+    answer = eh.decide(frame.assign(option_group=["a", "a", "b", "b"]))
+    assert not answer.biases.of_kind("bias")
+    assert answer.ranking[0].group == "a"
+    assert any("Nobody is taken to favour anybody" in note.message for note in answer.warnings)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"option": "Zoe"}, "row 1, column 'option': 'Zoe' is none of the options"),
+        ({"evaluator": "Z"}, "row 1, column 'evaluator': 'Z' is none of the evaluators"),
+    ],
+)
+def test_rows_that_answer_no_question_are_named(change: dict[str, str], message: str) -> None:
+    panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
+    frame = table([("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Bo", "Q", 4.0)])
+    for column, name in change.items():
+        frame.loc[1, column] = name
+    with pytest.raises(eh.InputError, match=message):
+        eh.decide(panel, frame)
+
+
+def test_lines_of_a_file_are_named_as_an_editor_counts_them(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("option,evaluator,score\nAnn,P,7\nZoe,P,5\n")
+    with pytest.raises(eh.InputError, match="line 3"):
+        eh.decide(["Ann", "Bo"], path)
+
+
+def test_what_cannot_be_decided_is_refused() -> None:
+    frame = table([("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Ann", "Q", 6.0), ("Bo", "Q", 5.5)])
+    events = frame.assign(event=["a", "a", "b", "b"])
+    for wrong, message in (
+        (eh.decide, "scores are needed"),
+        (lambda: eh.decide(events), "2 events"),
+        (lambda: eh.decide(frame, assigned="later"), "assigned must be"),  # type: ignore[arg-type]
+        (lambda: eh.decide(frame, next_n=-1), "next_n"),
+        (lambda: eh.decide(frame, confidence=1.0), "confidence"),
+        (lambda: eh.decide(frame, tolerance=-1.0), "tolerance"),
+        (lambda: eh.decide(frame.assign(item="i"), assigned="adaptively"), "items"),
+        (lambda: eh.decide(frame.assign(item="i"), noise_scale=1.0), "noise_scale"),
+        (lambda: eh.decide(frame, deviation=0), "features"),
+        (lambda: eh.decide(["Ann"], frame), "one option only"),
+    ):
+        with pytest.raises(eh.InputError, match=message):
+            wrong()
+    half = frame.assign(partial=[0.0, 1.0, 0.0, 0.0])
+    assert eh.decide(half, partial="partial").biases[0].kind == "bias"
+    twice = pd.concat([half, half.assign(partial=0.5)])
+    with pytest.raises(eh.InputError, match="give a pair one number"):
+        eh.decide(twice, partial="partial")
+
+
+def test_a_plan_of_ones_own_is_kept_to() -> None:
+    panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
+    policy = eh.PlannedChoice(panel, planned=[1, 0, 1, 1])
+    assert policy.ask().counts.tolist() == [1, 0, 1, 1]
+    again = eh.restore(json.loads(json.dumps(policy.state())))
+    assert again.ask().counts.tolist() == [1, 0, 1, 1]
+    for planned, message in (
+        ([2, 0, 0, 0], "may be asked 1"),
+        ([1, 1], "4 whole numbers"),
+        ([0, 0, 0, 0], "no answers at all"),
+        ([1, -1, 0, 0], "≥ 0"),
+    ):
+        with pytest.raises(eh.InputError, match=message):
+            eh.PlannedChoice(panel, planned=planned)
+    with pytest.raises(eh.InputError, match="leave out horizon"):
+        eh.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
