@@ -117,12 +117,12 @@ class Projection:
         class_coefs = np.tile(means, (self.g, 1))
         sizes = np.sqrt(np.einsum("ij,ij->j", left, left))
         off = np.full_like(sizes, np.inf)
-        for _ in range(_PASSES):
+        for turn in range(_PASSES):
             r, level = self._equations(left)
             before, off = off, self._off(r, level)
             if (off <= _ENOUGH * sizes).all() or not (off < 0.5 * before).any():
                 break
-            theta = self._solved(r)
+            theta = self._solved(r, first=turn == 0)
             class_theta = (level - self._M @ theta) / self._c[:, None]
             self._take_off(left, theta, class_theta)
             coefs += theta
@@ -182,11 +182,11 @@ class Projection:
         r, level = sums[:, None], class_sums[:, None]
         size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
         theta, wanted = np.zeros((self.k, 1)), self._swept(r, level)
-        for _ in range(_PASSES):
+        for turn in range(_PASSES):
             left = wanted - self._applied(theta)
             if self._off(left, np.zeros((self.g, 1)))[0] <= _ENOUGH * size:
                 break
-            theta += self._solved(left)
+            theta += self._solved(left, first=turn == 0)
         self._refuse(self._off(wanted - self._applied(theta), np.zeros((self.g, 1))), size)
         return theta[:, 0], ((level - self._M @ theta) / self._c[:, None])[:, 0]
 
@@ -273,11 +273,14 @@ class Projection:
         shape = self.g, self.k
         if self._classes is None:
             return sparse.csr_array(shape, dtype=np.float64)
-        first, *second = (
-            sparse.coo_array((np.full(len(whom), sign), (self._classes, whom)), shape=shape).tocsr()
-            for sign, whom in self._kept
-        )
-        return first + second[0] if second else first
+        found: Any = sparse.csr_array(shape, dtype=np.int32)
+        for sign, whom in self._kept:
+            # counted in half the memory of the numbers that they become
+            met = np.full(len(whom), sign, dtype=np.int32)
+            one = sparse.coo_array((met, (self._classes, whom)), shape=shape).tocsr()
+            found = one if not found.nnz else found + one
+        data = found.data.astype(np.float64)
+        return sparse.csr_array((data, found.indices, found.indptr), shape=shape)
 
     def _squared(self) -> Any:
         """Return FᵀF."""
@@ -295,10 +298,13 @@ class Projection:
     def _by_diagonal(self, r: Floats) -> Floats:
         return np.asarray(r / self._d[:, None])
 
-    def _solved(self, r: Floats) -> Floats:
-        """Return θ with S θ = r, roughly: what is left is solved for in the next pass."""
+    def _solved(self, r: Floats, first: bool = True) -> Floats:
+        """Return θ with S θ = r, roughly: what is left is solved for in the next pass.
+
+        After the first, little but rounding may be left, which no factorisation would solve for.
+        """
         theta, reached = conjugate_gradients(self._applied, r, self._lead, _SHARE, _PATIENCE)
-        if not reached and not self._led:
+        if first and not reached and not self._led:
             self._lead, self._led = self._by_factors(), True
             theta, _ = conjugate_gradients(self._applied, r, self._lead, _SHARE, _PATIENCE)
         return theta

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Floats
-from evenhand.scores.factor import Codes, Factor, crossed
+from evenhand.arrays import Floats, Indices
+from evenhand.scores.factor import Codes, Factor, chunks, crossed
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,37 @@ class Scores:
         """Return how many scores there are."""
         return len(self.score)
 
+    def among(self, rows: Indices) -> Scores:
+        """Return the scores in some rows; names stay, those too that no row has then.
+
+        Examples
+        --------
+        >>> scores = Scores(np.array([7.0, 5.0]), Factor.of(["Ann", "Bo"]), Factor.of(["P", "P"]))
+        >>> scores.among(np.array([1])).score
+        array([5.])
+        """
+
+        def of(factor: Factor | None) -> Factor | None:
+            return None if factor is None else Factor(factor.codes[rows], factor.names)
+
+        def at(column: Floats | None) -> Floats | None:
+            return None if column is None else column[rows]
+
+        return replace(
+            self,
+            score=self.score[rows],
+            option=Factor(self.option.codes[rows], self.option.names),
+            evaluator=of(self.evaluator),
+            rival=None if self.rival is None else self.rival[rows],
+            item=of(self.item),
+            event=of(self.event),
+            stated=at(self.stated),
+            reference=at(self.reference),
+            attributes={name: column[rows] for name, column in self.attributes.items()},
+            time=at(self.time),
+            features={name: column[rows] for name, column in self.features.items()},
+        )
+
     @property
     def partial(self) -> Floats | None:
         """(n,) how partial the evaluator is: 1 for the own group, else 0; None if nobody said.
@@ -123,11 +154,13 @@ class Scores:
             return self.stated
         if self.option_group is None or self.evaluator_group is None or self.evaluator is None:
             return None
-        side = self.evaluator_group[self.evaluator.codes]
-        own: Floats = (self.option_group[self.option.codes] == side).astype(np.float64)
-        if self.rival is not None:
-            own -= self.option_group[self.rival] == side
-        own[side < 0] = 0.0  # who is of no group shares it with nobody
+        own = np.empty(len(self))
+        for rows in chunks(len(self)):
+            side = self.evaluator_group[self.evaluator.codes[rows]]
+            own[rows] = self.option_group[self.option.codes[rows]] == side
+            if self.rival is not None:
+                own[rows] -= self.option_group[self.rival[rows]] == side
+            own[rows][side < 0] = 0.0  # who is of no group shares it with nobody
         return own
 
     @cached_property
