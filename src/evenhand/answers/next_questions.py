@@ -363,7 +363,8 @@ class _Ahead:
             share = self._enough(self.errors(made), total)
             if share >= 1.0:
                 low = n // 2  # where the share was ``before``
-                return math.ceil(low + (total - low) * max(0.0, 1.0 - before) / (share - before))
+                part = (1.0 - before) / (share - before) if before < 1.0 else 0.0
+                return max(1, math.ceil(low + (total - low) * part))
             if total < n or n >= _MOST:
                 return math.inf  # that is all there is
             n, before = 2 * n, share
