@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.choose import notes_on
-from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in, table_of
+from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
@@ -24,6 +24,7 @@ from evenhand.policies.state import restore
 from evenhand.policies.unplanned_choice import UnplannedChoice
 from evenhand.questions import Askable, Questions
 from evenhand.questions.told import told_by
+from evenhand.readers import table_of
 from evenhand.scores import Scores
 from evenhand.scores.read import Groups, read_table
 from evenhand.tables import listed
@@ -361,6 +362,7 @@ def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
     notes += notes_on(policy)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
+        notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
     elif table.option_group is not None and table.evaluator_group is None and not partial:
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))

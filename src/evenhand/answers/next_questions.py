@@ -285,7 +285,9 @@ class _Ahead:
         """Return what the question settles: of which rival it tells most."""
         s, t = self.errors(before), self.errors(after)
         chances, later = self._chances(s), self._chances(t)
-        told = np.where(np.isinf(s) & np.isfinite(t), np.inf, np.nan_to_num(chances - later))
+        with np.errstate(invalid="ignore"):  # of rivals that stay apart from the leader
+            fall = np.nan_to_num(self._losses(s) - self._losses(t))
+        told = np.where(np.isinf(s) & np.isfinite(t), np.inf, fall)
         if math.isnan(self._noise):  # by how much errors fall, whatever the noise is
             told = np.nan_to_num(self._shrunk(before, after))
         j = int(np.argmax(told))
@@ -319,6 +321,13 @@ class _Ahead:
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.where(np.isinf(errors), 0.0, self._leads / errors)
         return np.asarray(special.ndtr(-z))
+
+    def _losses(self, errors: Floats) -> Floats:
+        """Return what is lost on average for a rival that may be better, s (φ(z) − z Φ(−z))."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = self._leads / errors
+            density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+            return np.asarray(errors * (density - z * special.ndtr(-z)))
 
     def until_sure(self) -> float:
         """Return how many questions it takes, by leads as they stand."""

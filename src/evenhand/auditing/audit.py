@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,16 +25,13 @@ from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
-from evenhand.readers import read_scores
+from evenhand.readers import table_of
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-
-_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -350,7 +346,7 @@ def audit(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(
-        _table(table),
+        table_of(table),
         option=option,
         score=score,
         evaluator=evaluator,
@@ -384,11 +380,3 @@ def _nobody_to_compare(scores: Scores) -> bool:
     """Tell whether nothing but features can tell a bias: no two evaluators, and no reference."""
     known = 0 if scores.evaluator is None else len(scores.evaluator)
     return known < 2 and scores.reference is None and scores.rival is None
-
-
-def _table(table: Any) -> Any:
-    """Return a table as it is, and the scores of a log as one."""
-    if not isinstance(table, str | PathLike):
-        return table
-    path = Path(table)
-    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else table

@@ -14,7 +14,7 @@ by f, each evaluator's as far as his scores are in MP: who is noisy is not taken
 
 A direction in which Q is 0 can't be told from leniencies and values: two evaluators who score each
 other's favourites, say. Whoever has a part in one has no bias of his own that could be known.
-Beyond `_CELLS`, Q is taken to be diagonal: there are many then, and few of them meet.
+Beyond `_CELLS` or `_MOST`, Q is taken to be diagonal: there are many then, and few of them meet.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_of
 from evenhand.scores.factor import Codes, crossed, sums_over
 
 _NIL = 1e-9  # of the partial scores of one: directions in which nothing is known
+_MOST = 600  # of those whose Q is looked at as a whole
 _PART = 1e-6  # of a direction: having no part in it
 
 
@@ -140,7 +141,7 @@ def _solved(effects: Effects, partial: _Partial, eyes: Eyes) -> _Solved:
     some = p[rows]
     squares = sums_over(mine, m, some, some)
     evaluators, loud = _loudness(effects, p, eyes.n_pairs)
-    if m * len(p) > _CELLS:
+    if m * len(p) > _CELLS or m > _MOST:
         diagonal = squares - taken_off(effects, mine, m, some, some, among=rows)[0]
         known = diagonal > _NIL * squares
         inverse = np.divide(1.0, diagonal, out=np.zeros(m), where=known)

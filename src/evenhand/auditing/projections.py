@@ -127,11 +127,7 @@ class Projection:
             self._take_off(left, theta, class_theta)
             coefs += theta
             class_coefs += class_theta
-        if (off > _BOUND * sizes).any():
-            raise AccuracyError(
-                "the effects of options and evaluators were not found to 7 digits: those who link "
-                "one half of the table to the other are too few. Audit the halves alone."
-            )
+        self._refuse(off, sizes)
         return left.reshape(values.shape), coefs, class_coefs
 
     @cached_property
@@ -178,6 +174,22 @@ class Projection:
         explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
         return max(square - float(explained), 0.0)
 
+    def coefs(self, sums: Floats, class_sums: Floats) -> tuple[Floats, Floats]:
+        """Return the coefficients of both kinds from (k,) and (g,) sums of a column over each.
+
+        Of all that fit as well, some; for values that differences within a part are asked of.
+        """
+        r, level = sums[:, None], class_sums[:, None]
+        size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
+        theta, wanted = np.zeros((self.k, 1)), self._swept(r, level)
+        for _ in range(_PASSES):
+            left = wanted - self._applied(theta)
+            if self._off(left, np.zeros((self.g, 1)))[0] <= _ENOUGH * size:
+                break
+            theta += self._solved(left)
+        self._refuse(self._off(wanted - self._applied(theta), np.zeros((self.g, 1))), size)
+        return theta[:, 0], ((level - self._M @ theta) / self._c[:, None])[:, 0]
+
     def forget(self) -> None:
         """Drop who meets whom, if that is large; it is made again where it is needed again."""
         if self._kept[0][1].size > _LARGE:
@@ -195,14 +207,24 @@ class Projection:
         )  # fmt: skip
         return self._swept(r, level), level
 
+    def _refuse(self, off: Floats, sizes: Any) -> None:
+        if (off > _BOUND * sizes).any():
+            raise AccuracyError(
+                "the effects of options and evaluators were not found to 7 digits: those who link "
+                "one half of the table to the other are too few. Audit the halves alone."
+            )
+
     def _swept(self, r: Floats, level: Floats) -> Floats:
         """Return sums r of those who stand in rows, less what sums of classes explain of them."""
         r = r - self._M.T @ (level / self._c[:, None])
         # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
+        return np.asarray(r - self._d[:, None] * self._of_parts(r))
+
+    def _of_parts(self, sums: Floats) -> Floats:
+        """Return (k, r) the sum over the connected part of each, over that of d."""
         part, _, n_parts = self.parts
         over = sparse.csr_array((np.ones(self.k), (part, np.arange(self.k))), (n_parts, self.k))
-        shares = np.asarray(over @ r) / self._rows[:, None]
-        return np.asarray(r - self._d[:, None] * shares[part])
+        return np.asarray((np.asarray(over @ sums) / self._rows[:, None])[part])
 
     def _off(self, r: Floats, level: Floats) -> Floats:
         """Return a bound on the length of the projection of each column that is left."""
@@ -219,7 +241,8 @@ class Projection:
     @cached_property
     def _rows(self) -> Floats:
         """(parts,) the sums of d: in how many rows each part stands."""
-        return np.asarray(np.bincount(self.parts[0], self._d), dtype=np.float64)
+        part, _, n_parts = self.parts
+        return np.maximum(np.bincount(part, self._d, minlength=n_parts), 1.0)
 
     @cached_property
     def _longest(self) -> int:
@@ -297,7 +320,9 @@ class Projection:
 
         def lead(r: Floats) -> Floats:
             sides = np.vstack([r, np.zeros((self.g, r.shape[1]))])
-            return np.asarray(factors.solve(sides))[: self.k]
+            found = np.asarray(factors.solve(sides))[: self.k]
+            # what is the same for a whole part changes nothing, and would grow with rounding
+            return found - self._of_parts(self._d[:, None] * found)
 
         return lead
 

@@ -24,7 +24,8 @@ Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 _LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval, lm_eval)
 _FORMATS: dict[str, ModuleType] = {reader.NAME: reader for reader in (*_LOGS, plain)}
-_ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
+_LOG_ENDINGS = {".eval", ".json", ".jsonl"}
+_ENDINGS = _LOG_ENDINGS | {".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
 
 
 def read_scores(
@@ -103,6 +104,26 @@ def read_scores(
         notes += said
     frame.attrs["notes"] = notes
     return frame
+
+
+def table_of(scores: Any) -> Any:
+    """Return what is to be read as a table of scores: logs and folders of them become one.
+
+    Parameters
+    ----------
+    scores
+        A path, or anything else, which stays as it is. So does the path of a file that is a table
+        by its name's ending: whoever reads it knows which column is which.
+
+    Examples
+    --------
+    >>> table_of("scores.csv"), table_of([1, 2])
+    ('scores.csv', [1, 2])
+    """
+    if not isinstance(scores, str | PathLike):
+        return scores
+    path = Path(fspath(scores))
+    return read_scores(path) if path.suffix.lower() in _LOG_ENDINGS or path.is_dir() else scores
 
 
 def _of_tables(documents: list[Document], known: Families, notes: list[str]) -> pd.DataFrame:

@@ -81,7 +81,7 @@ def chunks(n: int, least: int = 0) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
-def sums_over(codes: Codes, size: int, *columns: Floats) -> Floats:
+def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> Floats:
     """Return (size,) the sum over the rows of each code of the product of columns.
 
     Without columns, how many rows there are. Works on a few rows at a time, so that nothing as long
