@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,18 @@ def one_group(n_evaluators: int, n_options: int, partial: int, favoured: int) ->
     return table(o, e, (e < partial) & (o < favoured))
 
 
+def verdicts(n_evaluators: int, n_options: int, items: int, groups: int, seed: int) -> Scores:
+    """Return comparisons of all options two by two, the first by lot; groups in turn."""
+    pairs = np.array([(a, b) for a in range(n_options) for b in range(a)])
+    e, pair, item = (x.ravel() for x in np.indices((n_evaluators, len(pairs), items)))
+    turned = np.random.default_rng(seed).integers(2, size=len(e))
+    first, second = pairs[pair, turned], pairs[pair, 1 - turned]
+    own = (e % groups == first % groups) * 1.0 - (e % groups == second % groups)
+    made = table(first, e, own, item=item)
+    number = {name: i for i, name in enumerate(made.option.names)}
+    return replace(made, rival=np.array([number[str(x)] for x in second], dtype=np.int32))
+
+
 def skating_season() -> Scores:
     """Return who scored whom in the season."""
     return read_table(season(), **COLUMNS)
@@ -132,6 +145,10 @@ SHAPES: dict[str, Callable[[], Scores]] = {
     "panels of 3 from 12": lambda: panels(12, 30, 3, 20, 4, seed=4),
     "panels of 5 from 30": lambda: panels(30, 40, 5, 20, 6, seed=3),
     "5 evaluators, 1 to 16 items": lambda: unequal(5, 10),
+    "4 compare 8, 5 times each": lambda: verdicts(4, 8, 5, 4, seed=1),
+    "9 compare 9, 2 times each": lambda: verdicts(9, 9, 2, 4, seed=1),
+    "skating, the 9 judges with most": lambda: few_judges(9),
+    "skating, the 30 judges with most": lambda: few_judges(30),
 }
 
 # ------------------------------------------------------------------------ truth
@@ -146,6 +163,8 @@ class World:
     bias, evaluators, options, pairs, noise
         The bias; the spread of evaluators and options about it; what an evaluator sees in an
         option beside its value; noise.
+    loud
+        By which power of e the noise of evaluators differs.
     binary
         Whether scores are 0 and 1.
     """
@@ -155,6 +174,7 @@ class World:
     options: float = 0.0
     pairs: float = 1.62
     noise: float = 2.75
+    loud: float = 0.0
     binary: bool = False
 
 
@@ -164,29 +184,33 @@ WORLDS: dict[str, World] = {
     "no bias, noise alone": World(bias=0.0, evaluators=0.0, pairs=0.0),
     "evaluators differ": World(evaluators=3.0, pairs=0.5, noise=1.0),
     "all differ": World(evaluators=3.0, options=3.0, pairs=0.5, noise=1.0),
+    "noise differs": World(loud=0.7),
     "0 or 1": World(bias=0.15, evaluators=0.05, pairs=0.05, binary=True),
     "0 or 1, no bias": World(bias=0.0, evaluators=0.0, pairs=0.05, binary=True),
 }
 
 
 def draw(
-    design: Effects, world: World, clusters: Clusters, only: tuple[str, ...], runs: int, seed: int
+    design: Effects, world: World, only: tuple[str, ...], runs: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (n, runs) scores, and the bias that each run's interval is about."""
     rng = np.random.default_rng(seed)
     scores, p = design.scores, design.scores.partial
     e, o = scores.evaluator.codes, scores.option.codes
+    favoured = o if scores.rival is None else np.where(p < 0.0, scores.rival, o)
 
     def effects(codes: np.ndarray, sd: float) -> np.ndarray:
         return sd * rng.standard_normal((int(codes.max()) + 1, runs))[codes]
 
-    of_e, of_o = effects(e, world.evaluators), effects(o, world.options)
-    y = p[:, None] * (world.bias + of_e + of_o) + effects(clusters.pairs, world.pairs)
+    of_e, of_o = effects(e, world.evaluators), effects(favoured, world.options)
+    y = p[:, None] * (world.bias + of_e + of_o)
+    sees = world.pairs * rng.standard_normal((len(scores.evaluator), len(scores.option), runs))
+    y += sees[e, o] if scores.rival is None else sees[e, o] - sees[e, scores.rival]
     if world.binary:
         chance = 0.5 + y + effects(scores.scored[0], 0.08) + effects(scores.chairs[0], 0.05)
         y = (rng.random(chance.shape) < chance).astype(float)
     else:
-        y += world.noise * rng.standard_normal(y.shape)
+        y += np.exp(effects(e, world.loud)) * world.noise * rng.standard_normal(y.shape)
     weights = design.own * p / design.information
     truth = np.full(runs, world.bias)
     truth += weights @ of_e if "evaluators" in only else 0.0
@@ -212,7 +236,7 @@ def study(design: Effects, clusters: Clusters, world: World, runs: int, seed: in
     only = clusters.estimate(design, 0.95).only
     found = []
     for first in range(0, runs, 100):
-        y, truth = draw(design, world, clusters, only, min(100, runs - first), seed + first)
+        y, truth = draw(design, world, only, min(100, runs - first), seed + first)
         left = without(design, y)
         for j, bias in enumerate(design.own @ left / design.information):
             residual = left[:, j] - bias * design.own
@@ -253,16 +277,14 @@ def coverage(runs: int, seed: int, shapes: Sequence[str], worlds: Sequence[str])
 def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
     """Print how often evaluators are flagged, where half of those who could be are fair."""
     print(f"## Evaluators, half of them fair, half with a bias of 3.3 ± 1.38; {runs} tables\n")
-    print(
-        "| table | falsely flagged, % of flagged | of the partial flagged, % | own intervals, % |"
-    )
-    print("| --- | --- | --- | --- |")
-    for shape in shapes:
+    print("| table | noise | falsely flagged, % of flagged | of the partial, % | intervals, % |")
+    print("| --- | --- | --- | --- | --- |")
+    for shape, loud in product(shapes, (0.0, 0.5)):
         scores = SHAPES[shape]()
         rng = np.random.default_rng(seed)
         found = []
         for _ in range(runs):
-            y, truth = _half_fair(scores, rng)
+            y, truth = _half_fair(scores, loud, rng)
             each = of_evaluators(two_way(replace(scores, score=y)), 0.95)
             who, flagged = each.own.who, each.drawn.q <= 0.05
             width = each.own.widths(0.95)
@@ -276,18 +298,22 @@ def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
                 )
             )
         false, power, held = 100 * np.mean(found, axis=0)
-        print(f"| {shape} | {false:.1f} | {power:.0f} | {held:.1f} |", flush=True)
+        noise = "unequal" if loud else "equal"
+        print(f"| {shape} | {noise} | {false:.1f} | {power:.0f} | {held:.1f} |", flush=True)
     print(f"\nSeed {seed}. At most 5% are meant to be flagged falsely.")
 
 
-def _half_fair(scores: Scores, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return scores, and (evaluators,) the bias of each."""
+def _half_fair(
+    scores: Scores, loud: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores, and (evaluators,) the bias of each; noise differs by factors of e^±loud."""
     n = len(scores.evaluator)
     truth = np.where(rng.random(n) < 0.5, 0.0, rng.normal(3.3, 1.38, size=n))
     e, o = scores.evaluator.codes, scores.option.codes
-    pairs = 1.62 * rng.standard_normal((n, len(scores.option)))[e, o]
-    y = scores.partial * truth[e] + pairs + 2.75 * rng.standard_normal(len(scores))
-    return y, truth
+    sees = 1.62 * rng.standard_normal((n, len(scores.option)))
+    pairs = sees[e, o] if scores.rival is None else sees[e, o] - sees[e, scores.rival]
+    noise = pairs + 2.75 * rng.standard_normal(len(scores))
+    return scores.partial * truth[e] + np.exp(loud * rng.standard_normal(n))[e] * noise, truth
 
 
 # ---------------------------------------------------------------------- skating

@@ -85,9 +85,12 @@ def nobody_best(n: int) -> Iterator[str]:
         sure = 0
         for i in range(n):
             questions, scores = make(i)
-            asked = range(len(questions))
-            answer = eh.decide(questions, frame_of(questions, asked, scores.tolist()), next_n=0)
-            sure += answer.sure
+            ones = np.ones(len(questions), dtype=np.int64)
+            policy = eh.PlannedChoice(questions, planned=ones)  # what `decide` decides by
+            policy.checked = False
+            policy.ask()
+            policy.tell(eh.Feedback(ones, scores, scores**2))
+            sure += (policy.stopped_because or "").startswith("no option is better")
         yield f"| {name} | {n} | {sure} | {100 * sure / n:.2f}% |"
 
 
@@ -131,8 +134,9 @@ def on_items(n: int) -> Iterator[str]:
             sure = naive = 0
             for i in range(n):
                 frame = _tried(k, e, G, share, np.random.default_rng([k, e, G, i]))
-                sure += eh.decide(frame, next_n=0).loss == 0.0
-                naive += eh.decide(frame, item=None, next_n=0).decision.loss == 0.0
+                options = [f"option {x}" for x in range(k)]
+                sure += eh.decide(options, frame, next_n=0).sure
+                naive += eh.decide(options, frame, item=None, next_n=0).sure
             yield (
                 f"| {k}, {e}, {G} | {100 * share:.0f}% | {n} | {100 * sure / n:.1f}% | "
                 f"{100 * naive / n:.1f}% |"
@@ -140,11 +144,11 @@ def on_items(n: int) -> Iterator[str]:
 
 
 def _tried(k: int, e: int, G: int, share: float, rng: np.random.Generator) -> pd.DataFrame:
-    """Scores with item sd 1.5, option × item sd 1, judges' sd 1 and noise 1."""
+    """Scores with item sd 1, option × item sd 1.5, judges' sd 1 and noise 1."""
     option, judge, item = (x.ravel() for x in np.indices((k, e, G)))
     kept = (rng.random((k, G)) < share)[option, item]
     worth = np.where(np.arange(k) < 2, 0.0, -3.0)
-    y = worth[option] + 1.5 * rng.normal(size=G)[item] + rng.normal(size=(k, G))[option, item]
+    y = worth[option] + rng.normal(size=G)[item] + 1.5 * rng.normal(size=(k, G))[option, item]
     y += rng.normal(size=e)[judge] + rng.normal(size=len(option))
     names = {"option": option, "evaluator": judge, "item": item}
     frame = pd.DataFrame({part: [f"{part} {x}" for x in of[kept]] for part, of in names.items()})

@@ -246,7 +246,7 @@ def test_audit_measures_every_world(
     benchmark_.main(["coverage", "--tiny"])
     benchmark_.main(["flags", "--tiny"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| 3 eval")]
-    assert [row.count(" | ") for row in rows] == [len(benchmark_.WORLDS), 3]
+    assert [row.count(" | ") for row in rows] == [len(benchmark_.WORLDS), 4, 4]
 
 
 @pytest.mark.parametrize("benchmark_", ["audit"], indirect=True)
@@ -299,3 +299,17 @@ def test_prompts_asks_in_every_way(
         assert paid <= 60
         assert 1.5 * by_people <= 60
         assert (by_people > 0) == ("people" in panel.questions.evaluators)
+
+
+@pytest.mark.parametrize("benchmark_", ["audit_checks"], indirect=True)
+def test_audit_checks_look_at_every_shape(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = tmp_path / "numbers.json"
+    benchmark_.main(["--tiny", "--json", str(numbers)])
+    found = json.loads(numbers.read_text())
+    assert set(benchmark_.CLEAN) < set(found)
+    assert len(found) == len(benchmark_.CLEAN) + len(benchmark_.FAULTS)
+    # three times the noise within the time of an event: no matter of luck
+    assert found["planted: drift"]["drift"] == found["planted: growth"]["drift"] == 1.0
+    assert "tables each" in capsys.readouterr().out

@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import evenhand as eh
+from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
-from evenhand.auditing.diagnosis import Influence, diagnose, influences, values_by_row
-from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.diagnosis import diagnose, influences, values_by_row
+from evenhand.auditing.effects import two_way
 from evenhand.auditing.pairs import pair_effect
 from evenhand.checks import Finding
 from evenhand.scores import Factor, Scores
@@ -161,25 +163,37 @@ def test_events_are_left_out_exactly() -> None:
     effects = two_way(moved)
     found = {one.kind: one for one in influences(effects)}
     assert set(found) == {"evaluator", "group", "option", "event"}
-    rest = parts["event"] != 1
-    assert moved.evaluator is not None
-    assert moved.event is not None
-    others = replace(
-        moved,
-        score=moved.score[rest],
-        option=Factor(moved.option.codes[rest], moved.option.names),
-        evaluator=Factor(moved.evaluator.codes[rest], moved.evaluator.names),
-        event=Factor(moved.event.codes[rest], moved.event.names),
-    )
+    others = _rows(moved, parts["event"] != 1)
     assert found["event"].name == "v1"
     assert found["event"].without == pytest.approx(two_way(others).bias)
-    said = the(found_in(moved), "influence") if _hangs(effects, found["event"]) else None
-    assert said is None or "hangs on one event, v1" in said.message
+    # 1 + 3/3 becomes 1: half of it
+    narrow = BiasEstimate(effects.bias, effects.bias - 0.5, effects.bias + 0.5, 0.95, 0.2, 50.0)
+    said = [f.message for f in diagnose(effects, narrow) if f.assumption == "influence"]
+    assert any("hangs on one event, v1: without it" in message for message in said)
 
 
-def _hangs(effects: Effects, one: Influence) -> bool:
-    bias = clustered(effects, 0.95)
-    return abs(one.without - bias.value) > 0.5 * (bias.high - bias.low)
+def test_a_bias_by_kind_of_event_is_that_of_these_events_alone() -> None:
+    scores, parts, _ = panel()
+    moved = replace(scores, score=scores.score + 3.0 * parts["own"] * (parts["event"] == 1))
+    audit = Audit(two_way(moved), *[clustered(two_way(moved), 0.95)] * 2)
+    found = audit.by(parts["event"] == 1).set_index("kind")["bias"]
+    for kind in (True, False):
+        rows = (parts["event"] == 1) == kind
+        assert found[str(kind)] == pytest.approx(two_way(_rows(moved, rows)).bias)
+    with pytest.raises(eh.InputError, match="a label for each of 576 scores; got 2"):
+        audit.by(["a", "b"])
+
+
+def _rows(scores: Scores, rows: np.ndarray) -> Scores:
+    assert scores.evaluator is not None
+    assert scores.event is not None
+    return replace(
+        scores,
+        score=scores.score[rows],
+        option=Factor(scores.option.codes[rows], scores.option.names),
+        evaluator=Factor(scores.evaluator.codes[rows], scores.evaluator.names),
+        event=Factor(scores.event.codes[rows], scores.event.names),
+    )
 
 
 def test_a_bias_that_hangs_on_one_evaluator_is_said_to() -> None:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from evenhand.auditing import leverage as leverages
-from evenhand.auditing.clusters import Clusters, clustered, plain
+from evenhand.auditing.clusters import Clusters, clustered, here, plain
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.leverage import leverage
 from evenhand.scores import Factor, Scores
@@ -170,3 +170,25 @@ def test_equal_scores_are_no_alarm() -> None:
     scores = replace(grid(3, 6), score=np.full(18, 0.1))
     bias = clustered(two_way(scores), 0.95)
     assert (bias.value, bias.low, bias.high, bias.chance) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_what_is_here_is_as_sure_as_noise_lets_it_be() -> None:
+    """Where no pair comes back, and noise is alike everywhere, that is least squares."""
+    e, o = (x.ravel() for x in np.indices((4, 40)))
+    scores = table(o, e, o % 4 == e)
+    differing = scores.score + scores.partial * np.array([0.0, 2.0, 4.0, 6.0])[e]
+    effects = two_way(replace(scores, score=differing))
+    these = here(effects, 0.95)
+    assert these.only == ("evaluators", "options")
+    assert plain(effects, 0.95).se <= these.se < 0.5 * clustered(effects, 0.95).se
+    assert these.freedom == effects.freedom
+
+
+def test_scores_that_are_the_same_each_time_count_once() -> None:
+    once = grid(4, 12)
+    often = grid(4, 12, items=5)
+    same = once.score.reshape(4, 12)[often.evaluator.codes, often.option.codes]
+    one, five = (here(two_way(x), 0.95) for x in (once, replace(often, score=same)))
+    assert five.value == pytest.approx(one.value)
+    assert five.se == pytest.approx(one.se, rel=0.1)
+    assert five.freedom < 48

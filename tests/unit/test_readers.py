@@ -17,9 +17,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.readers.documents import Archive, _unpacked, opened
+from evenhand.readers.archives import archive_of
 from evenhand.readers.families import family
 from evenhand.readers.grades import grade
 
@@ -37,6 +39,8 @@ JUDGES = ("gpt-4o-2024-08-06", "claude-3-5-sonnet-20241022", "gemini-1.5-pro")
 WORTH = {GPT: 0.7, CLAUDE: 0.75, LLAMA: 0.3}
 LENIENT = dict(zip(JUDGES, (0.05, -0.1, 0.0), strict=True))
 FAMILIES = {"gpt": "gpt", "cla": "claude", "lla": "llama", "gem": "gemini"}
+
+KEY = ("option", "rival", "evaluator", "item")
 
 Scores = dict[tuple[str, str, str], float]
 """Scores by option, evaluator and item."""
@@ -88,7 +92,7 @@ def test_inspect_logs_of_several_models_and_judges_are_one_frame() -> None:
         for model, judge, item in cells(skipping_failures=True)
     }
     (note,) = frame.attrs["notes"]
-    assert "no score: 4" in note
+    assert "no score: 4," in note
     assert "llama-by-claude.eval, sample 'ice'" in note
     assert "the model’s server hung up – no answer" in note
 
@@ -220,6 +224,36 @@ def test_a_preference_out_of_range_is_named(tmp_path: Path) -> None:
         eh.read_scores(alpaca(tmp_path, 1, 7))
 
 
+def test_long_instructions_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    path = alpaca(tmp_path, 1, 2)
+    rows = json.loads(path.read_text())
+    for row, end in zip(rows, "ab", strict=True):
+        row["instruction"] = "Once more: " * 40 + end
+    path.write_text(json.dumps(rows))
+    assert eh.read_scores(path)["item"].nunique() == 2
+
+
+def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
+    path = alpaca(tmp_path, 1, 2)
+    rows = json.loads(path.read_text())
+    rows[0]["generator_2"] = rows[0]["generator_1"]
+    path.write_text(json.dumps(rows))
+    frame = eh.read_scores(path)
+    assert frame["score"].tolist() == [-1.0]
+    assert any("a model against itself" in note for note in frame.attrs["notes"])
+
+
+def test_promptfoo_without_assertions_has_no_scores(tmp_path: Path) -> None:
+    """It then writes 1 for every answer."""
+    content = json.loads((LOGS / "promptfoo" / "prompts-results.json").read_text("utf-8"))
+    for row in content["results"]["results"]:
+        row["gradingResult"] = {"pass": True, "score": 1, "reason": "No assertions"}
+        row["score"] = 1
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with pytest.raises(eh.InputError, match=r"no scores in it.*No assertions"):
+        eh.read_scores(tmp_path / "r.json")
+
+
 def test_deepeval_metrics_are_scores_of_their_models() -> None:
     frame = eh.read_scores(LOGS / "deepeval")
     assert found(frame) == {
@@ -296,9 +330,7 @@ def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) 
     for group, name in (("option_group", "option"), ("evaluator_group", "evaluator")):
         names = frame[name].str.removeprefix("mockllm/").str[:3]
         assert (frame[group] == names.map(FAMILIES)).all()
-    audit = eh.audit(
-        frame, item="item", option_group="option_group", evaluator_group="evaluator_group"
-    )
+    audit = eh.audit(frame)
     dummies = [
         pd.get_dummies(column).to_numpy(float)
         for column in (frame["option"] + "|" + frame["item"], frame["evaluator"])
@@ -331,18 +363,26 @@ def test_comparisons_can_be_asked_on() -> None:
 def test_archives_read_the_same_whether_deflated_or_not(tmp_path: Path) -> None:
     """Older logs of Inspect are deflated; Python before 3.14 cannot read the newer ones itself."""
     path = LOGS / "inspect" / "gpt-by-claude.eval"
-    archive = opened(path).content
-    assert isinstance(archive, Archive)
+    archive = archive_of(path)
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         with zipfile.ZipFile(tmp_path / "old.eval", "w", method) as old:
-            for name in archive.names():
+            for name in archive.members:
                 old.writestr(name, json.dumps(archive.json(name)))
         pd.testing.assert_frame_equal(eh.read_scores(tmp_path / "old.eval"), eh.read_scores(path))
 
 
-def test_several_frames_of_zstandard_are_one_text() -> None:
+def test_a_member_in_several_frames_of_zstandard_is_one_text(tmp_path: Path) -> None:
+    """Inspect cuts long members into frames. The zip file is stored, then relabelled."""
     pack = pa.Codec("zstd").compress
-    assert _unpacked(pack(b"one ", asbytes=True) + pack(b"two", asbytes=True)) == b"one two"
+    text = b'{"a": ["one", "two"]}'
+    packed = pack(text[:9], asbytes=True) + pack(text[9:], asbytes=True)
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.json", packed)
+    archive = archive_of(path)
+    member = archive.members["header.json"]
+    member.compress_type, member.CRC = 93, zlib.crc32(text)
+    assert archive.json("header.json") == {"a": ["one", "two"]}
 
 
 def test_a_run_that_was_cut_short_is_read_and_said_to_be(tmp_path: Path) -> None:
@@ -476,12 +516,14 @@ def test_of_a_folder_what_is_no_log_is_left_out_and_named(tmp_path: Path) -> Non
     assert "cache" not in note
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "csv.gz", "xlsx"])
 def test_what_was_read_can_be_kept_as_a_table_and_read_again(tmp_path: Path, ending: str) -> None:
     frame = eh.read_scores(LOGS / "deepeval")
     path = tmp_path / f"scores.{ending}"
     if ending == "parquet":
         frame.to_parquet(path)
+    elif ending == "xlsx":
+        frame.to_excel(path, index=False)
     elif ending.startswith("json"):
         frame.to_json(path, orient="records", lines=ending == "jsonl", force_ascii=False)
     else:
@@ -539,7 +581,7 @@ def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"option,score\n\xff\xfe,1\n")
-    with pytest.raises(eh.InputError, match="neither text in UTF-8"):
+    with pytest.raises(eh.InputError, match="line 2 has the byte 0xff"):
         eh.read_scores(tmp_path / "x.csv")
 
 
@@ -584,12 +626,12 @@ def test_families_of_the_user_come_first(tmp_path: Path) -> None:
     (tmp_path / "families.json").write_text(
         json.dumps({"my-judge": "gpt", "gemma": "gemini", "gpt-4": None})
     )
-    for given in (tmp_path / "families.csv", str(tmp_path / "families.json")):
-        assert family("my-judge", given) == "gpt"
-        assert family("acme/my-judge-v2", given) == "gpt"
-        assert family("google/gemma-2-9b-it", given) == "gemini"
-        assert family("gpt-4", given) is None
-        assert family("claude-3-opus", given) == "claude"
+    for stated in (tmp_path / "families.csv", str(tmp_path / "families.json")):
+        assert family("my-judge", stated) == "gpt"
+        assert family("acme/my-judge-v2", stated) == "gpt"
+        assert family("google/gemma-2-9b-it", stated) == "gemini"
+        assert family("gpt-4", stated) is None
+        assert family("claude-3-opus", stated) == "claude"
 
 
 def test_families_that_cannot_be_read_say_why(tmp_path: Path) -> None:
@@ -611,3 +653,100 @@ def test_a_label_that_says_nothing_is_looked_up_by_the_providers_id(tmp_path: Pa
     frame = eh.read_scores(tmp_path / "r.json", option="model")
     assert set(frame["option"]) == {"ours"}
     assert set(frame["option_group"]) == {"gpt"}
+
+
+def test_promptfoo_lines_and_repeats(tmp_path: Path) -> None:
+    """`-o results.jsonl` has a result in each line, `--repeat 2` every test twice."""
+    content = json.loads((LOGS / "promptfoo" / "results.json").read_text("utf-8"))
+    rows = content["results"]["results"]
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows for _ in range(2)]
+    (tmp_path / "results.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    once = eh.read_scores(LOGS / "promptfoo" / "results.json", metric="llm-rubric")
+    twice = eh.read_scores(tmp_path / "results.jsonl", metric="llm-rubric")
+    again = once.assign(item=once["item"] + ", again 2")
+    assert found(twice) == found(once) | found(again)
+
+
+def test_older_logs_of_inspect_read_the_same(tmp_path: Path) -> None:
+    """They have a sample's only score without a name, and the scorer in the results."""
+    path = LOGS / "inspect" / "llama-by-gemini.json"
+    content = json.loads(path.read_text("utf-8"))
+    judge = content["eval"].pop("model_roles")["grader"]["model"]
+    del content["eval"]["scorers"]
+    (total,) = content["results"]["scores"]
+    total["params"]["model"] = judge
+    for sample in content["samples"]:
+        scores = sample.pop("scores")
+        if scores:
+            (sample["score"],) = scores.values()
+            sample["score"].pop("metadata")
+    (tmp_path / path.name).write_text(json.dumps(content))
+    pd.testing.assert_frame_equal(eh.read_scores(tmp_path / path.name), eh.read_scores(path))
+
+
+def test_scores_that_a_retried_run_took_over_count_once(tmp_path: Path) -> None:
+    path = LOGS / "inspect" / "gpt-by-claude.eval"
+    for name in ("first.eval", "retried.eval"):
+        shutil.copy(path, tmp_path / name)
+    frame = eh.read_scores(tmp_path)
+    assert found(frame) == found(eh.read_scores(path))
+    assert "another log has the same scores: 5" in frame.attrs["notes"][0]
+
+
+def test_what_differs_for_one_judge_is_the_option(tmp_path: Path) -> None:
+    """Two runs of one model whose task got two arguments; how the judge is called is no option."""
+    content = json.loads((LOGS / "inspect" / "gpt-by-gemini.json").read_text("utf-8"))
+    for tone in ("terse", "kind"):
+        for judge in ("gemini-1.5-pro", "gpt-4o"):
+            content["eval"]["task_args"] = {"tone": tone, "judge": judge}
+            content["eval"]["model_roles"]["grader"]["model"] = judge
+            for sample in content["samples"]:
+                sample["uuid"] += tone
+                for score in sample["scores"].values():
+                    score["metadata"]["grading"][1]["model"] = judge
+            (tmp_path / f"{tone}-{judge}.json").write_text(json.dumps(content))
+    frame = eh.read_scores(tmp_path)
+    assert set(frame["option"]) == {"terse", "kind"}
+    assert set(frame["item"]) == set(QUESTIONS)
+    assert set(frame["evaluator"]) == {"gemini-1.5-pro", "gpt-4o"}
+
+
+JUNK = [None, [], {}, "", "x", 0, 1.5, True, [None], [1], {"a": 1}, math.nan, [[]], ["a"], [{}]]
+MUTABLE = [
+    LOGS / "inspect" / "llama-by-gemini.json",
+    LOGS / "promptfoo" / "prompts-results.json",
+    *sorted((LOGS / "alpaca_eval").glob("*.json"))[:1],
+    *sorted((LOGS / "deepeval").glob("*.json"))[:1],
+    *sorted((LOGS / "lm_eval").glob("*/*"))[:2],
+]
+
+
+def places(thing: Any) -> list[tuple[Any, Any]]:
+    """Every object or list in JSON, with each name or number in it."""
+    inner = thing if isinstance(thing, dict) else dict(enumerate(thing[:3]))
+    found: list[tuple[Any, Any]] = [(thing, key) for key in inner]
+    for value in inner.values():
+        if isinstance(value, (dict, list)):
+            found += places(value)
+    return found
+
+
+@given(data=st.data())
+def test_whatever_is_wrong_in_a_log_is_read_past_or_said(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = data.draw(st.sampled_from(MUTABLE))
+    text = path.read_text("utf-8")
+    lines = path.suffix == ".jsonl"
+    content = [json.loads(line) for line in text.splitlines()] if lines else json.loads(text)
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(places(content)))
+        holder[key] = data.draw(st.sampled_from(JUNK))
+    file = tmp_path_factory.mktemp("log") / f"log{path.suffix}"
+    file.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
+    try:
+        frame = eh.read_scores(file)
+    except eh.InputError:
+        return  # anything else would be a fault of the reader
+    assert np.isfinite(frame["score"]).all()
+    assert not frame.duplicated([c for c in frame if c in KEY]).any()

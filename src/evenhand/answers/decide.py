@@ -11,8 +11,10 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.choose import notes_on
-from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in, table_of
+from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.answers.scores import compares
+from evenhand.arrays import Indices
 from evenhand.errors import InputError
 from evenhand.policies import PlannedChoice
 from evenhand.policies.base import Policy, is_number
@@ -21,6 +23,8 @@ from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.state import restore
 from evenhand.policies.unplanned_choice import UnplannedChoice
 from evenhand.questions import Askable, Questions
+from evenhand.questions.told import told_by
+from evenhand.readers import table_of
 from evenhand.scores import Scores
 from evenhand.scores.read import Groups, read_table
 from evenhand.tables import listed
@@ -223,10 +227,14 @@ def _exact(asked: Askable, deviation: float | None) -> Askable:
 
 def _comparable(asked: Askable) -> Askable:
     """Return what was asked, and what it takes to compare all options where it does not."""
-    if isinstance(asked, ActionSet):
+    if isinstance(asked, ActionSet) or _n_parts(asked, np.arange(len(asked))) == 1:
         return asked
-    check = asked._changed(capacity=None).check()
-    return asked if check.comparable else asked.adding(check.advice)
+    return asked.adding(asked._changed(capacity=None).check().advice)
+
+
+def _n_parts(questions: Questions, some: Indices) -> int:
+    """Return into how many parts options fall that these questions do not compare."""
+    return int(told_by(questions, some).classes().max()) + 1
 
 
 def _policy(
@@ -307,7 +315,8 @@ def _refuse_other_means(policy: Policy, told: Feedback) -> None:
 def _assumed(policy: Policy) -> str:
     """Return what is taken for granted of who chose what was scored."""
     if isinstance(policy, ItemChoice):
-        text = _ITEMS if policy.fit.within else _OWN_ITEMS
+        shared = policy.fit.within or compares(policy.questions)
+        text = _ITEMS if shared else _OWN_ITEMS
         n = policy.fit.n_items
         return text.format(n=n, items="item" if n == 1 else "items") + _BEFORE
     if isinstance(policy, UnplannedChoice):
@@ -321,10 +330,10 @@ def _why(log: Log, policy: Policy) -> str | None:
     """Return why it is sure or not: where options cannot be compared, which."""
     if isinstance(log.asked, ActionSet):
         return policy.stopped_because
-    seen = np.bincount(log.which, minlength=len(log.asked)) > 0
-    classes = log.asked._changed(workload=None).restrict(seen).check().classes
-    if len(classes) == 1:
+    seen = np.unique(log.which)
+    if _n_parts(log.asked, seen) == 1:
         return policy.stopped_because
+    classes = log.asked._changed(workload=None).restrict(seen).check().classes
     parts = "; ".join(listed(list(names), 3) for names in classes[:_MOST_PARTS])
     more = "; …" if len(classes) > _MOST_PARTS else ""
     return (
@@ -353,6 +362,7 @@ def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
     notes += notes_on(policy)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
+        notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
     elif table.option_group is not None and table.evaluator_group is None and not partial:
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))

@@ -19,6 +19,7 @@ from matplotlib.lines import Line2D
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.biases import NamedBias
+from evenhand.answers.page import first_standings
 from evenhand.answers.words import verdict
 from evenhand.policies.messages import Estimate
 from evenhand.report.phrases import interval, percent, short
@@ -90,7 +91,7 @@ class AnswerPicture:
 
 def answer_picture(answer: Answer) -> AnswerPicture:
     """Work out which options to draw, and between which ends."""
-    rows, options = _rows(answer), answer.options
+    rows, options = first_standings(answer, _MOST_ROWS), answer.options
     picture = AnswerPicture(
         title=verdict(answer),
         rows=rows,
@@ -172,17 +173,6 @@ def draw_answer_picture(picture: AnswerPicture) -> Figure:
     for text in legend.get_texts():
         text.set_parse_math(False)  # a user's dollar signs are not mathematics
     return figure
-
-
-def _rows(answer: Answer) -> tuple[Standing, ...]:
-    """Return the first options, and with them the chosen one and that of the highest scores."""
-    must = {answer.option, answer.raw_choice}
-    late = [one for one in answer.ranking[_MOST_ROWS:] if one.index in must]
-    early = list(answer.ranking[:_MOST_ROWS])
-    for one in reversed(early) if late else ():
-        if len(early) + len(late) > _MOST_ROWS and one.index not in must:
-            early.remove(one)
-    return (*early, *late)
 
 
 def _ends(rows: tuple[Standing, ...]) -> tuple[float, float]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +18,7 @@ from evenhand.errors import InputError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.given import Named, named
-from evenhand.readers import read_scores
+from evenhand.readers import table_of
 from evenhand.scores import Factor, Scores
 from evenhand.scores.factor import Codes, crossed
 from evenhand.tables import Names, listed
@@ -29,7 +27,6 @@ Bias = Literal["common", "evaluator", "group"]
 Place = Callable[[int], str]
 
 _BIASES: dict[str, Any] = {"common": None, "evaluator": "judge", "group": "common"}
-_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 _MOST_ROWS = 6  # that are named, of those that answer a question
 
 SOMEBODY = "somebody"
@@ -70,14 +67,6 @@ class Log:
             np.bincount(self.which, self.scores, minlength=q),
             np.bincount(self.which, self.scores**2, minlength=q),
         )
-
-
-def table_of(scores: Any) -> Any:
-    """Return what is to be read as a table: a log of some tool becomes one."""
-    if not isinstance(scores, str | PathLike):
-        return scores
-    path = Path(scores)
-    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else scores
 
 
 def places_in(scores: Any, as_it_is: bool) -> Place:

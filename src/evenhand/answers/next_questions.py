@@ -285,7 +285,9 @@ class _Ahead:
         """Return what the question settles: of which rival it tells most."""
         s, t = self.errors(before), self.errors(after)
         chances, later = self._chances(s), self._chances(t)
-        told = np.where(np.isinf(s) & np.isfinite(t), np.inf, np.nan_to_num(chances - later))
+        with np.errstate(invalid="ignore"):  # of rivals that stay apart from the leader
+            fall = np.nan_to_num(self._losses(s) - self._losses(t))
+        told = np.where(np.isinf(s) & np.isfinite(t), np.inf, fall)
         if math.isnan(self._noise):  # by how much errors fall, whatever the noise is
             told = np.nan_to_num(self._shrunk(before, after))
         j = int(np.argmax(told))
@@ -320,6 +322,13 @@ class _Ahead:
             z = np.where(np.isinf(errors), 0.0, self._leads / errors)
         return np.asarray(special.ndtr(-z))
 
+    def _losses(self, errors: Floats) -> Floats:
+        """Return what is lost on average for a rival that may be better, s (φ(z) − z Φ(−z))."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = self._leads / errors
+            density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+            return np.asarray(errors * (density - z * special.ndtr(-z)))
+
     def until_sure(self) -> float:
         """Return how many questions it takes, by leads as they stand."""
         if math.isnan(self._noise) or math.isinf(self._width):
@@ -332,39 +341,42 @@ class _Ahead:
     def more_evaluators(self) -> str:
         """Return how many evaluators more it takes where these have said all; "" if unknown."""
         e, errors = len(self.questions.evaluators), self.errors(self.none)
-        if not e or not np.isfinite(errors).all():
+        if not e or math.isinf(self._width) or not np.isfinite(errors).all():
             return ""
         k = len(self._rivals) + 1
         more = 1
-        while more < _MOST and not self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)):
+        while (
+            more < _MOST and self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)) < 1.0
+        ):
             more = math.ceil(1.1 * more)
         said = "Ask further evaluators: of these, everybody has said what there is to ask."
         if more >= _MOST:
             return f"{said} But the lead is too small for any number of them."
         return f"{said} About {more:,} more like them should settle it."
 
-    def _enough(self, errors: Floats, more: int) -> bool:
-        """Tell whether leads would be sure with these errors, after so many scores to spare."""
-        z = max(_deviations(self._failure, self._freedom + more), self._width)
-        return bool((self._leads + self._tolerance >= z * errors).all())
+    def _enough(self, errors: Floats, more: int) -> float:
+        """Return how much of what it takes is known with these errors, after so many more scores.
 
-    def _settle(self, n: int) -> tuple[bool, int]:
-        """Return whether n questions would do, and how many of them there are."""
-        made = self._greedy.ask(n=n, pending=self.none).counts
-        return self._enough(self.errors(made), int(made.sum())), int(made.sum())
+        From 1 on it is sure. Information adds up, so this grows with the number of questions.
+        """
+        z = max(_deviations(self._failure, self._freedom + more), self._width)
+        with np.errstate(divide="ignore"):
+            ratios = np.maximum(self._leads + self._tolerance, 0.0) / (z * errors)
+        return float(ratios.min()) ** 2
 
     def _search(self) -> float:
-        n, (enough, made) = 1, self._settle(1)
-        while not enough:
-            if made < n or n >= _MOST:
+        n, before = 1, self._enough(self.errors(self.none), 0)
+        while True:
+            made = self._greedy.ask(n=n, pending=self.none).counts
+            total = int(made.sum())
+            share = self._enough(self.errors(made), total)
+            if share >= 1.0:
+                low = n // 2  # where the share was ``before``
+                part = (1.0 - before) / (share - before) if before < 1.0 else 0.0
+                return max(1, math.ceil(low + (total - low) * part))
+            if total < n or n >= _MOST:
                 return math.inf  # that is all there is
-            n *= 2
-            enough, made = self._settle(n)
-        low, high = n // 2, made  # what does not do, and what does
-        while high - low > max(1, high // 16):
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._settle(middle)[0] else (middle, high)
-        return float(high)
+            n, before = 2 * n, share
 
 
 def _raw_means(questions: Questions, told: Feedback) -> Floats:

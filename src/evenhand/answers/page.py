@@ -27,7 +27,7 @@ def as_html(answer: Answer) -> str:
 
 def standings_table(answer: Answer, most: int = _MOST_ROWS) -> html.Markup:
     """Return the first standings as a table, the chosen option in bold."""
-    shown = answer.ranking[:most]
+    shown = first_standings(answer, most)
     intervals = [(one.value, one.low, one.high) for one in shown]
     ends, written = _ends(intervals), _alike(intervals)
     header = ["option", "group", "mean score", "value", "low", "high", "", "behind", "evaluations"]
@@ -48,6 +48,17 @@ def standings_table(answer: Answer, most: int = _MOST_ROWS) -> html.Markup:
     if answer.policy.options.groups is None:
         header, rows = header[:1] + header[2:], [row[:1] + row[2:] for row in rows]
     return html.table(header, rows, left_out=len(answer.ranking) - len(shown))
+
+
+def first_standings(answer: Answer, most: int) -> tuple[Standing, ...]:
+    """Return the first options, and with them the chosen one and that of the highest scores."""
+    must = {answer.option, answer.raw_choice}
+    late = [one for one in answer.ranking[most:] if one.index in must]
+    early = list(answer.ranking[:most])
+    for one in reversed(early) if late else ():
+        if len(early) + len(late) > most and one.index not in must:
+            early.remove(one)
+    return (*early, *late)
 
 
 def biases_table(answer: Answer, most: int = _MOST_ROWS) -> html.Markup:

@@ -7,10 +7,12 @@
 - `own`: the bias of each evaluator, and towards each group;
 - `spread`: how much biases differ, and each drawn to the mean;
 - `each`: evaluators and groups one by one, as tables;
-- `decisions`: which winners would change under which rule;
-- `diagnosis`: what scores say about the model;
+- `contests`, `rules`, `levels`, `fair`: who competes where, and what options are worth by a rule;
+- `decisions`: which winners would change under which rule, and at which bias;
+- `diagnosis`, `pairs`: what scores say about the model;
+- `unseen`: what no score can tell;
 - `audit`: all of it together;
-- `words`, `figure`, `page`: what is said, drawn and written.
+- `words`, `record`, `figure`, `page`: what is said, drawn and written.
 """
 
 from evenhand.auditing.audit import Audit, audit

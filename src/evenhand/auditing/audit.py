@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.clusters import clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, influences
 from evenhand.auditing.each import Each, of_evaluators, of_favoured
@@ -26,16 +25,13 @@ from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
-from evenhand.readers import read_scores
-from evenhand.scores import Scores
+from evenhand.readers import table_of
+from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-
-_LOGS = (".json", ".jsonl", ".eval")  # what is no table is a log of some tool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,6 +90,15 @@ class Audit:
         if self.effects.scores.rival is None:
             return None
         return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def here(self) -> BiasEstimate:
+        """The bias of these evaluators towards these options alone, whatever others would do.
+
+        With three evaluators, how others would be is known but roughly, and `bias` is wide; how
+        these have been may be known well.
+        """
+        return here(self.effects, self.bias.level)
 
     @cached_property
     def placebo(self) -> Placebo:
@@ -165,6 +170,22 @@ class Audit:
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
+
+    def by(self, labels: Iterable[object]) -> pd.DataFrame:
+        """Return the bias in each kind of score, with intervals for these evaluators and options.
+
+        Parameters
+        ----------
+        labels
+            (n,) the kind of each score, such as free or short programme, in the order of the table.
+        """
+        kinds = Factor.of([str(label) for label in labels])
+        if len(kinds.codes) != len(self.effects.scores):
+            raise InputError(
+                f"by() needs a label for each of {len(self.effects.scores):,} scores; got "
+                f"{len(kinds.codes):,}."
+            )
+        return Each(self.effects, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
 
     @property
     def features_only(self) -> bool:
@@ -325,7 +346,7 @@ def audit(
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(
-        _table(table),
+        table_of(table),
         option=option,
         score=score,
         evaluator=evaluator,
@@ -359,11 +380,3 @@ def _nobody_to_compare(scores: Scores) -> bool:
     """Tell whether nothing but features can tell a bias: no two evaluators, and no reference."""
     known = 0 if scores.evaluator is None else len(scores.evaluator)
     return known < 2 and scores.reference is None and scores.rival is None
-
-
-def _table(table: Any) -> Any:
-    """Return a table as it is, and the scores of a log as one."""
-    if not isinstance(table, str | PathLike):
-        return table
-    path = Path(table)
-    return read_scores(path) if path.suffix.lower() in _LOGS or path.is_dir() else table

@@ -36,7 +36,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import Leverage, column_of, leverage
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, crossed, sums_over
 
 _ROUNDING = 1e-10  # of the largest score: residuals that are rounding, and no noise
 
@@ -62,6 +62,21 @@ def clustered(effects: Effects, level: float) -> BiasEstimate:
     if effects.freedom < 1 or not effects.information > 0.0:
         return BiasEstimate.unknown(effects.bias, level)
     return Clusters.of(effects).estimate(effects, level)
+
+
+def here(effects: Effects, level: float) -> BiasEstimate:
+    """Return the bias of these evaluators towards these options, whatever others would do.
+
+    Noise, and what evaluators see in options, is all that makes it unsure: how evaluators differ is
+    no matter where only these are asked about.
+    """
+    if effects.freedom < 1 or not effects.information > 0.0:
+        return BiasEstimate.unknown(effects.bias, level)
+    pairs, n_pairs = pairs_of(effects)
+    alike = _alike(effects, pairs, n_pairs)
+    variance = max(alike.variance, pair_variance(effects, pairs, n_pairs))
+    only = tuple(kinds_of(effects))
+    return _estimate(effects, _Part(variance, alike.freedom), level, {}, only)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +147,19 @@ def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
 
 def pairs_of(effects: Effects) -> tuple[Codes, int]:
     """Return (n,) the pair of evaluator and option in each row, and how many there are."""
+    scores = effects.scores
+    once = scores.event is None and scores.item is None and scores.evaluator is not None
+    if once and effects.met is not None and effects.met.alone:
+        return np.arange(len(scores), dtype=np.int32), len(scores)
     return crossed(*(codes for codes, _ in kinds_of(effects).values()))
 
 
 def pair_variance(effects: Effects, pairs: Codes, size: int) -> float:
     """Return V_p, from the residuals of pairs."""
     shrunk = effects.freedom / len(pairs)
+    S, e = effects.own, effects.residual
+    if size == len(pairs):  # nobody comes back
+        return float(np.einsum("i,i,i,i->", S, S, e, e)) / effects.information**2 / shrunk
     return _squares(effects, pairs, np.ones(size)) / shrunk
 
 
@@ -171,14 +193,15 @@ def _alike(effects: Effects, pairs: Codes, size: int) -> _Part:
 
 
 def _squares(effects: Effects, clusters: Codes, factors: Floats) -> float:
-    z = np.bincount(clusters, effects.own * effects.residual, len(factors))
+    z = sums_over(clusters, len(factors), effects.own, effects.residual)
     return float(factors @ (z * z)) / effects.information**2
 
 
 def _estimate(
     effects: Effects, part: _Part, level: float, clusters: dict[str, int], only: tuple[str, ...]
 ) -> BiasEstimate:
-    nil = _ROUNDING * float(np.abs(effects.scores.score).max())
+    score, e = effects.scores.score, effects.residual
+    nil = _ROUNDING * float(max(score.max(), -score.min()))
     value = effects.bias if abs(effects.bias) > nil else 0.0
-    se = math.sqrt(part.variance) if np.abs(effects.residual).max() > nil else 0.0
+    se = math.sqrt(part.variance) if max(e.max(), -e.min()) > nil else 0.0
     return BiasEstimate.by_student(value, se, part.freedom, level, clusters, only)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from evenhand.auditing.levels import sums
 from evenhand.checks.finding import Finding
 from evenhand.report.phrases import decimals, fixed, number, short
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, Factor
+from evenhand.scores.factor import Codes, Factor, crossed
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""
@@ -64,10 +65,11 @@ def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
     """
     if effects.freedom <= 0:
         return ()
+    look = _Look(effects, bias)
     asked = [
         question
         for ask in (_slope, _stretch, _noise_by_evaluator, _noise_by_level, _drift, _bias_drift)
-        if (question := ask(effects, bias)) is not None and not math.isnan(question.chance)
+        if (question := ask(look)) is not None and not math.isnan(question.chance)
     ]
     found = [one.found() for one in asked if one.chance <= LEVEL / len(asked)]
     found += _ends(effects.scores)
@@ -76,20 +78,51 @@ def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
 
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What questions are asked of, with what several of them need."""
+
+    effects: Effects
+    bias: BiasEstimate
+
+    @cached_property
+    def values(self) -> Floats:
+        """(n,) how good what is scored is, at its event."""
+        return values_by_row(self.effects)
+
+    @cached_property
+    def scatter(self) -> Floats:
+        """(n,) |e|, each stretched by what effects take off it."""
+        scores = self.effects.scores
+        kept = np.ones(len(scores))
+        for codes, _ in (scores.scored, scores.chairs):
+            kept *= np.maximum(1.0 - 1.0 / np.bincount(codes)[codes], 0.0)
+        found = np.zeros(len(scores))
+        np.divide(np.abs(self.effects.residual), np.sqrt(kept), out=found, where=kept > 0.0)
+        return found
+
+    @cached_property
+    def _pairs(self) -> Codes:
+        assert self.effects.scores.evaluator is not None
+        return crossed(self.effects.scores.evaluator.codes, self.effects.scores.option.codes)[0]
+
+    def repeated(self, x: Floats) -> float:
+        """By how much sums over pairs of evaluator and option scatter more than single rows do."""
+        together = np.bincount(self._pairs, x)
+        total = float(x @ x)
+        return max(1.0, float(together @ together) / total) if total > 0.0 else 1.0
+
+
 def values_by_row(effects: Effects) -> Floats:
     """(n,) how good what is scored is, against the mean of its event; in comparisons, 0."""
     scores = effects.scores
     if scores.rival is not None:
         return np.zeros(len(scores))
     values = effects.values()[effects.valued[0]]
-    event = np.zeros(len(scores), dtype=np.int32) if scores.event is None else scores.event.codes
-    # events whose options nobody links have no common measure: each part has its own mean
+    # options of an event that nobody links have no common measure: each part has its own mean
     part = effects.part[effects.valued[0]]
-    place = event.astype(np.int64) * (int(part.max(initial=0)) + 1) + part
-    _, place = np.unique(place, return_inverse=True)
-    n = int(place.max(initial=-1)) + 1
-    means = sums(place, values, n) / np.maximum(np.bincount(place, minlength=n), 1)
-    return np.asarray(values - means[place])
+    places = [part] if scores.event is None else [scores.event.codes, part]
+    return _less_means(values, *crossed(*places))
 
 
 class _Term(NamedTuple):
@@ -114,12 +147,12 @@ def _moved(term: _Term, bias: BiasEstimate) -> bool:
     return bool(math.isfinite(term.bias) and not bias.covers(term.bias))
 
 
-def _slope(effects: Effects, bias: BiasEstimate) -> Asked | None:
+def _slope(look: _Look) -> Asked | None:
     """Is the bias larger for good options, or for bad ones?"""
-    p = effects.scores.partial
+    effects, bias, p = look.effects, look.bias, look.effects.scores.partial
     if p is None or not effects.told:
         return None
-    values = values_by_row(effects)
+    values = look.values
     middle = _middle(effects, values)
     term = _term(effects, "slope", {"slope": p * (values - middle)}, bias.level)
     if term is None:
@@ -141,13 +174,13 @@ def _slope(effects: Effects, bias: BiasEstimate) -> Asked | None:
     return Asked(term.slope.chance, found)
 
 
-def _stretch(effects: Effects, bias: BiasEstimate) -> Asked | None:
+def _stretch(look: _Look) -> Asked | None:
     """Do some evaluators spread their scores further than others, good from bad?"""
-    scores = effects.scores
+    effects, scores = look.effects, look.effects.scores
     if scores.evaluator is None or scores.rival is not None:
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
-    e, x = effects.residual, _less_means(values_by_row(effects), *scores.chairs)
+    e, x = effects.residual, _less_means(look.values, *scores.chairs)
     squares = sums(who, x * x, n)
     size = float(squares.max(initial=0.0))
     judged = (scores.evaluator.counts >= _FEWEST) & (squares > 1e-9 * size)
@@ -162,7 +195,7 @@ def _stretch(effects: Effects, bias: BiasEstimate) -> Asked | None:
     if left < 1.0 or freedom <= 0.0:
         return None
     noise = (float(e @ e) - explained) / left
-    chance = _f_tail(explained / freedom, noise * _repeated(effects, e * x), freedom, left)
+    chance = _f_tail(explained / freedom, noise * look.repeated(e * x), freedom, left)
 
     def found() -> Finding:
         assert scores.evaluator is not None
@@ -182,13 +215,13 @@ def _stretch(effects: Effects, bias: BiasEstimate) -> Asked | None:
     return Asked(chance, found)
 
 
-def _noise_by_evaluator(effects: Effects, bias: BiasEstimate) -> Asked | None:
+def _noise_by_evaluator(look: _Look) -> Asked | None:
     """Are some evaluators noisier than others? Levene's test."""
-    scores = effects.scores
+    effects, scores = look.effects, look.effects.scores
     if scores.evaluator is None or _two_valued(scores):
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
-    size = _scatter(effects)
+    size = look.scatter
     judged = (scores.evaluator.counts >= _FEWEST)[who]
     groups = len(np.unique(who[judged]))
     left = int(judged.sum()) - groups
@@ -199,7 +232,7 @@ def _noise_by_evaluator(effects: Effects, bias: BiasEstimate) -> Asked | None:
     overall = float(size[judged].mean())
     between = float((count * (means - overall) ** 2)[np.unique(who[judged])].sum())
     within = float(((size - means[who])[judged] ** 2).sum())
-    inflated = _repeated(effects, np.where(judged, size - means[who], 0.0))
+    inflated = look.repeated(np.where(judged, size - means[who], 0.0))
     chance = _f_tail(between / (groups - 1), within / left * inflated, groups - 1, left)
 
     def found() -> Finding:
@@ -220,14 +253,13 @@ def _noise_by_evaluator(effects: Effects, bias: BiasEstimate) -> Asked | None:
     return Asked(chance, found)
 
 
-def _noise_by_level(effects: Effects, bias: BiasEstimate) -> Asked | None:
+def _noise_by_level(look: _Look) -> Asked | None:
     """Do scores scatter more where options are better?"""
-    scores = effects.scores
+    scores = look.effects.scores
     if scores.rival is not None or scores.evaluator is None or _two_valued(scores):
         return None
-    size, whom, n = _scatter(effects), scores.option.codes, len(scores.option)
-    x = values_by_row(effects)
-    x = x - x.mean()
+    size, whom, n = look.scatter, scores.option.codes, len(scores.option)
+    x = look.values - look.values.mean()
     total = float(x @ x)
     if not total > 0.0:
         return None
@@ -258,8 +290,9 @@ def _noise_by_level(effects: Effects, bias: BiasEstimate) -> Asked | None:
     return Asked(chance, found)
 
 
-def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
+def _drift(look: _Look) -> Asked | None:
     """Do evaluators become lenient, or severe, with time?"""
+    effects, bias = look.effects, look.bias
     term = _term(effects, "time", _times(effects), bias.level) if _times(effects) else None
     if term is None:
         return None
@@ -280,8 +313,9 @@ def _drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
     return Asked(term.slope.chance, found)
 
 
-def _bias_drift(effects: Effects, bias: BiasEstimate) -> Asked | None:
+def _bias_drift(look: _Look) -> Asked | None:
     """Does the bias grow with time?"""
+    effects, bias = look.effects, look.bias
     columns = _times(effects)
     term = _term(effects, "own time", columns, bias.level) if "own time" in columns else None
     if term is None:
@@ -401,7 +435,8 @@ def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
     seen = bias.low > 0.0 or bias.high < 0.0
     digits = decimals(half)
     for one in influences(effects):
-        if abs(one.without - bias.value) > half or (seen and abs(one.without) <= half):
+        gone = seen and one.without / bias.value < 0.5  # most of what is found
+        if gone or abs(one.without - bias.value) > half:
             yield Finding(
                 "influence",
                 f"The bias hangs on one {one.kind}, {short(one.name)}: without it, it would be "
@@ -413,28 +448,6 @@ def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
 def _less_means(values: Floats, codes: Codes, n: int) -> Floats:
     means = sums(codes, values, n) / np.maximum(np.bincount(codes, minlength=n), 1)
     return np.asarray(values - means[codes])
-
-
-def _scatter(effects: Effects) -> Floats:
-    """(n,) |e|, each stretched by what effects take off it."""
-    scores = effects.scores
-    kept = np.ones(len(scores))
-    for codes, _ in (scores.scored, scores.chairs):
-        kept *= np.maximum(1.0 - 1.0 / np.bincount(codes)[codes], 0.0)
-    found = np.zeros(len(scores))
-    np.divide(np.abs(effects.residual), np.sqrt(kept), out=found, where=kept > 0.0)
-    return found
-
-
-def _repeated(effects: Effects, x: Floats) -> float:
-    """By how much sums over pairs of evaluator and option scatter more than independent rows do."""
-    scores = effects.scores
-    assert scores.evaluator is not None
-    pair = scores.evaluator.codes.astype(np.int64) * len(scores.option) + scores.option.codes
-    _, pair = np.unique(pair, return_inverse=True)
-    together = np.bincount(pair, x)
-    total = float(x @ x)
-    return max(1.0, float(together @ together) / total) if total > 0.0 else 1.0
 
 
 def _middle(effects: Effects, values: Floats) -> float:

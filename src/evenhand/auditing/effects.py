@@ -30,7 +30,7 @@ from evenhand.auditing.projections import Projection
 from evenhand.auditing.regressors import regressed
 from evenhand.errors import InputError
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, chunks, crossed
 
 PARTIALITY = "own group"
 """What the first regressor is called where no column has a name for it."""
@@ -59,6 +59,16 @@ class Explaining(Protocol):
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of numbers, and the coefficients of both kinds of effects."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is known that no two rows have the same effects."""
+
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, given a few rows at a time."""
+
+    def forget(self) -> None:
+        """Drop what is large and can be made again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,8 +319,10 @@ def beside(
         columns.append(rest)
         theta, class_theta = np.hstack([theta, coefs]), np.hstack([class_theta, class_coefs])
     fit = regressed(columns, left)
-    for column, slope in zip(columns, fit.slopes, strict=True):
-        left -= slope * column
+    for rows in chunks(len(y)):
+        for column, slope in zip(columns, fit.slopes, strict=True):
+            left[rows] -= slope * column[rows]
+    met.forget()
     apart = fit.apart(columns)
     weights = np.concatenate([[1.0], -fit.slopes])
     found = levels(theta @ weights, class_theta @ weights)

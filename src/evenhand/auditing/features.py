@@ -14,7 +14,7 @@ features, and say by how much features mislead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,9 +26,9 @@ from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.scores import Scores
+from evenhand.scores.factor import chunks
 from evenhand.tables import listed
 
-_CHUNK = 1 << 16  # rows looked at in one go
 _NIL = 1e-10  # of the square of a scaled column: less than this that others leave is rounding
 _SHOWN = 8  # names in a sentence
 
@@ -74,27 +74,36 @@ class Columns:
         coefs = np.zeros((len(self._columns), left.shape[1]))
         for _ in range(2):  # the second time takes off what rounding has left
             sums = np.zeros_like(coefs)
-            for rows, Z in zip(_rows(self._n), self._blocks(), strict=True):
+            for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 sums += Z.T @ left[rows]
             step = self._inverse @ sums / self._n
-            for rows, Z in zip(_rows(self._n), self._blocks(), strict=True):
+            for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 left[rows] -= Z @ step
             coefs += step
         return left.reshape(values.shape), coefs, means[None]
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is known that no two rows have the same effects: nothing is known here."""
+        return False
+
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, given a few rows at a time."""
+        left = self.without(np.concatenate([column(rows) for rows in chunks(self._n)]))[0]
+        return float(left @ left)
+
+    def forget(self) -> None:
+        """Drop what can be made again: nothing is large."""
 
     def fitted(self, coefs: Floats, constant: float) -> Floats:
         """Return (n,) the constant and what columns add with these coefficients."""
         return constant + np.concatenate([Z @ coefs for Z in self._blocks()])
 
     def _blocks(self) -> Iterator[Floats]:
-        for rows in _rows(self._n):
+        for rows in chunks(self._n):
             some = [column[rows] for column in self._columns]
             Z = np.column_stack(some) if some else np.zeros((rows.stop - rows.start, 0))
             yield (Z - self._means) / self._units
-
-
-def _rows(n: int) -> list[slice]:
-    return [slice(start, min(start + _CHUNK, n)) for start in range(0, n, _CHUNK)]
 
 
 @dataclass(frozen=True, eq=False)

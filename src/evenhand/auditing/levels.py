@@ -6,9 +6,8 @@ o, c        what is scored, and the evaluator at an event
 N_o, N_c    how many rows each has;  B: (o, c) how many rows they have together, never written down
 a, b        right sides of the normal equations: N_o v + B s = a,  Bᵀ v + N_c s = b
 
-With v left out, (N_c − Bᵀ N_o⁻¹ B) s = b − Bᵀ N_o⁻¹ a: conjugate gradients find s in a few passes
-over the rows. Least squares have a = Σ y over o and b = Σ y over c; with a = d and b = 0, d·v is
-the variance of the estimate d·v̂, in units of that of the noise.
+A `Projection` solves them. Least squares have a = Σ y over o and b = Σ y over c; with a = d and
+b = 0, d·v is the variance of the estimate d·v̂, in units of that of the noise.
 """
 
 from __future__ import annotations
@@ -18,19 +17,15 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from evenhand.arrays import Floats
-from evenhand.errors import AccuracyError
-from evenhand.scores.factor import Codes
-
-_MOST_STEPS = 10_000
-_LEFT = 1e-12
+from evenhand.auditing.projections import Projection
+from evenhand.scores.factor import Codes, sums_over
 
 
 def sums(codes: Codes, values: Floats | NDArray[np.bool_], n: int) -> Floats:
     """(n,) the sum of the values that have each number."""
-    return np.asarray(np.bincount(codes, values, n), dtype=np.float64)
+    return sums_over(codes, n, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +56,18 @@ class Levels:
     @cached_property
     def parts(self) -> NDArray[np.int32]:
         """(scored,) the number of the part that each is in: no row links one part to another."""
-        size = self.n_scored + self.n_chairs
-        links = np.ones(len(self.scored), dtype=np.int8)
-        meetings = sparse.coo_array(
-            (links, (self.scored, self.n_scored + self.chair)), shape=(size, size)
-        )
-        parts = sparse.csgraph.connected_components(meetings, directed=False)[1]
-        return np.asarray(parts[: self.n_scored], dtype=np.int32)
+        kept, classes, _ = self._met.parts
+        return kept if self._turned else classes
+
+    @property
+    def _turned(self) -> bool:
+        return self.n_scored < self.n_chairs  # the fewer are solved for, the others swept out
+
+    @cached_property
+    def _met(self) -> Projection:
+        if self._turned:
+            return Projection(self.scored, self.n_scored, self.chair, self.n_chairs)
+        return Projection(self.chair, self.n_chairs, self.scored, self.n_scored)
 
     def fitted(self, values: Floats) -> Floats:
         """(scored,) v, comparable within a part; NaN for what no row is about."""
@@ -85,35 +85,10 @@ class Levels:
         levels = self._solved(contrasts, np.zeros(self.n_chairs))
         return sums(group, contrasts * np.where(contrasts == 0.0, 0.0, levels), n_groups)
 
-    @cached_property
-    def _sizes(self) -> tuple[Floats, Floats]:
-        of_scored = np.bincount(self.scored, minlength=self.n_scored).astype(np.float64)
-        of_chairs = np.bincount(self.chair, minlength=self.n_chairs).astype(np.float64)
-        return of_scored, of_chairs
-
     def _solved(self, a: Floats, b: Floats) -> Floats:
-        N_o, N_c = self._sizes
-        seen, N_o, N_c = N_o > 0.0, np.maximum(N_o, 1.0), np.maximum(N_c, 1.0)
-
-        def to_scored(s: Floats) -> Floats:
-            return sums(self.scored, s[self.chair], self.n_scored)
-
-        def to_chairs(v: Floats) -> Floats:
-            return sums(self.chair, v[self.scored], self.n_chairs)
-
-        r = b - to_chairs(a / N_o)
-        s = np.zeros(self.n_chairs)
-        enough = _LEFT * max(float(np.abs(a / N_o).max()), float(np.abs(b / N_c).max()))
-        z = r / N_c
-        d, rz = z, float(r @ z)
-        for _ in range(_MOST_STEPS):
-            if np.abs(z).max() <= enough:
-                v = (a - to_scored(s)) / N_o
-                return np.where(seen, v, np.nan)
-            step = N_c * d - to_chairs(to_scored(d) / N_o)
-            rate = rz / float(d @ step)
-            s, r = s + rate * d, r - rate * step
-            z = r / N_c
-            rz, before = float(r @ z), rz
-            d = z + rz / before * d
-        raise AccuracyError("levels of options and evaluators did not settle")
+        if self._turned:
+            found, _ = self._met.coefs(a, b)
+        else:
+            _, found = self._met.coefs(b, a)
+        self._met.forget()
+        return np.where(sums_over(self.scored, self.n_scored) > 0.0, found, np.nan)

@@ -32,7 +32,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, regressors_of
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, chunks, crossed, sums_over
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
 _BLOCK = 64  # clusters projected in one go
@@ -72,7 +72,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
         (n,) the cluster of each row; how many there are.
     """
     S, p, info = effects.own, column_of(effects), effects.information
-    lam, a = (sums(codes, size, column[:, None])[:, 0] for column in (S * S, S * p))
+    lam, a = sums_over(codes, size, S, S), sums_over(codes, size, S, p)
     seen = np.flatnonzero(lam > _NIL * info)
     moments = _exact if len(seen) * len(S) <= _CELLS else _near
     k, own, freedoms = moments(effects, codes, lam, a, seen)
@@ -106,7 +106,7 @@ def blocks(n: int) -> Iterator[Indices]:
 
 def sums(codes: Codes, size: int, columns: Floats) -> Floats:
     """Return (size, r) the sums of columns over clusters."""
-    return np.column_stack([np.bincount(codes, column, size) for column in columns.T])
+    return np.column_stack([sums_over(codes, size, column) for column in columns.T])
 
 
 _Moments = tuple[Floats, Floats, Callable[[Floats], tuple[float, float]]]
@@ -131,8 +131,9 @@ def _exact(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices
 
 def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices) -> _Moments:
     S, p, info = effects.own, column_of(effects), effects.information
-    k = lam - lam * lam / info - taken_off(effects, codes, len(lam), S, S)
-    own = (a - lam * a / info - taken_off(effects, codes, len(lam), S, p)) ** 2
+    of_noise, of_bias = taken_off(effects, codes, len(lam), S, S, p)
+    k = lam - lam * lam / info - of_noise
+    own = (a - lam * a / info - of_bias) ** 2
     k, own, lam = k[seen], own[seen], lam[seen]
 
     def freedoms(factors: Floats) -> tuple[float, float]:
@@ -144,17 +145,57 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
     return k, own, freedoms
 
 
-def taken_off(effects: Effects, codes: Codes, size: int, one: Floats, other: Floats) -> Floats:
-    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time."""
-    taken = np.zeros(size)
+def taken_off(
+    effects: Effects,
+    codes: Codes,
+    size: int,
+    one: Floats,
+    *others: Floats,
+    among: Indices | None = None,
+) -> list[Floats]:
+    """Return (G,) what means of both kinds take off (one 1_g)·(other 1_g), one kind at a time.
+
+    Σ over cells of g and a level of (Σ one)(Σ other)/m, m the rows of the level: row by row, it is
+    one times the sum of other over the row's cell, over m. With ``among``, columns and codes are of
+    these rows only, and 0 in all others.
+    """
+    taken = [np.zeros(size) for _ in others]
     for levels, n_levels in _means(effects):
-        rows = np.bincount(levels, minlength=n_levels)
-        met, n_met = crossed(codes, levels)
-        product = np.bincount(met, one, n_met) * np.bincount(met, other, n_met)
-        first = np.zeros(n_met, dtype=np.intp)
-        first[met] = np.arange(len(met))
-        taken += np.bincount(codes[first], product / rows[levels[first]], size)
+        rows = sums_over(levels, n_levels)
+        some_levels = levels if among is None else levels[among]
+        cells = _cells(effects, codes, some_levels, n_levels)
+        for j, other in enumerate(others):
+            in_cell = _in_cells(cells, other)
+            for some in chunks(len(codes)):
+                share = one[some] * in_cell(some) / rows[some_levels[some]]
+                taken[j] += np.bincount(codes[some], share, size)
     return taken
+
+
+def _cells(effects: Effects, codes: Codes, levels: Codes, n_levels: int) -> Codes | None:
+    """Return (n,) the cell of cluster and level of each row; None if all are alone in theirs."""
+    scores = effects.scores
+    if effects.met is not None and effects.met.alone:
+        by_evaluator = scores.evaluator is not None and codes is scores.evaluator.codes
+        by_option = scores.item is None and codes is scores.option.codes
+        if (by_evaluator and levels is scores.scored[0]) or (
+            by_option and levels is scores.chairs[0]
+        ):
+            return None
+    whose = np.zeros(n_levels, dtype=codes.dtype)
+    whose[levels] = codes
+    if all((whose[levels[some]] == codes[some]).all() for some in chunks(len(codes))):
+        return levels  # each level is of one cluster, as chairs are of one evaluator
+    return crossed(codes, levels)[0]
+
+
+def _in_cells(cells: Codes | None, column: Floats) -> Callable[[slice], Floats]:
+    """Return what gives the sum of a column over the cells of some rows."""
+    if cells is None:
+        return lambda some: column[some]
+    total = np.zeros(int(cells.max(initial=-1)) + 1)
+    np.add.at(total, cells, column)
+    return lambda some: total[cells[some]]
 
 
 def _means(effects: Effects) -> list[tuple[Codes, int]]:

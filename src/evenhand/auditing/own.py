@@ -3,35 +3,38 @@
 Notation
 --------
 g, h        evaluators, or favoured parties (groups), that have partial scores
-b_g         bias of g;  p1_g its partial scores;  Q_gh = (p1_g)·M(p1_h), see `leverage`
-r_g         p1_g·e, what the common bias leaves of g's partial scores
+b_g         bias of g;  P the columns p1_g, its partial scores;  Q = PᵀMP, see `leverage`
+r           Pᵀe, what the common bias leaves of partial scores
+σ², ω², Z   noise, and what evaluators see in options (`eyes`)
+f_e         by how much the residuals of evaluator e vary more than those of all
 
-Least squares with a bias for each has b = β + Q⁻¹r. Its noise has the covariance σ²Q⁻¹; and where a
-pair of evaluator and option comes back in m scores, what the one sees in the other (ω²) counts m
-times: var b_g = (Q⁻¹)_gg (σ² + ω² Σ m²/Σ m), sums over the partial pairs of g.
+Least squares with a bias for each has b = β + Q⁻¹r = Q⁻¹PᵀMy. So its variance is σ²Q⁻¹, and ω²
+times the squares of Q⁻¹PᵀMZ: a pair that comes back in m scores counts m times. Both are multiplied
+by f, each evaluator's as far as his scores are in MP: who is noisy is not taken for partial.
 
 A direction in which Q is 0 can't be told from leniencies and values: two evaluators who score each
 other's favourites, say. Whoever has a part in one has no bias of his own that could be known.
-Beyond `_CELLS`, Q is taken to be diagonal: there are many then, and few of them meet.
+Beyond `_CELLS` or `_MOST`, Q is taken to be diagonal: there are many then, and few of them meet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
+from numpy.typing import NDArray
+from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.clusters import pairs_of
 from evenhand.auditing.effects import Effects
+from evenhand.auditing.eyes import Eyes, Variances, eyes_of, variances
 from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, crossed, sums_over
 
 _NIL = 1e-9  # of the partial scores of one: directions in which nothing is known
+_MOST = 600  # of those whose Q is looked at as a whole
 _PART = 1e-6  # of a direction: having no part in it
-_DRAWN = 200_000  # rows times signs that are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,97 +74,130 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     codes, size
         (n,) whose partiality it is, in each row, −1 for nobody; how many there are.
     """
-    p = column_of(effects)
+    p, e = column_of(effects), effects.residual
     rows = np.flatnonzero((p != 0.0) & (codes >= 0))
-    found, mine = np.unique(codes[rows], return_inverse=True)
+    found, number = np.unique(codes[rows], return_inverse=True)
+    partial = _Partial(rows, number.reshape(-1).astype(np.int32), len(found), p)
     who = found.astype(np.intp)
-    m = len(who)
-    if m == 0:
+    if not len(who):
         return OwnBiases(who, np.zeros(0), np.zeros(0), 0.0)
-    number = np.full(len(p), m, dtype=np.int32)  # the last is whoever is not partial
-    number[rows] = mine
-    inverse, known = _inverse(effects, number, m)
-
-    def fitted(left: Floats) -> tuple[Floats, Floats]:
-        """Return biases in columns that effects are taken off, and what these leave."""
-        excess = inverse @ sums(number, m + 1, p[:, None] * left)[:m]
-        moved = p[:, None] * np.vstack([excess, np.zeros(left.shape[1])])[number]
-        return excess, left - without(effects, moved)
-
-    excess, left = fitted(effects.residual[:, None])
-    bias = np.where(known, effects.bias + excess[:, 0], np.nan)
-    pairs, n_pairs = pairs_of(effects)
-    again = _Again(pairs, n_pairs, lambda x: fitted(without(effects, x))[1])
-    freedom = effects.freedom - (m - 1)
+    eyes = eyes_of(effects)
+    solved = _solved(effects, partial, eyes)
+    excess, moved = solved.fitted(partial, e[:, None])
+    bias = np.where(solved.known, effects.bias + excess[:, 0], np.nan)
+    freedom = effects.freedom - (len(who) - 1)
     if freedom < 1:
-        return OwnBiases(who, bias, np.full(m, np.inf), 0.0)
-    noise, seen, sure = again.variances(left[:, 0], freedom)
-    often = _often(pairs[rows], mine, m)
-    variance = np.where(known, np.diag(inverse) * (noise + seen * often), np.inf)
-    return OwnBiases(who, bias, variance, sure)
+        return OwnBiases(who, bias, np.full(len(who), np.inf), 0.0)
+    if eyes.again:
+        left = e[:, None] - without(effects, moved)
+
+        def rest(columns: Floats) -> Floats:
+            columns = without(effects, columns)
+            return columns - without(effects, solved.fitted(partial, columns)[1])
+
+        scale = variances(eyes, left, freedom, rest)
+    else:  # the squares that are left are all there is to know
+        assert effects.met is not None
+        squares = effects.met.left_over(lambda some: moved[some, 0])
+        squares += float(e @ e - 2.0 * (e @ moved[:, 0]))
+        effects.met.forget()
+        scale = Variances(squares / freedom, 0.0, float(freedom))
+    variance = scale.noise * solved.inverse.diagonal() + scale.eyes * solved.seen
+    variance = np.where(solved.known, variance * solved.loud, np.inf)
+    return OwnBiases(who, bias, variance, scale.freedom)
 
 
-@dataclass(frozen=True, eq=False)
-class _Again:
-    """Pairs of evaluator and option that come back, and what takes off effects and biases."""
+class _Partial(NamedTuple):
+    """P: the rows of partial scores, whose each is (a number below m), and (n,) p."""
 
-    pairs: Codes
-    n_pairs: int
-    without: Callable[[Floats], Floats]
-
-    def variances(self, left: Floats, freedom: int) -> tuple[float, float, float]:
-        """Return σ², ω², and how sure they are, in degrees of freedom.
-
-        Squares of residuals, and of their sums over pairs, are linear in σ² and ω². What each of
-        the two adds is seen on signs drawn at random, one for each score, or one for each pair.
-        """
-        n, most = len(self.pairs), np.bincount(self.pairs).max()
-        total = float(left @ left) / freedom
-        if most == 1:
-            return total, 0.0, float(freedom)
-        rng = np.random.default_rng(0)
-        shape = (n, int(np.clip(_DRAWN // n, 2, 64)))
-        alone = self._squares(self.without(rng.choice([-1.0, 1.0], size=shape)))
-        signs = rng.choice([-1.0, 1.0], size=(self.n_pairs, shape[1]))
-        common = self._squares(self.without(signs[self.pairs]))
-        squares, together = self._squares(left[:, None])
-        # [freedom, common_0; alone_1, common_1] (σ², ω²) = (squares, together)
-        determinant = freedom * common[1] - alone[1] * common[0]
-        if determinant <= _NIL * freedom * common[1]:  # effects take up all that pairs have
-            return total, 0.0, float(freedom)
-        seen = (freedom * together - alone[1] * squares) / determinant
-        seen = float(np.clip(seen, 0.0, total * freedom / common[0]))
-        of_pairs = common[1] / float((np.bincount(self.pairs) ** 2.0).sum())
-        return (squares - seen * common[0]) / freedom, seen, max(of_pairs * self.n_pairs, 1.0)
-
-    def _squares(self, columns: Floats) -> tuple[float, float]:
-        """Return the sums of squares of scores, and of pairs, of a column on average."""
-        together = sums(self.pairs, self.n_pairs, columns)
-        return float((columns**2).sum(axis=0).mean()), float((together**2).sum(axis=0).mean())
+    rows: Indices
+    mine: Codes
+    m: int
+    p: Floats
 
 
-def _often(pairs: Codes, mine: Indices, m: int) -> Floats:
-    """Return (m,) how often a partial pair of each comes back: Σ m²/Σ m."""
-    met, n_met = crossed(mine.astype(np.int32), pairs)
-    rows = np.bincount(met, minlength=n_met)
-    whose = np.zeros(n_met, dtype=np.intp)
-    whose[met] = mine
-    return np.asarray(np.bincount(whose, rows * rows, m) / np.bincount(whose, rows, m))
+class _Solved(NamedTuple):
+    """Q⁻¹, (m,) the squares of Q⁻¹PᵀMZ, (m,) f, and (m,) whose bias can be known.
+
+    Q⁻¹ is without the directions in which Q is 0; known is whoever has no part in these.
+    """
+
+    inverse: Any
+    seen: Floats
+    loud: Floats
+    known: NDArray[np.bool_]
+
+    def fitted(self, partial: _Partial, left: Floats) -> tuple[Floats, Floats]:
+        """Return biases in columns that effects are taken off, and what they move scores by."""
+        rows, mine, m, p = partial
+        excess = self.inverse @ sums(mine, m, p[rows, None] * left[rows])
+        moved = np.zeros_like(left)
+        moved[rows] = p[rows, None] * excess[mine]
+        return excess, moved
 
 
-def _inverse(effects: Effects, number: Codes, m: int) -> tuple[Floats, np.ndarray]:
-    """Return Q⁻¹ without the directions in which Q is 0, and (m,) who has no part in these."""
-    p = column_of(effects)
-    squares = sums(number, m + 1, (p * p)[:, None])[:m, 0]
-    if m * len(p) > _CELLS:
-        diagonal = squares - taken_off(effects, number, m + 1, p, p)[:m]
+def _solved(effects: Effects, partial: _Partial, eyes: Eyes) -> _Solved:
+    rows, mine, m, p = partial
+    some = p[rows]
+    squares = sums_over(mine, m, some, some)
+    evaluators, loud = _loudness(effects, p, eyes.n_pairs)
+    if m * len(p) > _CELLS or m > _MOST:
+        diagonal = squares - taken_off(effects, mine, m, some, some, among=rows)[0]
         known = diagonal > _NIL * squares
-        return np.diag(np.divide(1.0, diagonal, out=np.zeros(m), where=known)), known
-    Q = np.zeros((m, m))
-    for some in blocks(m):
-        left = without(effects, np.where(number[:, None] == some, p[:, None], 0.0))
-        Q[some] = sums(number, m + 1, left * p[:, None])[:m].T
+        inverse = np.divide(1.0, diagonal, out=np.zeros(m), where=known)
+        seen = inverse * _often(eyes, partial) / squares
+        theirs = np.bincount(mine, some * some * loud[evaluators[rows]], m) / squares
+        return _Solved(sparse.diags_array(inverse), seen, theirs, known)
+    Q, PZ, theirs = np.zeros((m, m)), np.zeros((m, eyes.n_pairs)), np.zeros(m)
+    for block in blocks(m):
+        columns = np.zeros((len(p), len(block)))
+        columns[rows] = np.where(mine[:, None] == block, some[:, None], 0.0)
+        left = without(effects, columns)
+        Q[block] = sums(mine, m, left[rows] * some[:, None]).T
+        PZ[block] = eyes.of(left).T
+        theirs[block] = loud @ sums(evaluators, len(loud), left**2)
+    theirs = np.divide(theirs, Q.diagonal(), out=np.ones(m), where=Q.diagonal() > _NIL * squares)
     values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
     told = values > _NIL * squares.max()
     known = (vectors[:, ~told] ** 2).sum(axis=1) < _PART
-    return (vectors[:, told] / values[told]) @ vectors[:, told].T, known
+    inverse = (vectors[:, told] / values[told]) @ vectors[:, told].T
+    return _Solved(inverse, ((inverse @ PZ) ** 2).sum(axis=1), theirs, known)
+
+
+def _loudness(effects: Effects, p: Floats, n_pairs: int) -> tuple[Codes, Floats]:
+    """Return (n,) the evaluator of each row, and f of each, from scores that are not partial.
+
+    An f from ν pairs has the variance 2/ν; what the f of all differ by more, φ, is their own. Each
+    is drawn to 1 as if 2/φ pairs more had said so.
+    """
+    evaluator = effects.scores.evaluator
+    if evaluator is None:
+        return np.zeros(len(p), dtype=np.int32), np.ones(1)
+    fair = np.where(p == 0.0, 1.0, 0.0)
+    n = sums_over(evaluator.codes, len(evaluator), fair)
+    squares = sums_over(evaluator.codes, len(evaluator), fair * effects.residual, effects.residual)
+    if effects.freedom < 1 or not squares.any():
+        return evaluator.codes, np.ones(len(evaluator))
+    freedom = n * effects.freedom / len(p) * min(n_pairs / len(p), 1.0)
+    sure = freedom > 1.0
+    f = np.divide(squares, n, out=np.ones(len(n)), where=sure) * n.sum() / squares.sum()
+    f[~sure] = 1.0
+    noise = np.divide(2.0, freedom, out=np.ones(len(n)), where=sure)
+    excess = float(freedom[sure] @ ((f - 1.0) ** 2 - noise)[sure])
+    if not excess > 0.0:
+        return evaluator.codes, np.ones(len(evaluator))
+    prior = 2.0 * float(freedom[sure].sum()) / excess
+    return evaluator.codes, (prior + freedom * f) / (prior + freedom)
+
+
+def _often(eyes: Eyes, partial: _Partial) -> Floats:
+    """Return (m,) the squares of PᵀZ, without a matrix of that size."""
+    rows, mine, m, p = partial
+    total = np.zeros(m)
+    for sign, codes in eyes.sides:
+        met, n_met = crossed(mine, codes[rows])
+        whose = np.zeros(n_met, dtype=np.intp)
+        whose[met] = mine
+        each = np.bincount(met, sign * p[rows], n_met)
+        total += np.bincount(whose, each * each, m)
+    return total

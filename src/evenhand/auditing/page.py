@@ -94,7 +94,9 @@ def _size(audit: Audit) -> list[str]:
     header = ["what", "estimate", "low", "high", "standard error", "degrees of freedom"]
     rows = [
         ["bias; evaluators and options come back", *_numbers(audit.bias)],
+        ["bias of these alone, whatever others would do", *_numbers(audit.here, like=audit.bias)],
         ["bias, as if scores were independent", *_numbers(audit.naive, like=audit.bias)],
+        ["bias of these evaluators and options only", *_numbers(audit.here, like=audit.bias)],
     ]
     rows += [[short(name), *_numbers(found)] for name, found in audit.attributes.items()]
     if audit.position is not None:
@@ -104,13 +106,13 @@ def _size(audit: Audit) -> list[str]:
     return [
         table(f"What scores rise with ({percent(audit.bias.level)} intervals)", header, rows),
         words.naive(audit),
-        _why_two(audit),
+        _why_several(audit),
         "" if audit.by_features is None else audit.by_features.warning.message,
     ]
 
 
-def _why_two(audit: Audit) -> str:
-    """Return why there are two intervals of the bias; "" if there are none."""
+def _why_several(audit: Audit) -> str:
+    """Return why there are several intervals of the bias; "" if there are none."""
     wide, plain = (one.high - one.low for one in (audit.bias, audit.naive))
     if not math.isfinite(wide):
         return ""
@@ -118,7 +120,7 @@ def _why_two(audit: Audit) -> str:
     return note(
         "The first interval allows for evaluators who differ in their biases, and for options that "
         "all evaluators see with the same eyes: scores of one evaluator, or of one option, are not "
-        f"so many independent ones. The second {short_one}; it stands here for comparison."
+        f"so many independent ones. The last {short_one}; it stands here for comparison."
     )
 
 

@@ -122,4 +122,4 @@ def _pairs(scores: Scores) -> tuple[Codes, int, Floats]:
 
 def _blocks(drawn: Floats, n: int) -> list[Floats]:
     """Return some draws at a time, for so many rows of scores."""
-    return np.array_split(drawn, math.ceil(len(drawn) * n / _ROWS))
+    return np.array_split(drawn, min(math.ceil(len(drawn) * n / _ROWS), len(drawn)))

@@ -25,16 +25,14 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import PARTIALITY, Effects
-from evenhand.auditing.leverage import without
 from evenhand.scores import Scores
-from evenhand.scores.factor import crossed
+from evenhand.scores.factor import chunks, crossed
 
 DRAWS = 199
 """Dealings of groups, where rows are not too many for it."""
 
 _LEAST_DRAWS = 19
-_CELLS = 20_000_000  # rows times draws: beyond it, draws are fewer
-_BLOCK = 2_000_000  # rows times draws that are projected in one go
+_CELLS = 4_000_000  # rows times draws: beyond it, draws are fewer
 _FEW = 6  # evaluators whose dealings are all gone through; events at which two are too few
 _NIL = 1e-9  # of the information of partiality: nothing is left to see a bias by
 
@@ -99,20 +97,28 @@ def placebo(effects: Effects, seed: int = 0) -> Placebo:
         Where the dealings come from.
     """
     reason = _impossible(effects)
-    if reason:
+    if reason or effects.met is None:
         return Placebo(effects.bias, np.zeros(0), reason)
     n = len(effects.own)
     most = int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS))
-    left = effects.residual + effects.bias * effects.own  # ỹ, less other regressors
     places = _places(_event_of_chairs(effects.scores), np.random.default_rng(seed), most)
-    partial = _dealt(effects.scores)
+    dealt = _dealt(effects.scores)
     draws: list[float] = []
-    while block := [partial(place) for place in islice(places, max(1, _BLOCK // n))]:
-        columns = np.column_stack(block)
-        information = np.einsum("ij,ij->j", columns, without(effects, columns))
-        seen = information > _NIL * effects.information
-        draws += (left @ columns[:, seen] / information[seen]).tolist()
+    for place in places:
+        partial = dealt(place)
+        information = effects.met.left_over(partial)
+        if information > _NIL * effects.information:
+            draws.append(_along(effects, partial) / information)
+    effects.met.forget()
     return Placebo(effects.bias, np.array(draws), "" if draws else "no other dealing shows a bias")
+
+
+def _along(effects: Effects, partial: Callable[[slice], Floats]) -> float:
+    """Return p_π·ỹ, where ỹ has lost what other regressors explain."""
+    e, S, total = effects.residual, effects.own, 0.0
+    for rows in chunks(len(e)):
+        total += float(partial(rows) @ (e[rows] + effects.bias * S[rows]))
+    return total
 
 
 def _impossible(effects: Effects) -> str:
@@ -151,28 +157,36 @@ def _places(event: Indices, rng: np.random.Generator, most: int) -> Iterator[Ind
         yield place
 
 
-def _dealt(scores: Scores) -> Callable[[Indices], Floats]:
-    """Return what gives (n,) the partiality where chairs have changed places."""
-    chairs, n_chairs = scores.chairs
+def _dealt(scores: Scores) -> Callable[[Indices], Callable[[slice], Floats]]:
+    """Return what gives the partiality where chairs have changed places, some rows at a time."""
     if scores.stated is not None:
         return _stated(scores)
+    chairs, n_chairs = scores.chairs
     assert scores.evaluator is not None
     assert scores.evaluator_group is not None
-    assert scores.option_group is not None
+    groups = scores.option_group
+    assert groups is not None
     group = np.zeros(n_chairs, dtype=np.int32)
     group[chairs] = scores.evaluator_group[scores.evaluator.codes]
     options = [scores.option.codes, *([] if scores.rival is None else [scores.rival])]
-    groups = [scores.option_group[codes] for codes in options]
 
-    def partial(place: Indices) -> Floats:
-        side = group[place][chairs]
-        first, *second = (((found == side) & (side >= 0)).astype(np.float64) for found in groups)
-        return np.asarray(first - second[0] if second else first)
+    def dealt(place: Indices) -> Callable[[slice], Floats]:
+        moved = group[place]
 
-    return partial
+        def partial(rows: slice) -> Floats:
+            side = moved[chairs[rows]]
+            first, *second = (
+                ((groups[codes[rows]] == side) & (side >= 0)).astype(np.float64)
+                for codes in options
+            )
+            return np.asarray(first - second[0] if second else first)
+
+        return partial
+
+    return dealt
 
 
-def _stated(scores: Scores) -> Callable[[Indices], Floats]:
+def _stated(scores: Scores) -> Callable[[Indices], Callable[[slice], Floats]]:
     assert scores.stated is not None
     (chairs, _), (scored, n_scored) = scores.chairs, scores.scored
     if scores.rival is not None:
@@ -181,9 +195,12 @@ def _stated(scores: Scores) -> Callable[[Indices], Floats]:
     order = np.argsort(key, kind="stable")
     ordered, known = key[order], scores.stated[order]
 
-    def partial(place: Indices) -> Floats:
-        wanted = place[chairs] * n_scored + scored
-        found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-        return np.asarray(np.where(ordered[found] == wanted, known[found], 0.0))
+    def dealt(place: Indices) -> Callable[[slice], Floats]:
+        def partial(rows: slice) -> Floats:
+            wanted = place[chairs[rows]] * n_scored + scored[rows]
+            found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+            return np.asarray(np.where(ordered[found] == wanted, known[found], 0.0))
 
-    return partial
+        return partial
+
+    return dealt

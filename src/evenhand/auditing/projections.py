@@ -24,7 +24,7 @@ Nothing is returned before this bound is small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,7 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
-from evenhand.scores.factor import Codes
+from evenhand.scores.factor import Codes, chunks, sums_over
 
 _ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
 _BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
@@ -45,8 +45,8 @@ _PATIENCE = 300  # steps of conjugate gradients that go without a factorisation
 _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the factorisation
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
+_LARGE = 1_000_000  # rows of which nothing is kept that can be made again
 _NIL = 1e-9  # an eigenvalue that counts as 0
-_CHUNK = 1 << 17  # rows looked at in one go
 
 
 class Projection:
@@ -66,6 +66,11 @@ class Projection:
     against
         (n,) who stands second, where two are compared.
 
+    Attributes
+    ----------
+    alone
+        Whether it is known that nobody stands in a class twice.
+
     Examples
     --------
     Two judges, the second of them more severe by 2, and three skaters:
@@ -83,11 +88,11 @@ class Projection:
         self.k, self.g = k, g if classes is not None else 0
         self._kept = [(1.0, codes)] if against is None else [(1.0, codes), (-1.0, against)]
         self._classes = classes
-        self._sizes = np.asarray(sum(_sums(whom, None, k) for _, whom in self._kept))
+        self._sizes = np.asarray(sum(sums_over(whom, k) for _, whom in self._kept))
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
-        self._c = np.ones(0) if classes is None else np.maximum(_sums(classes, None, g), 1.0)
-        self._M = self._meetings()
+        self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._square = self._squared()
+        self.alone = against is None and self._M.nnz == len(codes)
         self._lead: Callable[[Floats], Floats] = self._by_diagonal
         self._led = False
 
@@ -122,11 +127,7 @@ class Projection:
             self._take_off(left, theta, class_theta)
             coefs += theta
             class_coefs += class_theta
-        if (off > _BOUND * sizes).any():
-            raise AccuracyError(
-                "the effects of options and evaluators were not found to 7 digits: those who link "
-                "one half of the table to the other are too few. Audit the halves alone."
-            )
+        self._refuse(off, sizes)
         return left.reshape(values.shape), coefs, class_coefs
 
     @cached_property
@@ -151,22 +152,79 @@ class Projection:
             return self.k - self.parts[2] + self.g  # or less: freedom is never overstated
         return int((self._spectrum > _NIL).sum()) + self.g
 
+    def left_over(self, column: Callable[[slice], Floats]) -> float:
+        """Return the squared length of what is left of a column, which is not made.
+
+        It is off by the square of the share to which equations are solved.
+
+        Parameters
+        ----------
+        column
+            What gives the numbers in some rows.
+        """
+        r, level, square = np.zeros((self.k, 1)), np.zeros((self.g, 1)), 0.0
+        for rows in chunks(self._kept[0][1].size, least=max(self.k, self.g)):
+            x = column(rows)
+            square += float(x @ x)
+            for sign, whom in self._kept:
+                r[:, 0] += sign * np.bincount(whom[rows], x, self.k)
+            if self._classes is not None:
+                level[:, 0] += np.bincount(self._classes[rows], x, self.g)
+        r = self._swept(r, level)
+        explained = (level * level / self._c[:, None]).sum() + (r * self._solved(r)).sum()
+        return max(square - float(explained), 0.0)
+
+    def coefs(self, sums: Floats, class_sums: Floats) -> tuple[Floats, Floats]:
+        """Return the coefficients of both kinds from (k,) and (g,) sums of a column over each.
+
+        Of all that fit as well, some; for values that differences within a part are asked of.
+        """
+        r, level = sums[:, None], class_sums[:, None]
+        size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
+        theta, wanted = np.zeros((self.k, 1)), self._swept(r, level)
+        for _ in range(_PASSES):
+            left = wanted - self._applied(theta)
+            if self._off(left, np.zeros((self.g, 1)))[0] <= _ENOUGH * size:
+                break
+            theta += self._solved(left)
+        self._refuse(self._off(wanted - self._applied(theta), np.zeros((self.g, 1))), size)
+        return theta[:, 0], ((level - self._M @ theta) / self._c[:, None])[:, 0]
+
+    def forget(self) -> None:
+        """Drop who meets whom, if that is large; it is made again where it is needed again."""
+        if self._kept[0][1].size > _LARGE:
+            self.__dict__.pop("_M", None)
+
     def _equations(self, left: Floats) -> tuple[Floats, Floats]:
         """Return r (k, columns) and the sums of classes (g, columns) of what is left."""
         columns = range(left.shape[1])
         level = np.zeros((self.g, left.shape[1]))
         if self._classes is not None:
-            level = np.column_stack([_sums(self._classes, left[:, j], self.g) for j in columns])
+            level = np.column_stack([sums_over(self._classes, self.g, left[:, j]) for j in columns])
         r = np.column_stack(
-            [sum(sign * _sums(whom, left[:, j], self.k) for sign, whom in self._kept)
+            [sum(sign * sums_over(whom, self.k, left[:, j]) for sign, whom in self._kept)
              for j in columns]
         )  # fmt: skip
-        r -= self._M.T @ (level / self._c[:, None])
+        return self._swept(r, level), level
+
+    def _refuse(self, off: Floats, sizes: Any) -> None:
+        if (off > _BOUND * sizes).any():
+            raise AccuracyError(
+                "the effects of options and evaluators were not found to 7 digits: those who link "
+                "one half of the table to the other are too few. Audit the halves alone."
+            )
+
+    def _swept(self, r: Floats, level: Floats) -> Floats:
+        """Return sums r of those who stand in rows, less what sums of classes explain of them."""
+        r = r - self._M.T @ (level / self._c[:, None])
         # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
+        return np.asarray(r - self._d[:, None] * self._of_parts(r))
+
+    def _of_parts(self, sums: Floats) -> Floats:
+        """Return (k, r) the sum over the connected part of each, over that of d."""
         part, _, n_parts = self.parts
         over = sparse.csr_array((np.ones(self.k), (part, np.arange(self.k))), (n_parts, self.k))
-        shares = (over @ r) / self._rows[:, None]
-        return r - self._d[:, None] * shares[part], level
+        return np.asarray((np.asarray(over @ sums) / self._rows[:, None])[part])
 
     def _off(self, r: Floats, level: Floats) -> Floats:
         """Return a bound on the length of the projection of each column that is left."""
@@ -183,7 +241,8 @@ class Projection:
     @cached_property
     def _rows(self) -> Floats:
         """(parts,) the sums of d: in how many rows each part stands."""
-        return np.asarray(np.bincount(self.parts[0], self._d), dtype=np.float64)
+        part, _, n_parts = self.parts
+        return np.maximum(np.bincount(part, self._d, minlength=n_parts), 1.0)
 
     @cached_property
     def _longest(self) -> int:
@@ -208,8 +267,9 @@ class Projection:
         S = self._applied(np.eye(self.k)) / root / root[:, None]
         return np.asarray(np.linalg.eigvalsh(0.5 * (S + S.T)))
 
-    def _meetings(self) -> Any:
-        """Return M."""
+    @cached_property
+    def _M(self) -> Any:
+        """M; see `forget`."""
         shape = self.g, self.k
         if self._classes is None:
             return sparse.csr_array(shape, dtype=np.float64)
@@ -260,12 +320,14 @@ class Projection:
 
         def lead(r: Floats) -> Floats:
             sides = np.vstack([r, np.zeros((self.g, r.shape[1]))])
-            return np.asarray(factors.solve(sides))[: self.k]
+            found = np.asarray(factors.solve(sides))[: self.k]
+            # what is the same for a whole part changes nothing, and would grow with rounding
+            return found - self._of_parts(self._d[:, None] * found)
 
         return lead
 
     def _take_off(self, left: Floats, theta: Floats, class_theta: Floats) -> None:
-        for rows in _chunks(len(left)):
+        for rows in chunks(len(left)):
             for j in range(left.shape[1]):
                 for sign, whom in self._kept:
                     left[rows, j] -= sign * theta[whom[rows], j]
@@ -320,23 +382,10 @@ def conjugate_gradients(
     return x, not (rz > enough).any()
 
 
-def _chunks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _CHUNK) for start in range(0, n, _CHUNK))
-
-
-def _sums(codes: Codes, weights: Floats | None, size: int) -> Floats:
-    """Return (size,) the sums of the weights of each code; without weights, how many there are."""
-    total = np.zeros(size)
-    for rows in _chunks(len(codes)):
-        some = None if weights is None else weights[rows]
-        total += np.bincount(codes[rows], some, minlength=size)
-    return total
-
-
 def _linked(first: Codes, second: Codes, nodes: int, shift: int = 0) -> NDArray[np.int32]:
     """Return (nodes,) the number of the connected part of each, from links between two numbers."""
     labels = np.arange(nodes, dtype=np.int32)
-    for rows in _chunks(len(first)):
+    for rows in chunks(len(first)):
         ends = labels[first[rows]], labels[second[rows] + shift]
         there = np.ones(len(ends[0]), dtype=np.int8)
         links = sparse.coo_array((there, ends), shape=(nodes, nodes))

@@ -27,6 +27,7 @@ def as_dict(audit: Audit) -> dict[str, Any]:
         "evaluators": 0 if scores.evaluator is None else len(scores.evaluator),
         "events": len(decided),
         "bias": _bias(audit.bias),
+        "here": _bias(audit.here),
         "naive": _bias(audit.naive),
         "position": None if audit.position is None else _bias(audit.position),
         "attributes": {name: _bias(bias) for name, bias in audit.attributes.items()},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 _MOST_NAMES = 3
 _LEAST_DRAWS = 19  # of which a scatter is worth a word
+_FEW = 5  # degrees of freedom: evaluators are too few to speak for others
 _PODIUMS = ("mean", "trimmed mean", "recusal")
 
 
@@ -214,6 +215,9 @@ def naive(audit: Audit) -> str:
         said += (
             f" It is about these {' and '.join(bias.only)} only: how others would be does not show."
         )
+    elif bias.freedom < _FEW:
+        low, high = (fixed(x, digits) for x in (audit.here.low, audit.here.high))
+        said += f" So few say little about others. Of these alone the bias is {low} to {high}."
     return said
 
 

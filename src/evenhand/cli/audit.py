@@ -188,6 +188,23 @@ def audit(
             rich_help_panel=_READING,
         ),
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which metric of a log; needed where it has several. May be given again.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    families: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
+            "JSON file.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
@@ -220,7 +237,7 @@ def audit(
     `evenhand audit jury.csv --wide --option film --option-group country
     --evaluator-group Ann=FR,Bo=IT,Cy=FR`
 
-    `evenhand audit log.json --report audit.html`
+    `evenhand audit log.json --metric llm-rubric --report audit.html`
 
     `cat scores.csv | evenhand audit - --json | jq .bias`
 
@@ -229,7 +246,7 @@ def audit(
     """
     _check_files(figure, report)
     found = audited(
-        _table(scores, log_format),
+        _table(scores, log_format, metric or None, families),
         option=option,
         evaluator=_column(evaluator),
         score=score,
@@ -264,17 +281,19 @@ def audit(
         raise typer.Exit(_NOT_IDENTIFIABLE)
 
 
-def _table(scores: str, log_format: str | None) -> Any:
+def _table(
+    scores: str, log_format: str | None, metric: list[str] | None, families: Path | None
+) -> Any:
     """Return what to read; "-" is the standard input."""
     from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
 
     if scores == "-":
         return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
-    if log_format is None:
+    if log_format is None and metric is None and families is None:
         return scores
     from evenhand.readers import read_scores  # noqa: PLC0415 - as above
 
-    return read_scores(scores, format=log_format)
+    return read_scores(scores, log_format, metric=metric, families=families)
 
 
 def _column(text: str) -> str | None:

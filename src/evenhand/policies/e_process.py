@@ -185,7 +185,8 @@ def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats
     for i in range(_ROUNDS):
         share: Floats = np.full(len(start), 0.5)
         if i % 3:  # between chords, halves: neither end stays where it is for long
-            rise = worth_outside - worth_inside
+            with np.errstate(invalid="ignore"):  # both may be −∞: then halves have to do
+                rise = worth_outside - worth_inside
             np.divide(worth_outside, rise, out=share, where=rise > 1e-9 * np.abs(worth_outside))
             share = np.clip(share, 0.01, 0.99)
         place = outside + share * (inside - outside)

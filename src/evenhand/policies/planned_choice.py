@@ -518,7 +518,8 @@ class PlannedChoice(Policy):
                 + ("." if self.options.stand_alone else " and if the features tell values exactly.")
             )
         leader, winner, failure = self._seen[-1]
-        open_ = self._rivals(leader)[winner.chances(-self._slack) >= failure]
+        near = np.argsort(winner.leads, kind="stable")  # the closest first
+        open_ = self._rivals(leader)[near[winner.chances(-self._slack)[near] >= failure]]
         shown = ", ".join(repr(names[x]) for x in open_[:5]) + (", …" if len(open_) > 5 else "")
         if self._gave_up:
             return (

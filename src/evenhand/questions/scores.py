@@ -34,8 +34,9 @@ def panel_of_scores(
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
     source = opened(table, "scores")
-    given = {"option": option, "evaluator": evaluator, "score": score}
+    given: dict[str, str | None] = {"option": option, "evaluator": evaluator}
     given |= {"option_group": option_group, "evaluator_group": evaluator_group}
+    given |= {} if score is None else {"score": score}
     parts = assigned(source, given)
     absent = [column for part, column in given.items() if column and not parts.one(part)]
     if absent:

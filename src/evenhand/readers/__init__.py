@@ -4,8 +4,9 @@ Columns of the frame: option, evaluator, item, score; in comparisons also rival 
 stands second; the score then says by how much the first is better); option_group, rival_group and
 evaluator_group (families of models); length and rival_length where answers are there.
 
-- `documents`: files, by their first bytes: JSON, lines of it, archives, tables;
 - `nested`: what stands in JSON, where anything may be missing;
+- `archives`: zip files, one member at a time;
+- `documents`: files, by their first bytes: JSON, lines of it, archives, tables;
 - `record`: a score as a log has it;
 - `inspect_logs`, `promptfoo`, `alpaca_eval`, `deepeval`, `lm_eval`: logs of these tools;
 - `plain`: tables, long or wide;
@@ -16,6 +17,6 @@ evaluator_group (families of models); length and rival_length where answers are 
 """
 
 from evenhand.readers.families import family
-from evenhand.readers.read import read_scores
+from evenhand.readers.read import read_scores, table_of
 
-__all__ = ["family", "read_scores"]
+__all__ = ["family", "read_scores", "table_of"]

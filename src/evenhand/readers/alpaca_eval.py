@@ -15,7 +15,7 @@ from typing import Any
 from evenhand.readers.documents import Document
 from evenhand.readers.grades import grade
 from evenhand.readers.nested import name_of, reach
-from evenhand.readers.record import Record, short, size_of
+from evenhand.readers.record import Record, item_name, size_of
 
 NAME = "alpaca_eval"
 WANTED = "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)"
@@ -34,20 +34,29 @@ def recognises(content: Any) -> bool:
 def records(document: Document) -> Iterator[Record]:
     """Yield the verdicts of annotations."""
     for number, row in enumerate(document.content, 1):
-        where = f"{document.where}, annotation {number}"
+        first, second = (name_of(reach(row, f"generator_{place}")) for place in (1, 2))
+        alone = first == second
         yield Record(
-            _verdict(reach(row, "preference")),
-            item=short(reach(row, "instruction") or number, most=200),
-            model=name_of(reach(row, "generator_1")),
-            rival=name_of(reach(row, "generator_2")),
+            None if alone else _verdict(reach(row, "preference")),
+            item=item_name(reach(row, "instruction") or number),
+            model=first,
+            rival=second,
             judge=name_of(reach(row, "annotator")) or "annotator",
             metric="preference",
-            where=where,
+            where=f"{document.where}, annotation {number}",
             by_model=True,
             length=size_of(reach(row, "output_1")),
             rival_length=size_of(reach(row, "output_2")),
-            trouble="no preference",
+            trouble="a model against itself" if alone else "no preference",
         )
+
+
+def notes(document: Document) -> list[str]:
+    """Return what is to be said about places."""
+    return [
+        "AlpacaEval shows two answers in random order and does not write down in which: what "
+        "'standing first' adds in its annotations is no favour for a place."
+    ]
 
 
 def _verdict(preference: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from evenhand.readers.documents import Document
 from evenhand.readers.nested import entries, name_of, reach
-from evenhand.readers.record import Record, short, size_of
+from evenhand.readers.record import Record, item_name, short, size_of
 
 NAME = "deepeval"
 WANTED = "a test run of DeepEval (JSON with 'testCases' and 'metricsData')"
@@ -44,7 +44,7 @@ def records(document: Document) -> Iterator[Record]:
     times = Counter[str]()
     for number, case in enumerate(_cases(run), 1):
         given = _of(case, "input") or _of(case, "name") or _of(case, "scenario")
-        item = short(given or number, most=200)
+        item = item_name(given or number)
         times[item] += 1
         where = f"{document.where}, test case {number}"
         common: dict[str, Any] = {

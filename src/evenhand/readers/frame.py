@@ -47,11 +47,17 @@ def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, l
     parts = [
         name
         for name in Record.__slots__
-        if name not in ("value", "settings", "known_as", "trouble")
+        if name not in ("value", "settings", "identity", "known_as", "trouble")
     ]
     unread: dict[str, Record] = {}
     missing: list[Record] = []
+    seen: set[str] = set()
+    again = 0
     for record in records:
+        if record.identity is not None and record.identity in seen:
+            again += 1
+            continue
+        seen.add(record.identity or "")
         try:
             score = grade(record.value)
         except ValueError:
@@ -70,10 +76,12 @@ def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, l
             f"false, pass and fail. In all, {listed(list(unread))} cannot be read; put numbers "
             "there, or choose another metric (metric=…)."
         )
+    if again:
+        notes.append(f"Left out, as another log has the same scores: {again}.")
     if missing:
         first = missing[0]
         notes.append(
-            f"left out, as there is no score: {len(missing)}, the first in {first.where} "
+            f"Left out, as there is no score: {len(missing)}, the first in {first.where} "
             f"({str(first.trouble).rstrip('.')})."
         )
     if not rows:
@@ -107,8 +115,9 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
                 for name, (size, judges) in zip(known.index, known.to_numpy(), strict=True)
             )
             raise InputError(
-                f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r}, "
-                f"or several, each with evaluators of its own, metric={list(known.index[:2])}."
+                f"there are several metrics: {said}. Say which to read, metric={known.index[0]!r} "
+                "(--metric in the terminal), or several, each with evaluators of its own, "
+                f"metric={list(known.index[:2])}."
             )
         return table.copy()
     wanted = [metric] if isinstance(metric, str) else list(metric)
@@ -158,7 +167,7 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
         items = table["task"] + ": " + items
     if int(table["repeat"].max()) > 1:
         items = items.where(table["repeat"] == 1, items + ", again " + table["repeat"].astype(str))
-        notes.append("what was tried several times is told apart: '…, again 2'.")
+        notes.append("What was tried several times is told apart: '…, again 2'.")
     key = [table[name] for name in ("option", "judge", "metric", *_rival(table))]
     for name in others:
         if int(table[name].groupby([*key, items]).nunique().max()) > 1:
@@ -169,7 +178,7 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     times = table.groupby([*key, items]).cumcount() + 1
     if int(times.max()) > 1:
         notes.append(
-            f"the same was scored up to {int(times.max())} times by one evaluator: later scores "
+            f"The same was scored up to {int(times.max())} times by one evaluator: later scores "
             "are of items of their own, '… (2)'."
         )
         items = items.where(times == 1, items + " (" + times.astype(str) + ")")
@@ -195,7 +204,7 @@ def _with_families(
     unknown = [name for name, found in {**models, **rivals, **judges}.items() if found is None]
     if unknown:
         notes.append(
-            f"no family is known of {listed(unknown)}: families={{{unknown[0]!r}: …}} says it."
+            f"No family is known of {listed(unknown)}: families={{{unknown[0]!r}: …}} says it."
         )
     of_model = table["model"].map(models)
     if chosen != ["model"] and int(of_model.groupby(table["option"]).nunique().max()) > 1:

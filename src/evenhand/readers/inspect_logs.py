@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evenhand.readers.documents import Archive, Document
+from evenhand.readers.archives import Archive
+from evenhand.readers.documents import Document
 from evenhand.readers.nested import entries, members, name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
@@ -25,14 +26,15 @@ _HEADERS = ("header.json", "_journal/start.json")
 def recognises(content: Any) -> bool:
     """Tell whether this is a log of Inspect."""
     if isinstance(content, Archive):
-        return any(name in content.names() for name in _HEADERS)
+        return any(name in content.members for name in _HEADERS)
     return isinstance(reach(content, "eval"), Mapping)
 
 
 def records(document: Document) -> Iterator[Record]:
     """Yield the scores of a log."""
-    run = entries(_header(document.content), "eval")
-    scorers = _scorers(run)
+    header = _header(document.content)
+    run = entries(header, "eval")
+    scorers = _scorers(header)
     for sample in _samples(document.content):
         yield from _scores(run, scorers, sample, document.where)
 
@@ -40,7 +42,7 @@ def records(document: Document) -> Iterator[Record]:
 def notes(document: Document) -> list[str]:
     """Return what is to be said about the run."""
     status = reach(_header(document.content), "status")
-    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.names():
+    if isinstance(document.content, Archive) and _HEADERS[0] not in document.content.members:
         status = "started"
     if status in (None, "success"):
         return []
@@ -52,20 +54,26 @@ def notes(document: Document) -> list[str]:
 def _header(content: Any) -> Any:
     if not isinstance(content, Archive):
         return content
-    return content.json(next(name for name in _HEADERS if name in content.names()))
+    return content.json(next(name for name in _HEADERS if name in content.members))
 
 
 def _samples(content: Any) -> Iterable[Any]:
     if not isinstance(content, Archive):
         return members(content, "samples")
-    return (content.json(name) for name in content.names() if name.startswith("samples/"))
+    return (content.json(name) for name in content.members if name.startswith("samples/"))
 
 
-def _scorers(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The run's scorers by the names that samples have for them."""
+def _scorers(header: Any) -> dict[str, Any]:
+    """The run's scorers by the names that samples have for them; older logs have them in results.
+
+    A scorer that was added later is in the results only.
+    """
     seen: Counter[str] = Counter()
-    found = {}
-    for scorer in members(run, "scorers"):
+    found: dict[str, Any] = {}
+    for score in members(header, "results", "scores"):
+        name = _plain(reach(score, "scorer"))
+        found[name] = {"name": name, "options": reach(score, "params")}
+    for scorer in members(header, "eval", "scorers"):
         name = _plain(reach(scorer, "name"))
         found[f"{name}{seen[name] or ''}"] = scorer
         seen[name] += 1
@@ -91,7 +99,10 @@ def _scores(
         "length": _length(reach(sample, "output")),
         "repeat": repeat,
     }
+    uuid = name_of(reach(sample, "uuid"))
     scores = entries(sample, "scores")
+    if reach(sample, "score", "value") is not None:  # the oldest logs have one, without a name
+        scores = {next(iter(scorers), "score"): entries(sample, "score")}
     if not scores:
         why = reach(sample, "error", "message") or "it was not scored"
         yield Record(None, judge="", metric="", where=where, trouble=short(why), **common)
@@ -112,6 +123,7 @@ def _scores(
                     metric=part,
                     where=f"{where}, scorer {name!r}",
                     by_model=bool(graders),
+                    identity=f"{uuid}, {name}, {judge}, {part}" if uuid else None,
                     trouble=short(reach(score, "explanation") or "no grade"),
                     **common,
                 )

@@ -30,7 +30,8 @@ def _are_results(content: Any) -> bool:
     return (
         isinstance(content, Mapping)
         and isinstance(content.get("results"), Mapping)
-        and isinstance(content.get("configs"), Mapping)
+        and ("configs" in content or "config" in content)
+        and bool(content["results"])
         and all(isinstance(task, Mapping) for task in content["results"].values())
     )
 
@@ -79,7 +80,11 @@ def _of_samples(document: Document) -> Iterator[Record]:
             if isinstance(value, (int, float)) and name != "doc_id"
         ]
         answer = next(iter(members(row, "filtered_resps")), None)
-        scalars = [name for name in metrics if isinstance(reach(row, name), (int, float, str))]
+        scalars = [
+            name
+            for name in metrics
+            if isinstance(name, str) and isinstance(reach(row, name), (int, float, str))
+        ]
         common: dict[str, Any] = {
             "item": name_of(reach(row, "doc_id")) or str(number),
             "model": model,
@@ -101,9 +106,11 @@ def _of_tasks(document: Document) -> Iterator[Record]:
     for task, found in content["results"].items():
         for key, value in found.items():
             name, _, kind = key.partition(",")
-            if not kind or name.endswith("_stderr") or not isinstance(value, (int, float)):
+            if name.endswith("_stderr") or name == "sample_len":
                 continue
-            metric = _called(name, kind)
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                continue
+            metric = _called(name, kind or "none")
             yield Record(
                 value,
                 item=task,
@@ -116,7 +123,7 @@ def _of_tasks(document: Document) -> Iterator[Record]:
 
 def _called(metric: str, kind: str) -> str:
     """A metric, and how answers were picked out for it if that is not plain."""
-    return metric if kind == "none" else f"{metric},{kind}"
+    return metric if kind == "none" else f"{metric} ({kind})"
 
 
 def _task(path: Path) -> str:

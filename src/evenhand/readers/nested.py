@@ -1,9 +1,12 @@
-"""Nested objects of JSON, where anything may be missing or of another kind than it should be."""
+"""JSON: read, or said where it breaks off; nested, where anything may be missing or different."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
+
+from evenhand.errors import InputError
 
 
 def reach(thing: Any, *path: str) -> Any:
@@ -15,7 +18,7 @@ def reach(thing: Any, *path: str) -> Any:
     (7, None)
     """
     for name in path:
-        thing = thing.get(name) if isinstance(thing, Mapping) else None
+        thing = thing.get(name) if isinstance(thing, dict) else None
     return thing
 
 
@@ -28,7 +31,7 @@ def entries(thing: Any, *path: str) -> Mapping[str, Any]:
     ({'b': 7}, {})
     """
     found = reach(thing, *path)
-    return found if isinstance(found, Mapping) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def members(thing: Any, *path: str) -> list[Any]:
@@ -54,3 +57,27 @@ def name_of(thing: Any) -> str | None:
     if isinstance(thing, (str, int)) and not isinstance(thing, bool):
         return str(thing) or None
     return None
+
+
+def parsed(text: str, where: str) -> Any:
+    """Return what JSON holds; an error says where it breaks off.
+
+    Examples
+    --------
+    >>> parsed('{"a": [1, 2', "log.json")
+    Traceback (most recent call last):
+    evenhand.errors.InputError: log.json: the JSON breaks off in line 1, column 12...
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
+            said = "the JSON breaks off"
+        else:
+            said = "this is no JSON"
+        raise InputError(
+            f"{where}: {said} in line {error.lineno}, column {error.colno} ({error.msg}). Was it "
+            "cut off while it was written? Write or copy it again."
+        ) from None
+    except RecursionError:
+        raise InputError(f"{where}: the JSON is nested too deeply; this is no log.") from None

@@ -1,4 +1,4 @@
-"""Results of promptfoo: ``promptfoo eval -o results.json`` and its exports, versions 2 and 3.
+"""Results of promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``, versions 2 and 3.
 
 A result is one prompt to one provider on one test; its parts (``componentResults``) are the
 assertions. Assertions that a model graded are scored by that model: the assertion's own provider,
@@ -14,7 +14,7 @@ from typing import Any
 
 from evenhand.readers.documents import Document
 from evenhand.readers.nested import entries, members, name_of, reach
-from evenhand.readers.record import Record, short, size_of
+from evenhand.readers.record import Record, item_name, short, size_of
 
 NAME = "promptfoo"
 WANTED = "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)"
@@ -42,13 +42,17 @@ def recognises(content: Any) -> bool:
     """Tell whether these are results of promptfoo."""
     rows = _rows(content)
     return bool(rows) and all(
-        isinstance(row, Mapping) and "provider" in row and ("vars" in row or "prompt" in row)
+        isinstance(row, Mapping)
+        and {"provider", "success"} <= set(row)
+        and ("vars" in row or "prompt" in row)
         for row in rows[:3]
     )
 
 
 def _rows(content: Any) -> list[Any]:
-    """The results: at the top, or one floor below."""
+    """The results: lines, or at the top of an object, or one floor below."""
+    if isinstance(content, list):
+        return content
     return members(content, "results") or members(content, "results", "results")
 
 
@@ -60,7 +64,7 @@ def records(document: Document) -> Iterator[Record]:
         test, written = reach(row, "testCase"), reach(row, "prompt", "raw")
         prompt = short(reach(row, "prompt", "label") or written or "")
         item = _item(entries(row, "vars") or entries(test, "vars"))
-        item = item or short(written or reach(test, "description") or number)
+        item = item or item_name(written or reach(test, "description") or number)
         model = _provider(reach(row, "provider"))
         times[model, prompt, item] += 1
         common = {
@@ -79,17 +83,18 @@ def _scores(
     known_as = _known_as(reach(row, "provider"))
     parts = list(_leaves(members(row, "gradingResult", "componentResults")))
     if not parts:
+        reason = reach(row, "gradingResult", "reason")
         failed = reach(row, "failureReason") == _FAILED or (
             reach(row, "error") and not reach(row, "gradingResult")
         )
         yield Record(
-            None if failed else reach(row, "score"),
+            None if failed or reason == "No assertions" else reach(row, "score"),
             item,
             judge="promptfoo",
             metric="score",
             where=where,
             known_as=known_as,
-            trouble=short(reach(row, "error") or "no score"),
+            trouble=short(reach(row, "error") or reason or "no score"),
             **common,
         )
         return
@@ -126,7 +131,8 @@ def _named(part: Any, test: Any, default: Any) -> tuple[str, str, bool]:
     """Who scored an assertion, what it is called, and whether a model scored it."""
     kind = name_of(reach(part, "assertion", "type")) or "score"
     metric = name_of(reach(part, "assertion", "metric")) or kind
-    if kind.removeprefix("not-") not in _BY_MODEL:
+    plain = kind.removeprefix("not-")
+    if plain not in _BY_MODEL and not plain.startswith("promptfoo:redteam:"):
         return metric, metric, False
     for given in (
         reach(part, "assertion", "provider"),
@@ -160,8 +166,8 @@ def _known_as(given: Any) -> dict[str, str]:
 def _item(variables: Mapping[str, Any]) -> str:
     known = {name: value for name, value in variables.items() if not name.startswith("_")}
     if len(known) == 1:
-        return short(next(iter(known.values())), most=200)
-    return short(", ".join(f"{name}={value}" for name, value in sorted(known.items())), most=200)
+        return item_name(next(iter(known.values())))
+    return item_name(", ".join(f"{name}={value}" for name, value in sorted(known.items())))
 
 
 def _no_verdict(part: Any) -> bool:

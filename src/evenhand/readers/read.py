@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
-from evenhand.readers.documents import Archive, Document, opened
+from evenhand.readers.archives import Archive
+from evenhand.readers.documents import Document, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.tables.names import listed
@@ -23,7 +24,8 @@ Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 _LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval, lm_eval)
 _FORMATS: dict[str, ModuleType] = {reader.NAME: reader for reader in (*_LOGS, plain)}
-_ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
+_LOG_ENDINGS = {".eval", ".json", ".jsonl"}
+_ENDINGS = _LOG_ENDINGS | {".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
 
 
 def read_scores(
@@ -85,7 +87,7 @@ def read_scores(
     known, notes = Families.of(families), list[str]()
     documents, skipped = _documents(path, format)
     if skipped:
-        notes.append(f"left out, as they are no logs: {listed(skipped)}.")
+        notes.append(f"Left out, as they are no logs: {listed(skipped)}.")
     if all(reader is plain for _, reader in documents):
         frame = _of_tables([document for document, _ in documents], known, notes)
     else:
@@ -95,8 +97,8 @@ def read_scores(
         for document, reader in documents:
             if reader is lm_eval and id(document) not in kept:
                 continue
-            if reader is inspect_logs:
-                notes += inspect_logs.notes(document)
+            if hasattr(reader, "notes"):
+                notes += [note for note in reader.notes(document) if note not in notes]
             records += list(reader.records(document))
         frame, said = framed(records, option, metric, known)
         notes += said
@@ -104,10 +106,30 @@ def read_scores(
     return frame
 
 
+def table_of(scores: Any) -> Any:
+    """Return what is to be read as a table of scores: logs and folders of them become one.
+
+    Parameters
+    ----------
+    scores
+        A path, or anything else, which stays as it is. So does the path of a file that is a table
+        by its name's ending: whoever reads it knows which column is which.
+
+    Examples
+    --------
+    >>> table_of("scores.csv"), table_of([1, 2])
+    ('scores.csv', [1, 2])
+    """
+    if not isinstance(scores, str | PathLike):
+        return scores
+    path = Path(fspath(scores))
+    return read_scores(path) if path.suffix.lower() in _LOG_ENDINGS or path.is_dir() else scores
+
+
 def _of_tables(documents: list[Document], known: Families, notes: list[str]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415 # slow to load
 
-    frames = [plain.frame_of(one.content, one.where, known, notes) for one in documents]
+    frames = [plain.frame_of(document, known, notes) for document in documents]
     return pd.concat(frames, ignore_index=True)
 
 
@@ -199,12 +221,14 @@ def _lookalike(content: Any) -> str | None:
     first = rows[0] if rows and isinstance(rows[0], Mapping) else {}
     if {"instruction", "output", "generator"} <= set(first) and "preference" not in first:
         return "looks like answers for AlpacaEval, not yet annotated"
+    if {"output_1", "output_2", "preference"} <= set(first) and "generator_1" not in first:
+        return "looks like AlpacaEval's cache: it does not say whose answers they are"
     return None
 
 
 def _seen(content: Any) -> str:
     if isinstance(content, Archive):
-        return f"is an archive of {listed(content.names())}"
+        return f"is an archive of {listed(list(content.members))}"
     if isinstance(content, Mapping):
         return f"is JSON with {listed(list(content))}" if content else "is an empty JSON object"
     if isinstance(content, list):
@@ -212,7 +236,7 @@ def _seen(content: Any) -> str:
         if isinstance(first, Mapping):
             return f"is a list of objects with {listed(list(first))}"
         return "is an empty list" if not content else f"is a list of {type(first).__name__}s"
-    return f"is a table, or JSON that is {type(content).__name__}"
+    return "is a table"
 
 
 def _all_wanted() -> str:

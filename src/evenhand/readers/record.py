@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,9 @@ class Record:
         Characters of the answers.
     repeat
         Which time it was, where the same was tried several times.
+    identity
+        What no other score has, where the tool gives such a thing: a retried run has the scores of
+        the run before in it.
     known_as
         Names of models or judges that say less than another name does, with that other name.
     trouble
@@ -56,6 +60,7 @@ class Record:
     length: int | None = None
     rival_length: int | None = None
     repeat: int = 1
+    identity: str | None = None
     known_as: Mapping[str, str] = field(default_factory=dict)
     trouble: str | None = None
 
@@ -70,6 +75,21 @@ def short(text: Any, most: int = 80) -> str:
     """
     line = " ".join(str(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def item_name(text: Any, most: int = 200) -> str:
+    """Return what an item is called by its text; a long one is cut, and ends with a checksum.
+
+    Examples
+    --------
+    >>> item_name("Why does ice float?"), item_name("ab " * 9, most=20)
+    ('Why does ice float?', 'ab ab ab … #bf79c5f8')
+    """
+    line = " ".join(str(text).split())
+    if len(line) <= most:
+        return line
+    checksum = f" #{zlib.crc32(line.encode()):08x}"
+    return short(line, most - len(checksum)) + checksum
 
 
 def size_of(text: Any) -> int | None:

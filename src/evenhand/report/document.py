@@ -91,6 +91,7 @@ footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6r
   h2 { break-after: avoid; margin-top: 1.4rem; }
   thead { display: table-header-group; }
   caption, thead, dt { break-after: avoid; }
+  .note, figcaption { break-before: avoid; }
   tr, li, figure, .verdict { break-inside: avoid; }
   .scroll { overflow: visible; }
   .scroll td, .scroll th { padding-right: .7em !important; }

@@ -167,6 +167,28 @@ def check_spelling(places: Places, parts: Parts, read: Columns) -> None:
         )
 
 
+def check_two_groups(places: Places, parts: Parts, read: Columns) -> None:
+    """Refuse more or fewer than two groups where features alone have to tell the bias."""
+    group, option = parts.one("option_group"), parts.one("option")
+    alone = parts.all("features") and not parts.one("partial") and "evaluator" not in read.members
+    if not alone or group is None or option is None:
+        return
+    members, codes = read.members["option"], read.names[option].codes
+    known = [read.groups[code] for code in np.unique(members[members >= 0]).tolist()]
+    odd = np.flatnonzero((members < 0) | (members > 1) | (len(known) < 2))
+    if not odd.size:
+        return
+    row = int(np.argmax(np.isin(codes, odd)))
+    found = members[codes[row]]
+    what = "no group" if found < 0 else "the only group" if len(known) < 2 else "a third group"
+    raise InputError(
+        f"{places.source.name}: {places.at(read.row(row), group)}: {what}"
+        f"{'' if found < 0 else f', {read.groups[found]!r}'}, where features= needs two and every "
+        f"option in one of them ({len(known)} are there: {listed(known)}); make a column with two, "
+        "or one that is 1 for those who may be favoured (partial=)"
+    )
+
+
 def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
     """Return names that differ in capitals, blanks and marks only.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
+
 Codes = NDArray[np.int32]
 """(n,) numbers of names, counted from 0; −1 where there is none."""
+
+_CHUNK = 1 << 17  # rows looked at in one go
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,38 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
         if column is not codes:  # the same names twice tell nothing new
             codes, size = _crossed(codes, size, column, int(column.max(initial=-1)) + 1)
     return codes, size
+
+
+def chunks(n: int, least: int = 0) -> Iterator[slice]:
+    """Return n rows, a few at a time.
+
+    Examples
+    --------
+    >>> [rows.stop - rows.start for rows in chunks(200_000)]
+    [131072, 68928]
+    """
+    size = max(_CHUNK, least)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> Floats:
+    """Return (size,) the sum over the rows of each code of the product of columns.
+
+    Without columns, how many rows there are. Works on a few rows at a time, so that nothing as long
+    as the table is made.
+
+    Examples
+    --------
+    >>> sums_over(np.array([0, 1, 0], dtype=np.int32), 2, np.array([1.0, 2.0, 4.0]))
+    array([5., 2.])
+    """
+    total = np.zeros(size)
+    for rows in chunks(len(codes), least=size):  # since each makes a sum for every code
+        product = None
+        for column in columns:
+            product = column[rows] if product is None else product * column[rows]
+        total += np.bincount(codes[rows], product, minlength=size)
+    return total
 
 
 def taken_together(parts: Sequence[Factor]) -> Factor:

@@ -80,7 +80,7 @@ def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
     given
         By part, what the user said: a column, several columns, or None.
     hint
-        What may be the matter if the column of the scores is not there.
+        What may be the matter if a column is not there.
 
     Examples
     --------
@@ -91,6 +91,9 @@ def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
     >>> assigned(table, given).columns
     {'option': ('skater',), 'score': ('score',), 'evaluator': ('evaluator',)}
     """
+    for part in ("option", "score"):
+        if part in given and given[part] is None:
+            raise InputError(f"{part}= must be the name of a column; got None")
     columns: dict[str, tuple[str, ...]] = {}
     roles: dict[str, str] = {}
     absent: list[str] = []
@@ -110,9 +113,7 @@ def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
                 )
         columns[part] = tuple(chosen)
     if absent:
-        score = given.get("score")
-        more = f"\n{hint}" if hint and score not in source.columns else ""
-        raise InputError("\n".join(absent) + more)
+        raise InputError("\n".join([*absent, *([hint] if hint else [])]))
     kept = {part: columns[part] for part in given if columns.get(part)}
     return Parts(kept, _against(source, kept))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -115,6 +115,7 @@ def read_table(
         check_repeats,
         check_scores,
         check_spelling,
+        check_two_groups,
     )
     from evenhand.scores.notes import notes_on  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
@@ -125,7 +126,7 @@ def read_table(
     given |= dict.fromkeys(named)
     if wide:
         source = turned(source, wide, given)
-    parts = assigned(source, given, "" if wide else _hint(source, given))
+    parts = assigned(source, given, "" if wide else _hint(table, source, given))
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
@@ -136,12 +137,19 @@ def read_table(
     if not repeats:
         check_repeats(places, parts, read)
     check_spelling(places, parts, read)
+    check_two_groups(places, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
     by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
     notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
-    return replace(scores, notes=(*_brought(table), *notes))
+    return replace(scores, notes=(*_said_of(table), *notes))
+
+
+def _said_of(table: Any) -> list[Note]:
+    """Return what whoever made a frame says of it, as `evenhand.read_scores` does."""
+    said = getattr(table, "attrs", {}).get("notes", ())
+    return [Note("log", text) for text in said if isinstance(text, str)]
 
 
 def _scores(
@@ -215,13 +223,6 @@ def _members(
     return np.array(found, dtype=np.int32)
 
 
-def _brought(table: Any) -> Iterator[Note]:
-    """Yield what a frame says of itself, as that of a log does: what was left out, and why."""
-    attributes = getattr(table, "attrs", None)
-    for message in attributes.get("notes", ()) if isinstance(attributes, dict) else ():
-        yield Note("log", str(message))
-
-
 def _n_again(scores: Scores, repeats: bool) -> int:
     """Return how many scores come again, if they may."""
     if not repeats or scores.evaluator is None:
@@ -231,20 +232,24 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(source: Source, given: Mapping[str, Any]) -> str:
-    """Return what may be the matter if the scores' column is not there: a wide table."""
+def _hint(table: Any, source: Source, given: Mapping[str, Any]) -> str:
+    """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.wide import looks_wide  # noqa: PLC0415 - as above
 
-    if given["score"] in source.columns:
-        return ""
+    hints = []
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
-    found = looks_wide(source, unused(source, Parts(known)))
-    if not found:
-        return ""
-    return (
-        f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: say "
-        "wide=True (--wide)"
+    found = (
+        [] if given["score"] in source.columns else looks_wide(source, unused(source, Parts(known)))
     )
+    if found:
+        hints.append(
+            f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
+            "say wide=True (--wide)"
+        )
+    index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
+    if index:
+        hints.append(f"{shown(index)} is the frame's index: give frame.reset_index()")
+    return "\n".join(hints)
 
 
 def _checked_scale(scale: Any) -> tuple[float, float] | None:

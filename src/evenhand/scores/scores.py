@@ -112,11 +112,12 @@ class Scores:
         """Return how many scores there are."""
         return len(self.score)
 
-    @cached_property
+    @property
     def partial(self) -> Floats | None:
         """(n,) how partial the evaluator is: 1 for the own group, else 0; None if nobody said.
 
-        In comparisons, partiality to the first option less that to the second.
+        In comparisons, partiality to the first option less that to the second. Made anew each
+        time: of millions of scores, what groups say already is not kept.
         """
         if self.stated is not None:
             return self.stated

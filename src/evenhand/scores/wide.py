@@ -19,6 +19,7 @@ from evenhand.tables.names import listed
 from evenhand.tables.recipe import no_such_column
 from evenhand.tables.sources import Source
 
+_CELLS = 1 << 18  # of a wide table that are turned at once
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
 
 
@@ -58,7 +59,7 @@ class Wide:
         """Read some columns, block by block."""
         kept = [column for column in columns if column not in (self.across, self.score)]
         m = len(self.turned)
-        for block in self._source.blocks([*kept, *self.turned]):
+        for block in self._few_rows([*kept, *self.turned]):
             n = len(block[0])
             rows = pa.array(np.repeat(np.arange(n), m))
             long = {column: block[j].take(rows) for j, column in enumerate(kept)}
@@ -69,6 +70,13 @@ class Wide:
             order = np.arange(n * m).reshape(m, n).T.reshape(-1)
             long[self.score] = beside.take(pa.array(order))
             yield [long[column] for column in columns]
+
+    def _few_rows(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Read blocks of so few rows that not too many cells are in memory."""
+        most = max(1, _CELLS // len(self.turned))
+        for block in self._source.blocks(columns):
+            for start in range(0, len(block[0]), most):
+                yield [cells.slice(start, most) for cells in block]
 
     def places(self, rows: Sequence[int], label: str | None) -> list[str]:
         """Where these rows stand in the wide table."""
@@ -104,7 +112,7 @@ def turned(source: Source, wide: bool | Sequence[str], given: dict[str, Any]) ->
     if named not in (None, across):
         raise InputError(f"{across}={named!r}: {no_such_column(source, str(named))}")
     if across == "evaluator" and given["option"] == "option" and "option" not in source.columns:
-        given["option"] = source.columns[0]  # names come first
+        given["option"] = _first_names(source)
     named_columns = {column for part, value in given.items() for column in _named(part, value)}
     if isinstance(wide, bool):
         columns = [c for c in source.columns if c and c not in named_columns]
@@ -125,6 +133,19 @@ def turned(source: Source, wide: bool | Sequence[str], given: dict[str, Any]) ->
     table = Wide(source, columns, across)
     given[across], given["score"] = table.across, table.score
     return table
+
+
+def _first_names(source: Source) -> str:
+    """Return the first column, where names stand; refuse one with numbers, which may be scores."""
+    first = source.columns[0]
+    block = next(iter(source.blocks([first])), None)
+    if block is not None and _range(block[0]) is not None:
+        raise InputError(
+            f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
+            "say which column names the options: option= (names in the index of a frame: give "
+            "frame.reset_index())"
+        )
+    return first
 
 
 def looks_wide(source: Source, others: Sequence[str], like: str | None = None) -> list[str]:

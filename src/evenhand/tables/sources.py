@@ -93,9 +93,7 @@ class CsvFile:
         with self._text() as text:
             first = next((line for line in text if line.strip()), None)
         if first is None:
-            raise InputError(
-                f"{self.name} is empty; it needs a header line and one line per option"
-            )
+            raise InputError(f"{self.name} is empty; it needs a header line and lines below it")
         self._delimiter = max(",;\t|", key=first.count)
         self.commas_are_free = self._delimiter != ","
         try:
@@ -328,7 +326,7 @@ class Frame:
             )
         self._keys = dict(zip(self.columns, keys, strict=True))
         if not self.columns:
-            raise InputError(f"{self.name} has no columns; it needs a group and features")
+            raise InputError(f"{self.name} has no columns, and a table needs some")
 
     def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Read some columns, block by block."""

@@ -1,0 +1,90 @@
+"""Zip files with JSON in them, such as Inspect's logs, read one member at a time.
+
+Inspect compresses by Zstandard, which Python's own reader of zip files knows from 3.14 on only. So
+members are found by Python and unpacked here.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import InputError
+from evenhand.readers.nested import parsed
+
+_ZSTANDARD = 93  # the number of the method in zip files
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # ends with the lengths of a name and of extras
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A zip file.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    members
+        What is in it, by name; of several with one name, the last.
+    """
+
+    path: Path
+    members: Mapping[str, zipfile.ZipInfo]
+
+    def json(self, name: str) -> Any:
+        """Return what a member holds."""
+        where = f"{self.path.as_posix()}, {name}"
+        try:
+            return parsed(self._bytes(self.members[name]).decode("utf-8"), where)
+        except (zipfile.BadZipFile, OSError, UnicodeDecodeError, zlib.error) as error:
+            raise InputError(
+                f"{where} cannot be read: {error}. The file is damaged; copy it again."
+            ) from None
+
+    def _bytes(self, member: zipfile.ZipInfo) -> bytes:
+        with self.path.open("rb") as file:
+            file.seek(member.header_offset)
+            header = file.read(_LOCAL_HEADER.size)
+            if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
+                raise zipfile.BadZipFile("no member where the list of members says one is")
+            file.seek(sum(_LOCAL_HEADER.unpack(header)[-2:]), io.SEEK_CUR)
+            content = _unpacked(file.read(member.compress_size), member.compress_type)
+        if zlib.crc32(content) != member.CRC:
+            raise zipfile.BadZipFile("its checksum is wrong")
+        return content
+
+
+def archive_of(path: Path) -> Archive:
+    """Return the archive in a file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return Archive(path, {member.filename: member for member in archive.infolist()})
+    except zipfile.BadZipFile:
+        raise InputError(
+            f"{path.as_posix()} is a zip file without its end: it was cut off while it was "
+            "written or copied. Copy it again; for a log of Inspect, run the evaluation to its end "
+            "(`inspect eval-retry`)."
+        ) from None
+
+
+def _unpacked(packed: bytes, method: int) -> bytes:
+    if method == zipfile.ZIP_STORED:
+        return packed
+    if method == zipfile.ZIP_DEFLATED:
+        return zlib.decompress(packed, -zlib.MAX_WBITS)
+    if method != _ZSTANDARD:
+        raise zipfile.BadZipFile(f"it is compressed by method {method}, which is not known")
+    import pyarrow as pa  # noqa: PLC0415 # slow to load
+
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            content: bytes = stream.read()
+    except (OSError, ValueError) as error:  # as pyarrow has it
+        raise zipfile.BadZipFile(str(error)) from None
+    return content

@@ -1,0 +1,53 @@
+"""Logs in the terminal: `evenhand audit` takes them as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import evenhand as eh
+from evenhand.cli import app
+
+LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
+
+
+def audited(*arguments: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, ["audit", *arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("log", "metric"),
+    [("inspect", None), ("alpaca_eval", None), ("promptfoo/results.json", "llm-rubric")],
+)
+def test_a_log_is_audited_as_it_is(log: str, metric: str | None) -> None:
+    path = str(LOGS / log)
+    found = audited(path, *(() if metric is None else ("--metric", metric)))
+    audit = eh.audit(eh.read_scores(path, metric=metric))
+    assert found["bias"]["value"] == pytest.approx(audit.bias.value)
+    assert any("no score" in str(warning) for warning in found["warnings"])
+
+
+def test_several_metrics_are_listed() -> None:
+    result = CliRunner().invoke(app, ["audit", str(LOGS / "promptfoo" / "results.json")])
+    assert result.exit_code == 2
+    text = " ".join(result.output.split())
+    assert "'llm-rubric' (41 scores" in text
+    assert "--metric" in text
+
+
+def test_families_can_be_said(tmp_path: Path) -> None:
+    """Where the judge from Google is a Llama's kin, it is partial to that, too."""
+    file = tmp_path / "families.csv"
+    file.write_text("name,family\ngemini,llama\n")
+    path = str(LOGS / "deepeval")
+    found = audited(path, "--families", str(file))
+    audit = eh.audit(eh.read_scores(path, families={"gemini": "llama"}))
+    assert found["bias"]["value"] == pytest.approx(audit.bias.value)
+    assert found["bias"]["value"] != pytest.approx(audited(path)["bias"]["value"])
