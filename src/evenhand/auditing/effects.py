@@ -18,7 +18,7 @@ Where R̃ and ỹ are off by a small share, β is off by the square of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -227,8 +227,7 @@ def _of_scores(scores: Scores) -> Effects:
         mean = np.bincount(of_chairs, s, minlength=n_parts) / seats
         return Levels(v + mean[part], s - mean[of_chairs], part)
 
-    R = regressors_of(scores)
-    return beside(scores, scores.score, R, met, (scored, n_scored), levels)
+    return beside(scores, scores.score, regressors_of(scores), met, (scored, n_scored), levels)
 
 
 def _against_reference(scores: Scores) -> Effects:
@@ -284,7 +283,7 @@ def whose_position(scores: Scores) -> tuple[Codes, int]:
 def beside(
     scores: Scores,
     y: Floats,
-    regressors: Mapping[str, Floats],
+    regressors: dict[str, Floats],
     met: Explaining,
     valued: tuple[Codes, int],
     levels: Callable[[Floats, Floats], Levels],
@@ -299,7 +298,7 @@ def beside(
     y
         (n,) what is explained.
     regressors
-        R by name, in its order.
+        R by name, in its order; it is emptied.
     met
         What takes off D.
     valued
@@ -310,14 +309,19 @@ def beside(
         Which regressor is `own`; partiality if none is named.
     """
     name = name or scores.called.get("partial", PARTIALITY)
-    left, theta, class_theta = met.without(y)
-    columns = []
-    for column in regressors.values():
+    names = tuple(regressors)
+    columns, thetas, class_thetas = [], [], []
+    for key in names:
+        column = regressors.pop(key)  # of millions of rows, nothing is held for longer than needed
         rest, coefs, class_coefs = met.without(column)
         if not np.linalg.norm(rest) > _TOLD * np.linalg.norm(column):
             rest[:] = 0.0
+        del column
         columns.append(rest)
-        theta, class_theta = np.hstack([theta, coefs]), np.hstack([class_theta, class_coefs])
+        thetas.append(coefs)
+        class_thetas.append(class_coefs)
+    left, coefs, class_coefs = met.without(y)
+    theta, class_theta = np.hstack([coefs, *thetas]), np.hstack([class_coefs, *class_thetas])
     fit = regressed(columns, left)
     for rows in chunks(len(y)):
         for column, slope in zip(columns, fit.slopes, strict=True):
@@ -328,13 +332,13 @@ def beside(
     found = levels(theta @ weights, class_theta @ weights)
     effects = Effects(
         scores,
-        np.zeros(len(y)) if name not in regressors else apart[:, 0],
+        np.zeros(len(y)) if name not in names else apart[:, 0],
         left,
         np.nan,
         0.0,
         len(y) - met.rank - fit.rank,
         name,
-        tuple(regressors),
+        names,
         apart,
         np.where(fit.told, fit.slopes, np.nan),
         valued,
@@ -343,4 +347,4 @@ def beside(
         found.leniencies,
         met,
     )
-    return effects.along(name) if name in regressors else effects
+    return effects.along(name) if name in names else effects

@@ -83,28 +83,36 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
         return OwnBiases(who, np.zeros(0), np.zeros(0), 0.0)
     eyes = eyes_of(effects)
     solved = _solved(effects, partial, eyes)
-    excess, moved = solved.fitted(partial, e[:, None])
-    bias = np.where(solved.known, effects.bias + excess[:, 0], np.nan)
+    excess = solved.inverse @ sums_over(partial.mine, partial.m, p[rows], e[rows])
+    bias = np.where(solved.known, effects.bias + excess, np.nan)
     freedom = effects.freedom - (len(who) - 1)
     if freedom < 1:
         return OwnBiases(who, bias, np.full(len(who), np.inf), 0.0)
     if eyes.again:
-        left = e[:, None] - without(effects, moved)
 
         def rest(columns: Floats) -> Floats:
             columns = without(effects, columns)
             return columns - without(effects, solved.fitted(partial, columns)[1])
 
-        scale = Shares.seen(eyes, len(p), freedom, rest).of(left)
+        scale = Shares.seen(eyes, len(p), freedom, rest).of(rest(e[:, None]))
     else:  # the squares that are left are all there is to know
         assert effects.met is not None
-        squares = effects.met.left_over(lambda some: moved[some, 0])
-        squares += float(e @ e - 2.0 * (e @ moved[:, 0]))
+        moved = p[rows] * excess[partial.mine]
+        squares = effects.met.left_over(lambda some: _spread_out(rows, moved, some))
+        squares += float(e @ e - 2.0 * (e[rows] @ moved))
         effects.met.forget()
         scale = Variances(squares / freedom, 0.0, float(freedom))
     variance = scale.noise * solved.inverse.diagonal() + scale.eyes * solved.seen
     variance = np.where(solved.known, variance * solved.loud, np.inf)
     return OwnBiases(who, bias, variance, scale.freedom)
+
+
+def _spread_out(rows: Indices, values: Floats, some: slice) -> Floats:
+    """Return the values that stand in some of all rows; 0 in others."""
+    first, last = np.searchsorted(rows, [some.start, some.stop])
+    column = np.zeros(some.stop - some.start)
+    column[rows[first:last] - some.start] = values[first:last]
+    return column
 
 
 class _Partial(NamedTuple):
@@ -173,9 +181,9 @@ def _loudness(effects: Effects, p: Floats, n_pairs: int) -> tuple[Codes, Floats]
     evaluator = effects.scores.evaluator
     if evaluator is None:
         return np.zeros(len(p), dtype=np.int32), np.ones(1)
-    fair = np.where(p == 0.0, 1.0, 0.0)
+    fair, e = p == 0.0, effects.residual
     n = sums_over(evaluator.codes, len(evaluator), fair)
-    squares = sums_over(evaluator.codes, len(evaluator), fair * effects.residual, effects.residual)
+    squares = sums_over(evaluator.codes, len(evaluator), fair, e, e)
     if effects.freedom < 1 or not squares.any():
         return evaluator.codes, np.ones(len(evaluator))
     freedom = n * effects.freedom / len(p) * min(n_pairs / len(p), 1.0)

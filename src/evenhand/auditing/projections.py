@@ -273,11 +273,14 @@ class Projection:
         shape = self.g, self.k
         if self._classes is None:
             return sparse.csr_array(shape, dtype=np.float64)
-        first, *second = (
-            sparse.coo_array((np.full(len(whom), sign), (self._classes, whom)), shape=shape).tocsr()
-            for sign, whom in self._kept
-        )
-        return first + second[0] if second else first
+        found: Any = sparse.csr_array(shape, dtype=np.int32)
+        for sign, whom in self._kept:
+            # counted in half the memory of the numbers that they become
+            met = np.full(len(whom), sign, dtype=np.int32)
+            one = sparse.coo_array((met, (self._classes, whom)), shape=shape).tocsr()
+            found = one if not found.nnz else found + one
+        data = found.data.astype(np.float64)
+        return sparse.csr_array((data, found.indices, found.indptr), shape=shape)
 
     def _squared(self) -> Any:
         """Return FᵀF."""

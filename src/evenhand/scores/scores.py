@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.scores.factor import Codes, Factor, crossed
+from evenhand.scores.factor import Codes, Factor, chunks, crossed
 
 
 @dataclass(frozen=True)
@@ -154,11 +154,13 @@ class Scores:
             return self.stated
         if self.option_group is None or self.evaluator_group is None or self.evaluator is None:
             return None
-        side = self.evaluator_group[self.evaluator.codes]
-        own: Floats = (self.option_group[self.option.codes] == side).astype(np.float64)
-        if self.rival is not None:
-            own -= self.option_group[self.rival] == side
-        own[side < 0] = 0.0  # who is of no group shares it with nobody
+        own = np.empty(len(self))
+        for rows in chunks(len(self)):
+            side = self.evaluator_group[self.evaluator.codes[rows]]
+            own[rows] = self.option_group[self.option.codes[rows]] == side
+            if self.rival is not None:
+                own[rows] -= self.option_group[self.rival[rows]] == side
+            own[rows][side < 0] = 0.0  # who is of no group shares it with nobody
         return own
 
     @cached_property
