@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import evenhand as eh
 from evenhand.auditing import own as owns
@@ -131,15 +132,20 @@ def test_many_are_nearly_what_they_are_exactly(monkeypatch: pytest.MonkeyPatch) 
     assert near.variance == pytest.approx(exact.variance, rel=0.1)
 
 
-def test_equally_known_biases_spread_by_a_closed_form() -> None:
+@pytest.mark.parametrize("v", [0.5, 3.0])
+def test_equally_known_biases_spread_by_a_closed_form(v: float) -> None:
     """With equal v: τ² = s² − v, the interval is Student's for a mean, the next one's is wider."""
     b = np.array([1.0, 2.0, 4.0, 5.0, 8.0])
-    found = spread(OwnBiases(np.arange(5), b, np.full(5, 0.5), 50.0), 0.95)
+    found = spread(OwnBiases(np.arange(5), b, np.full(5, v), 50.0), 0.95)
     square = b.var(ddof=1)
     assert found.mean == pytest.approx(4.0)
-    assert found.sd**2 == pytest.approx(square - 0.5)
+    assert found.sd**2 == pytest.approx(square - v)
     assert found.high - found.mean == pytest.approx(2.7764451 * math.sqrt(square / 5))
-    further = 3.1824463 * math.sqrt(square - 0.5 + square / 5)
+    # Var Q = 2(G − 1)(1 + τ²/v)², so degrees of freedom are (G − 1)(τ² + s²/G)²/s⁴, from 2 to G − 2
+    ahead = square - v + square / 5
+    freedom = min(4 * ahead**2 / square**2, 3.0)
+    assert freedom > 2.0
+    further = stats.t.ppf(0.975, freedom) * math.sqrt(ahead)
     assert (found.next_low, found.next_high) == pytest.approx((4.0 - further, 4.0 + further))
 
 

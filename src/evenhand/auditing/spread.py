@@ -8,9 +8,13 @@ w_g         1/(v_g + τ²);  μ = Σ w b/Σ w;  G how many there are
 
 If all were alike, Q = Σ (b − μ)²/v would be χ² with G − 1 degrees of freedom; by how much it
 exceeds them gives τ² (DerSimonian and Laird). The mean is as sure as the b are spread about it: its
-variance is Σ w(b − μ)²/((G − 1) Σ w), with Student's distribution (Hartung and Knapp). One more of
-them has the variance of the mean and τ² beside, with G − 2 degrees (Higgins, Thompson and
-Spiegelhalter).
+variance is Σ w(b − μ)²/((G − 1) Σ w), with Student's distribution (Hartung and Knapp).
+
+One more of them has the variance of the mean and τ² beside (Higgins, Thompson and Spiegelhalter),
+which is as sure as τ² is: with s_k = Σ v⁻ᵏ and c = s₁ − s₂/s₁, the variance of Q is
+2(G − 1) + 4cτ² + 2(s₂ − 2s₃/s₁ + s₂²/s₁²)τ⁴ (Biggerstaff and Tweedie), that of τ² by c² less, and
+degrees of freedom are twice the square over the variance, from 2 to G − 2. With G − 2 throughout,
+95% intervals hold the next one in 82% to 92% of cases on skating's nations; so in 94% to 97%.
 
 Each bias is drawn to the mean by the share v/(v + τ²) of it that is noise. Which differ from 0 is
 said so that of those named no more than a given share are named falsely (Benjamini and Hochberg).
@@ -92,14 +96,17 @@ def spread(own: OwnBiases, level: float) -> Spread:
         nowhere = (-math.inf, math.inf)
         return Spread(n, mean, *nowhere, math.nan, *nowhere, level, math.nan)
     w = 1.0 / v
-    Q = float(w @ (b - w @ b / w.sum()) ** 2)
-    many = float(w.sum() - w @ w / w.sum())  # 0 where one is known and all others hardly
-    tau2 = max(0.0, (Q - (n - 1)) / many) if many > 0.0 else 0.0
+    s1, s2, s3 = (float((w**k).sum()) for k in (1, 2, 3))
+    Q, c = float(w @ (b - w @ b / s1) ** 2), s1 - s2 / s1
+    # c is 0 where one is known and all others hardly
+    tau2 = max(0.0, (Q - (n - 1)) / c) if c > 0.0 else 0.0
+    of_tau2 = 2 * (n - 1) + 4 * c * tau2 + 2 * (s2 - 2 * s3 / s1 + (s2 / s1) ** 2) * tau2**2
     w = 1.0 / (v + tau2)
     mean = float(w @ b / w.sum())
     variance = max(float(w @ (b - mean) ** 2) / (n - 1), float(tau2 == 0.0)) / float(w.sum())
     width = _quantile(n - 1, level) * math.sqrt(variance)
-    further = _quantile(n - 2, level) * math.sqrt(tau2 + variance) if n > 2 else math.inf
+    freedom = min(max(2.0 * ((tau2 + variance) * c) ** 2 / of_tau2, 2.0), n - 2.0)
+    further = _quantile(freedom, level) * math.sqrt(tau2 + variance) if n > 2 else math.inf
     return Spread(
         n,
         mean,
