@@ -313,3 +313,18 @@ def test_audit_checks_look_at_every_shape(
     # three times the noise within the time of an event: no matter of luck
     assert found["planted: drift"]["drift"] == found["planted: growth"]["drift"] == 1.0
     assert "tables each" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("benchmark_", ["audit_large"], indirect=True)
+def test_large_audits_are_measured_at_every_size(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    for n, *_ in benchmark_.TINY:
+        assert f"{n:,} " in shown
+    assert "in a chain" in shown
+    # nobody scores an option twice
+    path = tmp_path / "scores.csv"
+    benchmark_.write_scores(path, 3_000, 100, 60, np.random.default_rng(1))
+    assert not pd.read_csv(path).duplicated(["option", "evaluator"]).any()

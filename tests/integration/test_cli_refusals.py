@@ -29,7 +29,7 @@ GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
 USES = {
     "audit": ("audit", "s.csv"),
     "decide": ("decide", "s.csv"),
-    "demo": ("demo", "--horizon", "200"),
+    "demo": ("demo", "--one-judge", "--horizon", "200"),
     "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
     "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--group", "side", "--lead", "9"),
     "worst case": ("simulate", "--family", "worst-case", "--d", "2", "--kappa", "1", *FEW),

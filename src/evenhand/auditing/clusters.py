@@ -29,14 +29,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import Effects
-from evenhand.auditing.leverage import Leverage, column_of, leverage
-from evenhand.scores.factor import Codes, crossed, sums_over
+from evenhand.auditing.eyes import Eyes, Shares, eyes_of, kinds_of, pairs_of
+from evenhand.auditing.leverage import Leverage, column_of, leverage, without
+from evenhand.scores.factor import Codes, sums_over
 
 _ROUNDING = 1e-10  # of the largest score: residuals that are rounding, and no noise
 
@@ -72,11 +74,8 @@ def here(effects: Effects, level: float) -> BiasEstimate:
     """
     if effects.freedom < 1 or not effects.information > 0.0:
         return BiasEstimate.unknown(effects.bias, level)
-    pairs, n_pairs = pairs_of(effects)
-    alike = _alike(effects, pairs, n_pairs)
-    variance = max(alike.variance, pair_variance(effects, pairs, n_pairs))
-    only = tuple(kinds_of(effects))
-    return _estimate(effects, _Part(variance, alike.freedom), level, {}, only)
+    eyes = eyes_of(effects)
+    return _alone(effects, eyes, _shares(effects, eyes), level)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +92,25 @@ class Clusters:
         (n,) the pair of evaluator and option in each row; how many there are.
     partial
         By kind, how many have partial scores.
+    design
+        Effects of any scores in these rows.
     """
 
     kinds: Mapping[str, tuple[Codes, Leverage]]
     pairs: Codes
     n_pairs: int
     partial: Mapping[str, int]
+    design: Effects
+
+    @cached_property
+    def eyes(self) -> Eyes:
+        """Whose eyes are on what."""
+        return eyes_of(self.design)
+
+    @cached_property
+    def shares(self) -> Shares:
+        """What residuals show of noise, and of what evaluators see in options."""
+        return _shares(self.design, self.eyes)
 
     @classmethod
     def of(cls, effects: Effects) -> Clusters:
@@ -109,6 +121,7 @@ class Clusters:
             {kind: (codes, leverage(effects, codes, n)) for kind, (codes, n) in kinds.items()},
             *pairs_of(effects),
             {kind: len(np.unique(codes[own])) for kind, (codes, _) in kinds.items()},
+            effects,
         )
 
     def estimate(self, effects: Effects, level: float) -> BiasEstimate:
@@ -120,38 +133,14 @@ class Clusters:
             if lever.shown > 0.0
         }
         only = tuple(kind for kind in self.kinds if kind not in parts)
-        if parts:
-            part = _together(list(parts.values()), least)
-        else:
-            part = _alike(effects, self.pairs, self.n_pairs)
+        if not parts:
+            return self.here(effects, level)
+        part = _together(list(parts.values()), least)
         return _estimate(effects, part, level, {kind: self.partial[kind] for kind in parts}, only)
 
-
-def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
-    """Return who comes back: evaluators, if they are known, and options.
-
-    In comparisons the option is the favoured one, and where none is favoured both together.
-    """
-    scores = effects.scores
-    kinds = {"options": (scores.option.codes, len(scores.option))}
-    if scores.rival is not None:
-        first, second, p = scores.option.codes, scores.rival, column_of(effects)
-        favoured = np.where(p > 0.0, first, second)
-        one = np.where(p == 0.0, np.minimum(first, second), favoured).astype(np.int32)
-        other = np.where(p == 0.0, 1 + np.maximum(first, second), 0).astype(np.int32)
-        kinds = {"options": crossed(one, other)}
-    if scores.evaluator is not None:
-        kinds = {"evaluators": (scores.evaluator.codes, len(scores.evaluator)), **kinds}
-    return kinds
-
-
-def pairs_of(effects: Effects) -> tuple[Codes, int]:
-    """Return (n,) the pair of evaluator and option in each row, and how many there are."""
-    scores = effects.scores
-    once = scores.event is None and scores.item is None and scores.evaluator is not None
-    if once and effects.met is not None and effects.met.alone:
-        return np.arange(len(scores), dtype=np.int32), len(scores)
-    return crossed(*(codes for codes, _ in kinds_of(effects).values()))
+    def here(self, effects: Effects, level: float) -> BiasEstimate:
+        """Return the bias of these evaluators towards these options."""
+        return _alone(effects, self.eyes, self.shares, level)
 
 
 def pair_variance(effects: Effects, pairs: Codes, size: int) -> float:
@@ -183,13 +172,26 @@ def _together(parts: list[_Part], least: float) -> _Part:
     return _Part(variance, max(variance**2 / spread, fewest) if spread > 0.0 else fewest)
 
 
-def _alike(effects: Effects, pairs: Codes, size: int) -> _Part:
-    """Return the variance where noise, and what pairs have in common, is alike everywhere."""
-    e = effects.residual
-    together = np.bincount(pairs, e, size)
-    variance = max(float(e @ e), float(together @ together)) / effects.freedom
-    freedom = effects.freedom * size / len(pairs)
-    return _Part(variance / effects.information, freedom)
+def _alike(effects: Effects, eyes: Eyes, shares: Shares) -> _Part:
+    """Return the variance where noise, and what evaluators see, is alike everywhere."""
+    found, info = shares.of(effects.residual[:, None]), effects.information
+    seen = float((eyes.of(effects.own[:, None]) ** 2).sum()) / info**2 if found.eyes else 0.0
+    return _Part(found.noise / info + found.eyes * seen, found.freedom)
+
+
+def _shares(effects: Effects, eyes: Eyes) -> Shares:
+    S = effects.own[:, None]
+
+    def rest(columns: Floats) -> Floats:
+        left = without(effects, columns)
+        return left - S * ((S.T @ left) / effects.information)
+
+    return Shares.seen(eyes, len(S), effects.freedom, rest)
+
+
+def _alone(effects: Effects, eyes: Eyes, shares: Shares, level: float) -> BiasEstimate:
+    only = tuple(kinds_of(effects))
+    return _estimate(effects, _alike(effects, eyes, shares), level, {}, only)
 
 
 def _squares(effects: Effects, clusters: Codes, factors: Floats) -> float:

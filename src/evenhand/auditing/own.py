@@ -28,7 +28,7 @@ from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects
-from evenhand.auditing.eyes import Eyes, Variances, eyes_of, variances
+from evenhand.auditing.eyes import Eyes, Shares, Variances, eyes_of
 from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
 from evenhand.scores.factor import Codes, crossed, sums_over
 
@@ -95,7 +95,7 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
             columns = without(effects, columns)
             return columns - without(effects, solved.fitted(partial, columns)[1])
 
-        scale = variances(eyes, left, freedom, rest)
+        scale = Shares.seen(eyes, len(p), freedom, rest).of(left)
     else:  # the squares that are left are all there is to know
         assert effects.met is not None
         squares = effects.met.left_over(lambda some: moved[some, 0])

@@ -93,7 +93,8 @@ def spread(own: OwnBiases, level: float) -> Spread:
         return Spread(n, mean, *nowhere, math.nan, *nowhere, level, math.nan)
     w = 1.0 / v
     Q = float(w @ (b - w @ b / w.sum()) ** 2)
-    tau2 = max(0.0, (Q - (n - 1)) / float(w.sum() - w @ w / w.sum()))
+    many = float(w.sum() - w @ w / w.sum())  # 0 where one is known and all others hardly
+    tau2 = max(0.0, (Q - (n - 1)) / many) if many > 0.0 else 0.0
     w = 1.0 / (v + tau2)
     mean = float(w @ b / w.sum())
     variance = max(float(w @ (b - mean) ** 2) / (n - 1), float(tau2 == 0.0)) / float(w.sum())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.scores.factor import Codes, Factor, crossed
 
 
@@ -111,6 +111,37 @@ class Scores:
     def __len__(self) -> int:
         """Return how many scores there are."""
         return len(self.score)
+
+    def among(self, rows: Indices) -> Scores:
+        """Return the scores in some rows; names stay, those too that no row has then.
+
+        Examples
+        --------
+        >>> scores = Scores(np.array([7.0, 5.0]), Factor.of(["Ann", "Bo"]), Factor.of(["P", "P"]))
+        >>> scores.among(np.array([1])).score
+        array([5.])
+        """
+
+        def of(factor: Factor | None) -> Factor | None:
+            return None if factor is None else Factor(factor.codes[rows], factor.names)
+
+        def at(column: Floats | None) -> Floats | None:
+            return None if column is None else column[rows]
+
+        return replace(
+            self,
+            score=self.score[rows],
+            option=Factor(self.option.codes[rows], self.option.names),
+            evaluator=of(self.evaluator),
+            rival=None if self.rival is None else self.rival[rows],
+            item=of(self.item),
+            event=of(self.event),
+            stated=at(self.stated),
+            reference=at(self.reference),
+            attributes={name: column[rows] for name, column in self.attributes.items()},
+            time=at(self.time),
+            features={name: column[rows] for name, column in self.features.items()},
+        )
 
     @property
     def partial(self) -> Floats | None:
