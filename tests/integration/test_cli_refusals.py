@@ -28,7 +28,8 @@ TABLE = ("--options", "t.csv", "--group", "side", "--label", "name", "--paramete
 GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
 USES = {
     "audit": ("audit", "s.csv"),
-    "demo": ("demo", "--horizon", "200"),
+    "decide": ("decide", "s.csv"),
+    "demo": ("demo", "--one-judge", "--horizon", "200"),
     "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
     "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--group", "side", "--lead", "9"),
     "worst case": ("simulate", "--family", "worst-case", "--d", "2", "--kappa", "1", *FEW),
@@ -130,6 +131,8 @@ def test_odd_values_are_refused_in_words(use: str) -> None:
 WRITERS = {
     "a picture of an audit": ((*USES["audit"], "--figure"), "old.png"),
     "a report of an audit": ((*USES["audit"], "--report"), "old.html"),
+    "a picture of a decision": ((*USES["decide"], "--figure"), "old.png"),
+    "a report of a decision": ((*USES["decide"], "--report"), "old.html"),
     "a problem": ((*USES["random"], "--save-problem"), "old.json"),
     "a picture of regret": ((*USES["random"], "--figure"), "old.svg"),
     "a table": ((*USES["compare"], "--csv"), "old.csv"),

@@ -67,6 +67,17 @@ def test_the_command_is_the_library(scores: pd.DataFrame) -> None:
     assert answer.label in Path("choice.html").read_text("utf-8")
 
 
+def test_a_pipe_and_groups_by_name_are_read() -> None:
+    text = "option,evaluator,score\nAnn,P,8\nBo,P,5\nAnn,Q,6\nBo,Q,5.2\nAnn,R,7\nBo,R,6.5\n"
+    groups = "--option-group", "Ann=fr,Bo=it", "--evaluator-group", "P=fr,Q=it"
+    arguments = ["decide", "-", *groups, "--json"]
+    result = CliRunner().invoke(app, arguments, input=text)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert [bias["name"] for bias in found["biases"] if bias["kind"] == "bias"] == ["own group"]
+    assert found["ranking"][0] | {"option": "Ann", "group": "fr"} == found["ranking"][0]
+
+
 def test_scores_that_do_not_compare_have_an_exit_code(tmp_path: Path) -> None:
     Path("apart.csv").write_text("option,evaluator,score\nAnn,P,7\nBo,P,5\nCy,Q,6\nDi,Q,3\n")
     result = run("apart.csv")

@@ -13,6 +13,7 @@ import evenhand as eh
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.contests import Contests
 from evenhand.auditing.decisions import RULES, Decisions, decisions
+from evenhand.auditing.levels import Levels
 from evenhand.auditing.rules import Ballots, Comparison
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
@@ -149,6 +150,22 @@ def test_the_variance_of_a_lead_is_that_of_dense_least_squares() -> None:
         d[cells.index((row.event, row.fair_winner))] = 1.0
         d[cells.index((row.event, row.runner_up))] = -1.0
         assert row.lead_se == pytest.approx(math.sqrt(d @ spread @ d))
+
+
+def test_a_long_chain_is_no_trouble() -> None:
+    # option i is scored by evaluators i and i + 1 only: without noise, levels are exact
+    n = 3_000
+    rng = np.random.default_rng(0)
+    worth, lenient = rng.normal(size=n), rng.normal(size=n + 1)
+    option = np.repeat(np.arange(n), 2)
+    evaluator = option + np.tile([0, 1], n)
+    rows = Levels(option.astype(np.int32), evaluator.astype(np.int32), n, n + 1)
+    found = rows.fitted(worth[option] + lenient[evaluator])
+    assert found - found[0] == pytest.approx(worth - worth[0], abs=1e-5)
+    # neighbours have one evaluator in common: the difference of two scores
+    contrast = np.zeros(n)
+    contrast[[1500, 1501]] = 1.0, -1.0
+    assert rows.variances(contrast, np.zeros(n, dtype=np.int32), 1) == pytest.approx([2.0])
 
 
 def test_where_a_winner_wins_is_where_a_grid_says() -> None:

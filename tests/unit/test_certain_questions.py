@@ -315,6 +315,21 @@ def test_a_cut_stage_counts_with_what_came_of_it() -> None:
     assert policy._wealth[stage.rivals] == pytest.approx(np.log(E), abs=1e-9)
 
 
+@pytest.mark.parametrize("told", [2, 3])
+def test_who_leaves_before_the_noise_was_heard_spoils_no_evidence(told: int) -> None:
+    """Two answers to two questions leave no residual, so no unit to measure leads in."""
+    questions = Questions.panel(["Ann", "Bo"], ["here", "gone"], capacity=None)
+    problem = eh.BiasedLinearBandit(questions, [1.0, 3.0], [0.0], noise_scale=0.1)
+    policy, rng = eh.CertainChoice(questions), np.random.default_rng(told)
+    while policy.spent < told:
+        policy.tell(answers(problem, policy.ask(1, available=["here"]).counts, rng))
+    policy.leave("gone")
+    while not policy.finished:
+        policy.tell(answers(problem, policy.ask(1).counts, rng))
+    assert policy.recommend().label == "Bo"
+    assert policy.recommend().loss == 0.0
+
+
 def test_a_budget_is_kept_in_money() -> None:
     problem = problem_on(panel(prices=[1.0, 2.0, 3.0, 5.0]), gap=0.05)
     policy = played(eh.CertainChoice(problem.actions, budget=60.0), problem)

@@ -286,7 +286,7 @@ def _draw_biases(axes: Axes, biases: tuple[NamedBias, ...], n_biases: int, n_row
             )  # fmt: skip
     if 0 < first < len(biases):
         axes.annotate(
-            "lenient (+), severe (−)", (0.0, first - 0.1),
+            "lenient (+), severe (−)", (0.02, first - 0.1),
             xycoords=axes.get_yaxis_transform(), fontsize=7.5, color=_FAINT, va="center",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip

@@ -168,7 +168,7 @@ def _raw_loss(answer: Answer) -> str:
         same = "Choosing by mean scores would have chosen the same"
         known = "; but from them alone nobody could have known that" if answer.sure else ""
         return f"{same}{known}."
-    lead = answer.decision.lead_over(answer.raw_choice)
+    lead = words.lead_over(answer, answer.raw_choice)
     standing = answer.standing(answer.raw_choice)
     if not math.isfinite(lead.value):
         lead = Estimate(standing.lead, -math.inf, math.inf, 0.0)

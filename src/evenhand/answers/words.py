@@ -117,15 +117,18 @@ def rival(answer: Answer) -> str:
     x = int(np.argmin(behind))
     if not math.isfinite(behind[x]):
         return ""
-    lead = answer.decision.lead_over(x)
-    if answer.certainty is not None:  # what it loses at most says as much
-        lead = replace(lead, low=max(lead.low, -answer.loss))
-    if _says_little(answer, -lead.low):
-        lead = replace(lead, low=-math.inf)
-    where = "behind"
+    lead, where = lead_over(answer, x), "behind"
     if lead.value < 0.0:
         where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
     return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
+
+
+def lead_over(answer: Answer, option: int) -> Estimate:
+    """Return the lead over an option, by its index, without ends that say nothing."""
+    lead = answer.decision.lead_over(option)
+    if answer.certainty is not None:  # what it loses at most says as much
+        lead = replace(lead, low=max(lead.low, -answer.loss))
+    return replace(lead, low=-math.inf) if _says_little(answer, -lead.low) else lead
 
 
 def _says_little(answer: Answer, loss: float) -> bool:

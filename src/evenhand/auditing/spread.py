@@ -98,7 +98,8 @@ def spread(own: OwnBiases, level: float) -> Spread:
     w = 1.0 / v
     s1, s2, s3 = (float((w**k).sum()) for k in (1, 2, 3))
     Q, c = float(w @ (b - w @ b / s1) ** 2), s1 - s2 / s1
-    tau2 = max(0.0, (Q - (n - 1)) / c)
+    # c is 0 where one is known and all others hardly
+    tau2 = max(0.0, (Q - (n - 1)) / c) if c > 0.0 else 0.0
     of_tau2 = 2 * (n - 1) + 4 * c * tau2 + 2 * (s2 - 2 * s3 / s1 + (s2 / s1) ** 2) * tau2**2
     w = 1.0 / (v + tau2)
     mean = float(w @ b / w.sum())

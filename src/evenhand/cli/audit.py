@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,14 +12,21 @@ from rich.console import Console
 from evenhand.auditing import Audit
 from evenhand.auditing import audit as audited
 from evenhand.cli.options import Seed
+from evenhand.cli.score_tables import (
+    check_files,
+    column_in,
+    columns_in,
+    groups_in,
+    missing_in,
+    scale_in,
+    table_at,
+)
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, names_in, print_json
-from evenhand.errors import InputError
 from evenhand.policies.messages import Estimate
 from evenhand.report.phrases import decimals, fixed, size_and_span
 
 _NOT_IDENTIFIABLE = 3
-_NOTHING = "none"
 _MOST_ROWS = 12  # of a table in the terminal; --json has all
 _TABLE = "What the columns are"
 _READING = "How the table is read"
@@ -244,27 +251,27 @@ def audit(
     **Exit codes**: 0 the bias was estimated; 2 what was given cannot be used; 3 these scores cannot
     tell the bias.
     """
-    _check_files(figure, report)
+    check_files(figure, report)
     found = audited(
-        _table(scores, log_format, metric or None, families),
+        table_at(scores, log_format, metric or None, families),
         option=option,
-        evaluator=_column(evaluator),
+        evaluator=column_in(evaluator),
         score=score,
-        rival=_column(rival),
-        item=names_in(item) if "," in item else _column(item),
-        event=names_in(event) if "," in event else _column(event),
-        option_group=_groups(option_group),
-        rival_group=_column(rival_group),
-        evaluator_group=_groups(evaluator_group),
+        rival=column_in(rival),
+        item=columns_in(item),
+        event=columns_in(event),
+        option_group=groups_in(option_group),
+        rival_group=column_in(rival_group),
+        evaluator_group=groups_in(evaluator_group),
         partial=partial,
         reference=reference,
         attributes=names_in(attributes) or (),
         features=names_in(features) or (),
         time=time,
-        scale=_scale(scale),
+        scale=scale_in(scale),
         wide=names_in(wide_columns) or wide,
         repeats=repeats,
-        missing=_missing(missing),
+        missing=missing_in(missing),
         decimal=decimal,
         confidence=confidence,
         seed=seed,
@@ -279,70 +286,6 @@ def audit(
         _print(found, figure, report)
     if math.isnan(found.bias.value):
         raise typer.Exit(_NOT_IDENTIFIABLE)
-
-
-def _table(
-    scores: str, log_format: str | None, metric: list[str] | None, families: Path | None
-) -> Any:
-    """Return what to read; "-" is the standard input."""
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
-
-    if scores == "-":
-        return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
-    if log_format is None and metric is None and families is None:
-        return scores
-    from evenhand.readers import read_scores  # noqa: PLC0415 - as above
-
-    return read_scores(scores, log_format, metric=metric, families=families)
-
-
-def _column(text: str) -> str | None:
-    return None if text == _NOTHING else text
-
-
-def _groups(text: str) -> Any:
-    """Return a column, or groups by name where they are written out.
-
-    Examples
-    --------
-    >>> _groups("nation"), _groups("P=FRA, Q=ITA")
-    ('nation', {'P': 'FRA', 'Q': 'ITA'})
-    """
-    pairs = names_in(text) or []
-    if not pairs or not all("=" in pair for pair in pairs):
-        return _column(text)
-    return {name.strip(): group.strip() for name, group in (p.split("=", 1) for p in pairs)}
-
-
-def _scale(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        low, high = (float(end) for end in text.split(","))
-    except ValueError:
-        raise InputError(
-            f"--scale is the lowest and the highest score, such as 0,10; got {text!r}."
-        ) from None
-    return low, high
-
-
-def _missing(text: str) -> Literal["refuse", "drop"]:
-    return text  # type: ignore[return-value] # checked where it is used
-
-
-def _check_files(figure: Path | None, report: Path | None) -> None:
-    """Refuse files that cannot be written before any work."""
-    if figure is not None:
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415 - loads matplotlib
-
-        checked_format(figure)
-    if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")
-    for path in (figure, report):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(
-                f"there is no folder {str(path.parent)!r}; make it, or choose another."
-            )
 
 
 def _print(found: Audit, figure: Path | None, report: Path | None) -> None:

@@ -10,9 +10,18 @@ from rich.console import Console
 
 from evenhand.answers import Answer
 from evenhand.answers import decide as decided
+from evenhand.cli.score_tables import (
+    check_files,
+    column_in,
+    columns_in,
+    groups_in,
+    missing_in,
+    scale_in,
+    table_at,
+)
 from evenhand.cli.tables import number_table, print_table
-from evenhand.cli.terminal import console, names_in, print_json
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.cli.terminal import console, print_json
+from evenhand.errors import NotIdentifiableError
 from evenhand.questions.given import named
 from evenhand.tables.sources import CsvFile
 
@@ -28,7 +37,7 @@ def decide(
         typer.Argument(
             metavar="[OPTIONS.csv] SCORES.csv",
             help="One line per option, if there are more than were scored; and one line per score: "
-            "CSV, Parquet or Excel, or the log of an evaluation tool.",
+            "CSV, Parquet or Excel, or the log of an evaluation tool; - reads a pipe.",
             show_default=False,
         ),
     ],
@@ -70,12 +79,17 @@ def decide(
         str,
         typer.Option(
             metavar="COL",
-            help="Groups of options: evaluators may favour their own.",
+            help="Groups of options: evaluators may favour their own. Also NAME=GROUP,…",
             rich_help_panel=_TABLE,
         ),
     ] = "option_group",
     evaluator_group: Annotated[
-        str, typer.Option(metavar="COL", help="Groups of evaluators.", rich_help_panel=_TABLE)
+        str,
+        typer.Option(
+            metavar="COL",
+            help="Groups of evaluators. Also NAME=GROUP,…",
+            rich_help_panel=_TABLE,
+        ),
     ] = "evaluator_group",
     partial: Annotated[
         str | None,
@@ -91,6 +105,14 @@ def decide(
             metavar="COL",
             help="When scores were given; in the order of the lines if not said.",
             rich_help_panel=_TABLE,
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            help="The lowest and highest score that can be given.",
+            rich_help_panel=_READING,
         ),
     ] = None,
     wide: Annotated[
@@ -114,6 +136,32 @@ def decide(
         typer.Option(
             metavar=". or ,",
             help="What stands before decimals; found out if not said.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Which tool wrote the log; found out if not said.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which metric of a log; needed where it has several. May be given again.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    families: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
+            "JSON file.",
             rich_help_panel=_READING,
         ),
     ] = None,
@@ -164,8 +212,8 @@ def decide(
     """Who is best by these scores, how sure is that, and what should be asked next?
 
     Columns called option, evaluator, score, rival, item, option_group and evaluator_group are found
-    by their names; others are named. Nothing is asked, and nothing is written unless --figure or
-    --report asks for it.
+    by their names; others are named, and 'none' says that no column is. Nothing is asked, and
+    nothing is written unless --figure or --report asks for it.
 
     **Examples**
 
@@ -179,28 +227,29 @@ def decide(
     **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used; 3 these
     scores do not compare the options (the answer says what to ask).
     """
-    _check_files(figure, report)
+    check_files(figure, report)
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
             None if options is None else _options(options, option, option_group),
-            scores,
+            table_at(scores, log_format, metric or None, families),
             confidence,
             tolerance,
             option=option,
-            evaluator=evaluator or None,
+            evaluator=column_in(evaluator),
             score=score,
-            rival=rival or None,
-            item=_columns(item),
-            event=_columns(event),
-            option_group=option_group or None,
-            evaluator_group=evaluator_group or None,
+            rival=column_in(rival),
+            item=columns_in(item),
+            event=columns_in(event),
+            option_group=groups_in(option_group),
+            evaluator_group=groups_in(evaluator_group),
             partial=partial,
             time=time,
+            scale=scale_in(scale),
             wide=wide,
-            missing=missing,  # type: ignore[arg-type] # checked where it is used
+            missing=missing_in(missing),
             decimal=decimal,
-            bias=bias,  # type: ignore[arg-type] # likewise
+            bias=bias,  # type: ignore[arg-type] # checked where it is used
             position=position,
             assigned=assigned,  # type: ignore[arg-type] # likewise
             noise_scale=noise,
@@ -233,26 +282,6 @@ def _options(path: str, option: str, group: str) -> Any:
         label=option if option in table.columns else None,
         group=group if group in table.columns else None,
     )
-
-
-def _columns(text: str) -> str | list[str] | None:
-    """Return one column or several; None for none."""
-    return names_in(text) if "," in text else text or None
-
-
-def _check_files(figure: Path | None, report: Path | None) -> None:
-    """Refuse files that cannot be written before any work."""
-    if figure is not None:
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415 - loads matplotlib
-
-        checked_format(figure)
-    if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")
-    for path in (figure, report):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(
-                f"there is no folder {str(path.parent)!r}; make it, or choose another."
-            )
 
 
 def _print(out: Console, answer: Answer, figure: Path | None, report: Path | None) -> None:

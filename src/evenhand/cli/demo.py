@@ -55,7 +55,7 @@ def demo(
         _make(figure)
     terminal = console()
     if one_judge:
-        _one_judge(terminal, horizon or _HORIZON, seed, figure, as_json)
+        _one_judge(terminal, _HORIZON if horizon is None else horizon, seed, figure, as_json)
         return
     story = demo_panel.story(seed)
     if figure is not None:

@@ -7,8 +7,8 @@ in powers of two: λ is what twice the length adds.
 An option is judged over a pool of items, of which every call draws one. Without lengths a draw is
 from the whole pool and independent of all others, so that the mean answer to a question is the
 mean over the pool: how items differ is noise. With lengths the items of a question are sorted by
-ℓ_a − ℓ_b and cut into a few strata of equal size, each a version of the question with the mean of
-its own; draws are from one stratum. That tells λ from the values, which the same two texts shown
+ℓ_a − ℓ_b and cut into halves, each a version of the question with the mean of its own; draws are
+from one half. That tells λ from the values, which the same two texts shown
 again and again could not, and takes for granted that apart from length an option leads by as much
 in each.
 """
@@ -42,7 +42,7 @@ Family = Mapping[str, str | None] | Callable[[str], str | None]
 Length = Callable[[str], float]
 Pool = tuple[str | None, ...]
 
-_STRATA = 4  # versions of a question that differ in length: two would tell λ, four its curvature
+_STRATA = 2  # versions of a question that differ in length: more would each have fewer items
 
 
 def comparisons(

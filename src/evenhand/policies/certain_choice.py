@@ -406,9 +406,11 @@ class CertainChoice(Policy):
             self._answer = leader
             return
         known = np.isfinite(fit.leads(leader, rivals).variances)
-        if not known.all():
+        heard = fit.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
+        if not (heard and known.all()):
             start = self._opening()
-            if (self._reached(start, leader, rivals) & ~known).any():
+            more = (self._reached(start, leader, rivals) & ~known).any()
+            if more or (len(start) and not heard):
                 self._stage = Stage.opening(start, fit)
                 return
         self._stage = self._next_stage(fit, leader, rivals[known])
