@@ -250,7 +250,7 @@ class Projection:
         part = self.parts[0]
         reached = np.zeros(self.k)
         reached[np.unique(part, return_index=True)[1]] = 1.0
-        links = abs(self._M)
+        links = self._M if len(self._kept) == 1 else abs(self._M)
         for step in range(_STEPS):
             further = np.minimum(links.T @ (links @ reached), 1.0)
             if (further == reached).all():
