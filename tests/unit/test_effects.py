@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.arrays import Floats
+from evenhand.auditing import projections
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.identified import Ask, identified
 from evenhand.auditing.projections import Projection
@@ -122,6 +123,11 @@ def test_small_tables_agree_with_least_squares() -> None:
     for scores in tables(random_scores, seed=1):
         y = scores.score - (0.0 if scores.reference is None else scores.reference)
         agrees_with_least_squares(two_way(scores), columns(scores), y, regressors(scores))
+
+
+def test_tables_too_large_to_write_down_who_meets_whom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projections, "_LARGE", 0)
+    test_small_tables_agree_with_least_squares()
 
 
 def test_comparisons_agree_with_least_squares() -> None:

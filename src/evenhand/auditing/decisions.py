@@ -214,9 +214,8 @@ def decisions(
 
     rules = []
     if known:
-        off = y - beta * p
-        rules.append(compared("mean", ballots.mean(off)))
-        rules.append(compared("trimmed mean", ballots.trimmed(off), ballots.trimmed(y)))
+        rules.append(compared("mean", plain - beta * ballots.mean(p)))
+        rules.append(compared("trimmed mean", ballots.trimmed(beta), ballots.trimmed()))
     if not impartial.all():
         rules.append(compared("recusal", ballots.mean(y, impartial)))
     way = fair_way(scores, ballots)
@@ -230,7 +229,7 @@ def decisions(
             rules.append(compared("recusal and leniency", ballots.two_way(y, impartial)))
         rules.append(compared("bias and leniency", fair))
     if known and own is not None and ballots.evaluator is not None:
-        rules.append(compared("own biases", ballots.mean(y - own[ballots.evaluator] * p)))
+        rules.append(compared("own biases", ballots.mean_without(own)))
     lines = _Lines(contests, at_zero, per_bias)
     winner = contests.podium(contests.order(contests.places(plain), contests.places(fair)))[:, 0]
     podium = contests.podium(contests.order(contests.places(fair), contests.places(plain)))

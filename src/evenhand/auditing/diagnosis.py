@@ -34,7 +34,7 @@ from evenhand.auditing.levels import sums
 from evenhand.checks.finding import Finding
 from evenhand.report.phrases import decimals, fixed, number, short
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, Factor, crossed
+from evenhand.scores.factor import Codes, Factor, crossed, sums_over
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""
@@ -374,9 +374,9 @@ def _ends(scores: Scores) -> Iterator[Finding]:
 def _strays(effects: Effects) -> Iterator[Finding]:
     """Yield a note on a score that is far from all that options and evaluators explain."""
     scores, size = effects.scores, np.abs(effects.residual)
-    scatter = 1.4826 * float(np.median(size))
-    worst = int(size.argmax())
-    if _two_valued(scores) or not 0.0 < _STRAY * scatter < size[worst]:
+    worst, largest = int(size.argmax()), float(size.max())
+    scatter = 1.4826 * float(np.median(size, overwrite_input=True))
+    if _two_valued(scores) or not 0.0 < _STRAY * scatter < largest:
         return
     who = "" if scores.evaluator is None else f" by {short(_name(scores.evaluator, worst))}"
     n = int((size > _STRAY * scatter).sum())
@@ -416,8 +416,9 @@ def influences(effects: Effects) -> tuple[Influence, ...]:
     scores = effects.scores
     found = []
     for kind, names, codes in _clusters(scores):
-        information = sums(codes, effects.own**2, len(names))
-        along = effects.bias * information + sums(codes, effects.own * effects.residual, len(names))
+        information = sums_over(codes, len(names), effects.own, effects.own)
+        along = sums_over(codes, len(names), effects.own, effects.residual)
+        along += effects.bias * information
         left = effects.information - information
         there = left > 1e-9 * effects.information
         if effects.told and (information > 0.0).sum() > 1 and there.any():

@@ -75,8 +75,7 @@ def pair_effect(effects: Effects, seed: int = 0) -> PairEffect:
     """
     scores = effects.scores
     pair, n, sign = _pairs(scores)
-    size = np.bincount(pair, minlength=n)
-    again = int((size > 1).sum())
+    again = 0 if n == len(scores) else int((np.bincount(pair, minlength=n) > 1).sum())
     if again == 0 or effects.freedom <= 0 or scores.evaluator is None:
         return PairEffect(math.nan, math.nan, again)
 

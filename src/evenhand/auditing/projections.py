@@ -35,7 +35,7 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
-from evenhand.scores.factor import Codes, chunks, sums_over
+from evenhand.scores.factor import Codes, chunks, first_repeated, sums_over
 
 _ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
 _BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
@@ -92,9 +92,15 @@ class Projection:
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
         self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._square = self._squared()
-        self.alone = against is None and self._M.nnz == len(codes)
         self._lead: Callable[[Floats], Floats] = self._by_diagonal
         self._led = False
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether it is known that no two rows have the same effects."""
+        if self._classes is None or len(self._kept) > 1:
+            return False
+        return first_repeated(self._kept[0][1], self._classes) is None
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of numbers, and the coefficients of both kinds.
@@ -123,7 +129,7 @@ class Projection:
             if (off <= _ENOUGH * sizes).all() or not (off < 0.5 * before).any():
                 break
             theta = self._solved(r, first=turn == 0)
-            class_theta = (level - self._M @ theta) / self._c[:, None]
+            class_theta = (level - self._of_classes(theta)) / self._c[:, None]
             self._take_off(left, theta, class_theta)
             coefs += theta
             class_coefs += class_theta
@@ -188,7 +194,7 @@ class Projection:
                 break
             theta += self._solved(left, first=turn == 0)
         self._refuse(self._off(wanted - self._applied(theta), np.zeros((self.g, 1))), size)
-        return theta[:, 0], ((level - self._M @ theta) / self._c[:, None])[:, 0]
+        return theta[:, 0], ((level - self._of_classes(theta)) / self._c[:, None])[:, 0]
 
     def forget(self) -> None:
         """Drop who meets whom, if that is large; it is made again where it is needed again."""
@@ -216,7 +222,7 @@ class Projection:
 
     def _swept(self, r: Floats, level: Floats) -> Floats:
         """Return sums r of those who stand in rows, less what sums of classes explain of them."""
-        r = r - self._M.T @ (level / self._c[:, None])
+        r = r - self._of_those(level / self._c[:, None])
         # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
         return np.asarray(r - self._d[:, None] * self._of_parts(r))
 
@@ -250,9 +256,13 @@ class Projection:
         part = self.parts[0]
         reached = np.zeros(self.k)
         reached[np.unique(part, return_index=True)[1]] = 1.0
-        links = self._M if len(self._kept) == 1 else abs(self._M)
+        links = None if self._lean else abs(self._M)
         for step in range(_STEPS):
-            further = np.minimum(links.T @ (links @ reached), 1.0)
+            if links is None:
+                further = self._of_those(self._of_classes(reached[:, None]))[:, 0]
+            else:
+                further = links.T @ (links @ reached)
+            further = np.minimum(further, 1.0)
             if (further == reached).all():
                 return 4 * max(step, 1)  # there and back, by way of a class each time
             reached = further
@@ -293,7 +303,37 @@ class Projection:
         return diagonal - crossed - crossed.T
 
     def _applied(self, X: Floats) -> Floats:
-        return np.asarray(self._square @ X - self._M.T @ ((self._M @ X) / self._c[:, None]))
+        classes = self._of_classes(X) / self._c[:, None]
+        return np.asarray(self._square @ X - self._of_those(classes))
+
+    @property
+    def _lean(self) -> bool:
+        """Whether M is passed over in the rows themselves, and not kept beside them."""
+        rows = self._kept[0][1].size
+        return rows > _LARGE and len(self._kept) == 1 and self._classes is not None
+
+    def _of_classes(self, X: Floats) -> Floats:
+        """Return M X, (g, columns)."""
+        if not self._lean:
+            return np.asarray(self._M @ X)
+        return self._summed(self._classes, self.g, self._kept[0][1], X)
+
+    def _of_those(self, Y: Floats) -> Floats:
+        """Return Mᵀ Y, (k, columns)."""
+        if not self._lean:
+            return np.asarray(self._M.T @ Y)
+        return self._summed(self._kept[0][1], self.k, self._classes, Y)
+
+    @staticmethod
+    def _summed(into: Codes | None, size: int, of: Codes | None, X: Floats) -> Floats:
+        """Return (size, columns) the sums over rows of what X has for each."""
+        assert into is not None
+        assert of is not None
+        total = np.zeros((size, X.shape[1]))
+        for rows in chunks(len(into), least=size):
+            for j in range(X.shape[1]):
+                total[:, j] += np.bincount(into[rows], X[of[rows], j], size)
+        return total
 
     def _by_diagonal(self, r: Floats) -> Floats:
         return np.asarray(r / self._d[:, None])

@@ -21,7 +21,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.contests import Contests
 from evenhand.auditing.levels import Levels, sums
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes
+from evenhand.scores.factor import Codes, chunks, sums_over
 
 _LEAST_TRIMMED = 3
 
@@ -84,16 +84,31 @@ class Ballots:
         else:
             there = sums(scored, rows, n)
             means = np.full(n, np.nan)
-            np.divide(sums(scored, values * rows, n), there, out=means, where=there > 0)
+            np.divide(sums_over(scored, n, values, rows), there, out=means, where=there > 0)
         return self.contests.of_entries(means)
 
-    def trimmed(self, values: Floats) -> Floats:
-        """(entries,) the mean without the highest and the lowest; of two or one, the mean."""
+    def mean_without(self, own: Floats) -> Floats:
+        """(entries,) the mean once (evaluators,) the bias of each is taken off."""
+        assert self.evaluator is not None
+        total = np.zeros(len(self.counts))
+        for rows in chunks(len(self.score), least=len(total)):
+            left = self.score[rows] - own[self.evaluator[rows]] * self.partial[rows]
+            total += np.bincount(self.contests.scored[rows], left, minlength=len(total))
+        return self.contests.of_entries(total / self.counts)
+
+    def trimmed(self, bias: float = 0.0) -> Floats:
+        """(entries,) the mean without the highest and the lowest score, less a bias.
+
+        Of two scores, or one, the mean.
+        """
         highest, lowest = np.full(len(self.counts), -np.inf), np.full(len(self.counts), np.inf)
-        np.maximum.at(highest, self.contests.scored, values)
-        np.minimum.at(lowest, self.contests.scored, values)
+        total = np.zeros(len(self.counts))
+        for rows in chunks(len(self.score), least=len(total)):
+            scored, left = self.contests.scored[rows], self.score[rows] - bias * self.partial[rows]
+            np.maximum.at(highest, scored, left)
+            np.minimum.at(lowest, scored, left)
+            total += np.bincount(scored, left, minlength=len(total))
         enough = self.counts >= _LEAST_TRIMMED
-        total = sums(self.contests.scored, values, len(self.counts))
         total = np.where(enough, total - highest - lowest, total)
         return self.contests.of_entries(total / np.where(enough, self.counts - 2, self.counts))
 

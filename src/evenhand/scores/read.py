@@ -119,6 +119,7 @@ def read_table(
     )
     from evenhand.scores.notes import notes_on  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
+    from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
     source: Source = opened(table, "scores")
@@ -143,6 +144,7 @@ def read_table(
     known = parts.one("evaluator") is not None
     by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
     notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
+    give_back()
     return replace(scores, notes=(*_said_of(table), *notes))
 
 

@@ -210,3 +210,8 @@ def _last_bytes(texts: pa.Array) -> NDArray[np.uint8]:
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset + 1 :][: len(texts)]
     return np.frombuffer(data, dtype=np.uint8)[ends - 1]
+
+
+def give_back() -> None:
+    """Give memory that tables were read with, and that nothing holds any more, to others."""
+    pa.default_memory_pool().release_unused()
