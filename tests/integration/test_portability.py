@@ -26,7 +26,7 @@ from evenhand.errors import EvenhandError
 from evenhand.policies import registered_policies
 
 asked = {}
-for instance in QUICK.over([10_000]).instances:
+for instance in QUICK.over([4_000]).instances:
     problem = instance.shape.problems(instance.horizon)[0]
     for entrant in entrants(registered_policies()):
         player, name = entrant.with_options(value_bound=instance.shape.value_bound), entrant.name

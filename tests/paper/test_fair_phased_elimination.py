@@ -490,9 +490,9 @@ def test_lemmas_hold_on_every_run_of_the_good_event(
 def test_failures_are_as_rare_as_promised(delta: float) -> None:
     """Lemma 10, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
 
-    Over 10⁴ runs, up to four standard errors; both failures do happen.
+    Over 4,000 runs, up to four standard errors; both failures do happen.
     """
-    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, 10_000)
+    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, 4_000)
     for failures, bound in ((study.failures, 2 * delta), (study.missed, delta)):
         error = math.sqrt(bound * (1 - bound) / study.runs)
         assert 0 < failures / study.runs <= bound + 4 * error

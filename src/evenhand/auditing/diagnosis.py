@@ -66,6 +66,7 @@ def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
     """
     if effects.freedom <= 0:
         return ()
+    whole = [*_ends(effects.scores), *_strays(effects), *_driven(effects, bias)]
     look = _Look(_some_of(effects), bias)
     asked = [
         question
@@ -73,10 +74,7 @@ def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
         if (question := ask(look)) is not None and not math.isnan(question.chance)
     ]
     found = [one.found() for one in asked if one.chance <= LEVEL / len(asked)]
-    found += _ends(effects.scores)
-    found += _strays(effects)
-    found += _driven(effects, bias)
-    return tuple(sorted(found, key=lambda finding: not finding.alarm))
+    return tuple(sorted([*found, *whole], key=lambda finding: not finding.alarm))
 
 
 def _some_of(effects: Effects) -> Effects:

@@ -92,8 +92,7 @@ class Projection:
         self._d = np.maximum(self._sizes, 1.0)  # who never stands in a row divides by 1
         self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._square = self._squared()
-        self._lead: Callable[[Floats], Floats] = self._by_diagonal
-        self._led = False
+        self._factors: Callable[[Floats], Floats] | None = None  # where the diagonal is not enough
 
     @cached_property
     def alone(self) -> bool:
@@ -343,10 +342,11 @@ class Projection:
 
         After the first, little but rounding may be left, which no factorisation would solve for.
         """
-        theta, reached = conjugate_gradients(self._applied, r, self._lead, _SHARE, _PATIENCE)
-        if first and not reached and not self._led:
-            self._lead, self._led = self._by_factors(), True
-            theta, _ = conjugate_gradients(self._applied, r, self._lead, _SHARE, _PATIENCE)
+        lead = self._factors or self._by_diagonal
+        theta, reached = conjugate_gradients(self._applied, r, lead, _SHARE, _PATIENCE)
+        if first and not reached and self._factors is None:
+            self._factors = self._by_factors()
+            theta, _ = conjugate_gradients(self._applied, r, self._factors, _SHARE, _PATIENCE)
         return theta
 
     def _by_factors(self) -> Callable[[Floats], Floats]:
