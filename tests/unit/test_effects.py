@@ -12,6 +12,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing import projections
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.identified import Ask, identified
+from evenhand.auditing.levels import Levels
 from evenhand.auditing.projections import Projection
 from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
@@ -439,3 +440,21 @@ def test_notes_say_who_tells_nothing_and_what_is_not_linked() -> None:
     at = ["x"] * 4 + ["y"] * 2
     assert len(identified(two_way(panel(rows, of, at))).notes) == 1
     assert not identified(two_way(panel(crossed_pair, of))).notes
+
+
+def test_levels_of_many_parts_agree_with_least_squares() -> None:
+    """Sums that are 0 in every part but for rounding have led conjugate gradients astray."""
+    rng = np.random.default_rng(9)
+    parts, k, e = 25, 40, 15
+    option, chair = (codes.reshape(-1) for codes in np.indices((parts * k, e)))
+    chair = chair + e * (option // k)
+    there = rng.random(len(option)) < 0.5
+    option, chair = option[there].astype(np.int32), chair[there].astype(np.int32)
+    for y in (rng.normal(size=len(option)) + 100.0, (rng.random(len(option)) < 0.1) * 1.0):
+        found = Levels(option, chair, parts * k, parts * e).fitted(y)
+        for part in range(parts):
+            here = option // k == part
+            D = np.hstack([dummies(option[here] - part * k, k), dummies(chair[here] - part * e, e)])
+            exact = np.linalg.lstsq(D, y[here], rcond=1e-12)[0][:k]
+            ours = found[part * k : (part + 1) * k]
+            np.testing.assert_allclose(ours - ours[0], exact - exact[0], atol=1e-8)

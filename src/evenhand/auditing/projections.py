@@ -186,13 +186,19 @@ class Projection:
         """
         r, level = sums[:, None], class_sums[:, None]
         size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
-        theta, wanted = np.zeros((self.k, 1)), self._swept(r, level)
+        none, theta, wanted = np.zeros((self.g, 1)), np.zeros((self.k, 1)), self._swept(r, level)
+        left, off = wanted, self._off(wanted, none)
         for turn in range(_PASSES):
-            left = wanted - self._applied(theta)
-            if self._off(left, np.zeros((self.g, 1)))[0] <= _ENOUGH * size:
+            if off[0] <= _ENOUGH * size:
                 break
-            theta += self._solved(left, first=turn == 0)
-        self._refuse(self._off(wanted - self._applied(theta), np.zeros((self.g, 1))), size)
+            better = theta + self._solved(left, first=turn == 0)
+            further = self._in_range(wanted - self._applied(better))
+            before, off = off, self._off(further, none)
+            if not off[0] < before[0]:  # rounding is all that is left
+                off = before
+                break
+            theta, left = better, further
+        self._refuse(off, size)
         return theta[:, 0], ((level - self._of_classes(theta)) / self._c[:, None])[:, 0]
 
     def forget(self) -> None:
@@ -221,8 +227,10 @@ class Projection:
 
     def _swept(self, r: Floats, level: Floats) -> Floats:
         """Return sums r of those who stand in rows, less what sums of classes explain of them."""
-        r = r - self._of_those(level / self._c[:, None])
-        # r sums to 0 in every part but for rounding, and S θ = r has no solution beside that
+        return self._in_range(r - self._of_those(level / self._c[:, None]))
+
+    def _in_range(self, r: Floats) -> Floats:
+        """Return r without rounding: it sums to 0 in every part, and else S θ = r has no θ."""
         return np.asarray(r - self._d[:, None] * self._of_parts(r))
 
     def _of_parts(self, sums: Floats) -> Floats:
