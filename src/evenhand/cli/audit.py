@@ -11,8 +11,25 @@ from rich.console import Console
 
 from evenhand.auditing import Audit
 from evenhand.auditing import audit as audited
-from evenhand.cli.options import Seed
+from evenhand.cli.options import AsJson, Figure, Seed
 from evenhand.cli.score_tables import (
+    READING,
+    TABLE,
+    Decimal,
+    EvaluatorColumn,
+    EvaluatorGroup,
+    Families,
+    LogFormat,
+    Metric,
+    Missing,
+    OptionColumn,
+    OptionGroup,
+    Partial,
+    Report,
+    RivalColumn,
+    Scale,
+    ScoreColumn,
+    Wide,
     check_files,
     column_in,
     columns_in,
@@ -28,8 +45,6 @@ from evenhand.report.phrases import decimals, fixed, size_and_span
 
 _NOT_IDENTIFIABLE = 3
 _MOST_ROWS = 12  # of a table in the terminal; --json has all
-_TABLE = "What the columns are"
-_READING = "How the table is read"
 
 
 def audit(
@@ -42,32 +57,16 @@ def audit(
         ),
     ],
     *,
-    option: Annotated[
-        str,
-        typer.Option(metavar="COL", help="What was scored.", rich_help_panel=_TABLE),
-    ] = "option",
-    evaluator: Annotated[
-        str,
-        typer.Option(metavar="COL", help="Who gave the score.", rich_help_panel=_TABLE),
-    ] = "evaluator",
-    score: Annotated[
-        str, typer.Option(metavar="COL", help="The scores.", rich_help_panel=_TABLE)
-    ] = "score",
-    rival: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="In comparisons: the option that stands second. The score then says by how much "
-            "the first is better.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "rival",
+    option: OptionColumn = "option",
+    evaluator: EvaluatorColumn = "evaluator",
+    score: ScoreColumn = "score",
+    rival: RivalColumn = "rival",
     item: Annotated[
         str,
         typer.Option(
             metavar="A,B,…",
             help="What the option was tried on: a prompt, a programme.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = "item",
     event: Annotated[
@@ -75,47 +74,26 @@ def audit(
         typer.Option(
             metavar="A,B,…",
             help="Where options compete; an evaluator may be severe at one and lenient at another.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = "event",
-    option_group: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="Groups of options: evaluators may favour their own. Also NAME=GROUP,…",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "option_group",
-    evaluator_group: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="Groups of evaluators. Also NAME=GROUP,…",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "evaluator_group",
+    option_group: OptionGroup = "option_group",
+    evaluator_group: EvaluatorGroup = "evaluator_group",
     rival_group: Annotated[
         str,
         typer.Option(
             metavar="COL",
             help="In comparisons: groups of the second options.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = "rival_group",
-    partial: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Instead of groups: how partial the evaluator is to the option, from 0 to 1.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = None,
+    partial: Partial = None,
     reference: Annotated[
         str | None,
         typer.Option(
             metavar="COL",
             help="What the score should have been, where something impartial knows.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = None,
     attributes: Annotated[
@@ -123,7 +101,7 @@ def audit(
         typer.Option(
             metavar="A,B,…",
             help="Numbers that scores may react to and value does not, such as a length.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = None,
     features: Annotated[
@@ -131,35 +109,21 @@ def audit(
         typer.Option(
             metavar="A,B,…",
             help="Numbers that value depends on, where nobody says who gave which score.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = None,
     time: Annotated[
         str | None,
         typer.Option(
-            metavar="COL", help="When the score was given: drift shows.", rich_help_panel=_TABLE
+            metavar="COL", help="When the score was given: drift shows.", rich_help_panel=TABLE
         ),
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="The lowest and highest score that can be given.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    wide: Annotated[
-        bool,
-        typer.Option(
-            "--wide",
-            help="A row for each option and a column for each evaluator.",
-            rich_help_panel=_READING,
-        ),
-    ] = False,
+    scale: Scale = None,
+    wide: Wide = False,
     wide_columns: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,…", help="Instead: which columns these are.", rich_help_panel=_READING
+            metavar="A,B,…", help="Instead: which columns these are.", rich_help_panel=READING
         ),
     ] = None,
     repeats: Annotated[
@@ -167,66 +131,21 @@ def audit(
         typer.Option(
             "--repeats",
             help="An evaluator may have scored the same thing several times.",
-            rich_help_panel=_READING,
+            rich_help_panel=READING,
         ),
     ] = False,
-    missing: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT",
-            help="Rows with an empty cell: 'refuse' the table, or 'drop' them.",
-            rich_help_panel=_READING,
-        ),
-    ] = "refuse",
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            metavar=". or ,",
-            help="What stands before decimals; found out if not said.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    log_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Which tool wrote the log; found out if not said.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which metric of a log; needed where it has several. May be given again.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    families: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
-            "JSON file.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
+    missing: Missing = "refuse",
+    decimal: Decimal = None,
+    log_format: LogFormat = None,
+    metric: Metric = None,
+    families: Families = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
     seed: Seed = 0,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a report to read and print to FILE.html."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    figure: Figure = None,
+    report: Report = None,
+    as_json: AsJson = False,
 ) -> None:
     """Is there a bias in these scores, whose, how large, how sure, and what would change?
 

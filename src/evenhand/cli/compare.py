@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from evenhand.cli.options import Cluster, Seed, Workers
+from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import (
     POLICIES,
@@ -123,9 +123,7 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE.csv", help="Write a row per instance and policy."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Which policy loses least? Every policy on the same problems, with the same noise.
 

@@ -10,7 +10,24 @@ from rich.console import Console
 
 from evenhand.answers import Answer
 from evenhand.answers import decide as decided
+from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import (
+    TABLE,
+    Decimal,
+    EvaluatorColumn,
+    EvaluatorGroup,
+    Families,
+    LogFormat,
+    Metric,
+    Missing,
+    OptionColumn,
+    OptionGroup,
+    Partial,
+    Report,
+    RivalColumn,
+    Scale,
+    ScoreColumn,
+    Wide,
     check_files,
     column_in,
     columns_in,
@@ -27,8 +44,6 @@ from evenhand.tables.sources import CsvFile
 
 _NOT_COMPARABLE = 3
 _MOST_ROWS = 25  # of a table in the terminal; --json has all
-_TABLE = "What the columns are"
-_READING = "How the table is read"
 
 
 def decide(
@@ -43,128 +58,40 @@ def decide(
     ],
     second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
     *,
-    option: Annotated[
-        str, typer.Option(metavar="COL", help="What was scored.", rich_help_panel=_TABLE)
-    ] = "option",
-    evaluator: Annotated[
-        str, typer.Option(metavar="COL", help="Who gave the score.", rich_help_panel=_TABLE)
-    ] = "evaluator",
-    score: Annotated[
-        str, typer.Option(metavar="COL", help="The scores.", rich_help_panel=_TABLE)
-    ] = "score",
-    rival: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="In comparisons: the option that stands second. The score then says by how much "
-            "the first is better.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "rival",
+    option: OptionColumn = "option",
+    evaluator: EvaluatorColumn = "evaluator",
+    score: ScoreColumn = "score",
+    rival: RivalColumn = "rival",
     item: Annotated[
         str,
         typer.Option(
             metavar="A,B,…",
             help="What the option was tried on, such as a prompt: errors are then by items.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = "item",
     event: Annotated[
         str,
-        typer.Option(
-            metavar="COL", help="Where options compete; one only.", rich_help_panel=_TABLE
-        ),
+        typer.Option(metavar="COL", help="Where options compete; one only.", rich_help_panel=TABLE),
     ] = "event",
-    option_group: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="Groups of options: evaluators may favour their own. Also NAME=GROUP,…",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "option_group",
-    evaluator_group: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="Groups of evaluators. Also NAME=GROUP,…",
-            rich_help_panel=_TABLE,
-        ),
-    ] = "evaluator_group",
-    partial: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Instead of groups: how partial the evaluator is to the option, from 0 to 1.",
-            rich_help_panel=_TABLE,
-        ),
-    ] = None,
+    option_group: OptionGroup = "option_group",
+    evaluator_group: EvaluatorGroup = "evaluator_group",
+    partial: Partial = None,
     time: Annotated[
         str | None,
         typer.Option(
             metavar="COL",
             help="When scores were given; in the order of the lines if not said.",
-            rich_help_panel=_TABLE,
+            rich_help_panel=TABLE,
         ),
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="The lowest and highest score that can be given.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    wide: Annotated[
-        bool,
-        typer.Option(
-            "--wide",
-            help="A line for each option and a column for each evaluator.",
-            rich_help_panel=_READING,
-        ),
-    ] = False,
-    missing: Annotated[
-        str,
-        typer.Option(
-            metavar="WHAT",
-            help="Lines with an empty cell: 'refuse' the table, or 'drop' them.",
-            rich_help_panel=_READING,
-        ),
-    ] = "refuse",
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            metavar=". or ,",
-            help="What stands before decimals; found out if not said.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    log_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Which tool wrote the log; found out if not said.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which metric of a log; needed where it has several. May be given again.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
-    families: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
-            "JSON file.",
-            rich_help_panel=_READING,
-        ),
-    ] = None,
+    scale: Scale = None,
+    wide: Wide = False,
+    missing: Missing = "refuse",
+    decimal: Decimal = None,
+    log_format: LogFormat = None,
+    metric: Metric = None,
+    families: Families = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -197,17 +124,9 @@ def decide(
     next_n: Annotated[
         int, typer.Option("--next", min=0, metavar="N", help="How many next questions to name.")
     ] = 5,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a report to read and print to FILE.html."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    figure: Figure = None,
+    report: Report = None,
+    as_json: AsJson = False,
 ) -> None:
     """Who is best by these scores, how sure is that, and what should be asked next?
 

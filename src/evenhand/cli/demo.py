@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from evenhand.cli import demo_judge, demo_panel
-from evenhand.cli.options import Seed
+from evenhand.cli.options import AsJson, Seed
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.environments.skating import skate_canada
 from evenhand.errors import InputError
@@ -31,9 +31,7 @@ def demo(
     figure: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw pictures into this folder.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Real judges and their own nation: who is best, how sure is that, and where nobody can say.
 

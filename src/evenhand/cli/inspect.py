@@ -14,6 +14,7 @@ from rich.table import Table
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores, show_panel
+from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.report.hyperplane import unit_of_distance
@@ -159,13 +160,8 @@ def inspect(
     full: Annotated[
         bool, typer.Option("--full", help="Work out α and κ̃ for large sets, too: it may take long.")
     ] = False,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    figure: Figure = None,
+    as_json: AsJson = False,
 ) -> None:
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 

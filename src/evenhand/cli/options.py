@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,3 +22,8 @@ Workers = Annotated[
     int | None,
     typer.Option(min=1, max=_MOST_WORKERS, metavar="N", help="Processes; one per processor."),
 ]
+Figure = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError, NotIdentifiableError
@@ -105,13 +106,8 @@ def plan(
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
     ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    figure: Figure = None,
+    as_json: AsJson = False,
 ) -> None:
     """How many evaluations, of whom, at what price, before anything is spent?
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from evenhand.cli.options import Seed, Workers
+from evenhand.cli.options import AsJson, Seed, Workers
 from evenhand.cli.terminal import console, print_json, processors, progress, worker_pool
 from evenhand.reproduction import FULL, QUICK, Statement, measure, statements, steps
 
@@ -26,9 +26,7 @@ def reproduce(
     ] = Path("out/reproduction"),
     seed: Seed = 0,
     workers: Workers = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run every theorem of the paper, and draw what comes out beside what it claims.
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.actions import ActionSet
-from evenhand.cli.options import Cluster, Seed, Workers
+from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.tables import print_table
 from evenhand.cli.terminal import POLICIES, console, print_json, whole_number, worker_pool
 from evenhand.comparison import entrants
@@ -193,9 +193,7 @@ def simulate(
         Path | None,
         typer.Option("--save-problem", metavar="FILE.json", help="Write the problem to a file."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """What do policies lose on a problem whose truth is known?
 
