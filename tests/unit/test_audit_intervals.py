@@ -192,3 +192,22 @@ def test_scores_that_are_the_same_each_time_count_once() -> None:
     assert five.value == pytest.approx(one.value)
     assert five.se == pytest.approx(one.se, rel=0.1)
     assert five.freedom < 48
+
+
+@pytest.mark.parametrize(("evaluators", "options", "differ"), [(3, 18, 3.0), (12, 24, 0.0)])
+def test_the_variance_is_that_of_the_estimate(evaluators: int, options: int, differ: float) -> None:
+    """Over 400 tables: where three evaluators differ much, and where there is noise alone.
+
+    Both variances scatter by a tenth at most, so that a third either way is three of these.
+    """
+    rng, scores = np.random.default_rng(5), grid(evaluators, options)
+    own, evaluator = scores.partial, scores.evaluator
+    assert own is not None
+    assert evaluator is not None
+    found = []
+    for _ in range(400):
+        favours = differ * rng.normal(size=evaluators)
+        y = rng.normal(size=len(scores)) + own * favours[evaluator.codes]
+        found.append(clustered(two_way(replace(scores, score=y)), 0.95))
+    ratio = np.mean([one.se**2 for one in found]) / np.var([one.value for one in found])
+    assert 0.75 < ratio < 1.45

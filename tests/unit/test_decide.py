@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
+from evenhand.answers.next_questions import expected_losses
 from evenhand.environments.panels import SkatingPanel, skating_panels
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.items import ItemsFit
@@ -532,3 +533,21 @@ def test_a_plan_of_ones_own_is_kept_to() -> None:
             eh.PlannedChoice(panel, planned=planned)
     with pytest.raises(eh.InputError, match="leave out horizon"):
         eh.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
+
+
+def test_what_is_lost_on_average_is_an_integral() -> None:
+    leads, errors = np.array([-1.0, 0.0, 0.5, 4.0]), np.array([0.7, 1.0, 2.0, 1.5])
+    exact = [
+        stats.norm(lead, error).expect(lambda lost: -lost, ub=0.0)
+        for lead, error in zip(leads, errors, strict=True)
+    ]
+    np.testing.assert_allclose(expected_losses(leads, errors), exact, atol=1e-8)
+
+
+def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:
+    """Cy is far behind: what another score tells of him changes no decision."""
+    rows = {"Ann": (9.0, 9.5, 10.0), "Bo": (9.5, 10.0, 9.0), "Cy": (5.0, 5.5, 4.5)}
+    scores = table([(o, j, y) for o, ys in rows.items() for j, y in zip("PQR", ys, strict=True)])
+    answer = eh.decide(Questions.panel(list(rows), list("PQR"), capacity=2), scores)
+    assert {one.rival for one in answer.next_questions} == {"Bo"}
+    assert "'Ann' leads 'Bo'" in answer.stopped_because

@@ -286,7 +286,7 @@ class _Ahead:
         s, t = self.errors(before), self.errors(after)
         chances, later = self._chances(s), self._chances(t)
         with np.errstate(invalid="ignore"):  # of rivals that stay apart from the leader
-            fall = np.nan_to_num(self._losses(s) - self._losses(t))
+            fall = np.nan_to_num(expected_losses(self._leads, s) - expected_losses(self._leads, t))
         told = np.where(np.isinf(s) & np.isfinite(t), np.inf, fall)
         if math.isnan(self._noise):  # by how much errors fall, whatever the noise is
             told = np.nan_to_num(self._shrunk(before, after))
@@ -321,13 +321,6 @@ class _Ahead:
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.where(np.isinf(errors), 0.0, self._leads / errors)
         return np.asarray(special.ndtr(-z))
-
-    def _losses(self, errors: Floats) -> Floats:
-        """Return what is lost on average for a rival that may be better, s (φ(z) − z Φ(−z))."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            z = self._leads / errors
-            density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
-            return np.asarray(errors * (density - z * special.ndtr(-z)))
 
     def until_sure(self) -> float:
         """Return how many questions it takes, by leads as they stand."""
@@ -386,6 +379,20 @@ def _raw_means(questions: Questions, told: Feedback) -> Floats:
     sums, counts = (np.bincount(first[mine], x[mine], k) for x in (told.sums, told.counts))
     with np.errstate(invalid="ignore"):
         return np.asarray(sums / counts)
+
+
+def expected_losses(leads: Floats, errors: Floats) -> Floats:
+    """Return what is lost on average for rivals that may be better: s (φ(z) − z Φ(−z)), z = L/s.
+
+    Examples
+    --------
+    >>> expected_losses(np.array([0.0, 3.0]), np.array([1.0, 1.0])).round(4)
+    array([0.3989, 0.0004])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = leads / errors
+        density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+        return np.asarray(errors * (density - z * special.ndtr(-z)))
 
 
 def _deviations(failure: float, freedom: float) -> float:
