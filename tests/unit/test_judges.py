@@ -197,8 +197,8 @@ def test_people_have_one_answer_for_each_item() -> None:
     assert made.questions.capacity.tolist() == [len(ITEMS)] * 2
     made.choose(parallel=4)
     assert len(failed) == 6
-    assert set(used) == set(labels)
     assert set(used.values()) == {1}
+    assert failed & set(used)  # what failed comes again; the last of one option settle nothing
 
 
 def test_a_judge_of_some_items_is_asked_about_these() -> None:
