@@ -189,7 +189,8 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
 def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
     """Return what the record says of why something is asked, and at which price."""
     places = replica.places[[number for number, *_ in wanted]]
-    return {"prices": replica.questions.prices[places].tolist(), "purpose": {}}
+    prices = replica.questions.prices[places].tolist()
+    return {"prices": prices, "purpose": replica.policy.purpose()} | replica.new_plan()
 
 
 def _alarms(replica: Replica) -> list[dict[str, str]]:
