@@ -10,13 +10,16 @@ something in meanwhile.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Self, overload
 
 from evenhand.answers.answer import Answer
+from evenhand.answers.attendance import Available
 from evenhand.answers.choose import Looks
+from evenhand.answers.crews import Evaluate
 from evenhand.answers.scores import Bounds, Kind
-from evenhand.campaigns import asking, changing, ledger, telling, tending
+from evenhand.answers.watch import Progress
+from evenhand.campaigns import asking, changing, ledger, running, telling, tending
 from evenhand.campaigns.deciding import answer_from
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.founding import founded, founding
@@ -48,6 +51,8 @@ class Campaign:
         Its name in the store.
     store
         Where it is kept.
+    id
+        Its number there.
 
     Examples
     --------
@@ -77,7 +82,7 @@ class Campaign:
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self._id = store, name, id
+        self.store, self.name, self.id = store, name, id
         self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning
@@ -216,15 +221,31 @@ class Campaign:
     # ------------------------------------------------------------------ asking and telling
 
     @overload
-    def ask(self, evaluator: str | None = None, *, worker: str = "") -> Ticket | NoTicket: ...
+    def ask(
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        lease: float | None = None,
+    ) -> Ticket | NoTicket: ...
 
     @overload
     def ask(
-        self, evaluator: str | None = None, *, worker: str = "", n: int
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        n: int,
+        lease: float | None = None,
     ) -> list[Ticket] | NoTicket: ...
 
     def ask(
-        self, evaluator: str | None = None, *, worker: str = "", n: int | None = None
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        n: int | None = None,
+        lease: float | None = None,
     ) -> Ticket | list[Ticket] | NoTicket:
         """Return what an evaluator is to evaluate next: the open ticket again if there is one.
 
@@ -232,18 +253,22 @@ class Campaign:
         ----------
         evaluator
             Who asks. Where the questions are anybody's, whatever name the tickets should be under.
+            In a panel, None or several names: a program that passes questions on takes what there
+            is for anybody, or for one of these.
         worker
             Which of the evaluator's hands: each has tickets of its own, so a model judge works on
             several at once.
         n
             How many tickets are wanted; then a list of up to so many, those that are held included.
+        lease
+            Seconds for which the tickets are held; as the campaign has it if not given.
 
         Returns
         -------
         Ticket or NoTicket
             The latter, which is false, says why there is nothing, and when to come back.
         """
-        return asking.ask(self._follower, evaluator, worker, n)
+        return asking.ask(self._follower, evaluator, worker, n, lease)
 
     def tell(self, ticket: Ticket | str, score: object, *, key: str | None = None) -> Receipt:
         """Take the score of a ticket; once it is acknowledged, it is not lost.
@@ -300,6 +325,54 @@ class Campaign:
             Why, for the record.
         """
         return telling.withdraw(self._follower, evaluation, reason)
+
+    def run(
+        self,
+        evaluate: Evaluate,
+        parallel: int = 1,
+        *,
+        at_once: int | None = None,
+        available: Available | None = None,
+        progress: bool | Callable[[Progress], object] | None = None,
+    ) -> Answer:
+        """Have a function answer the questions until the campaign is finished; `choose` on a store.
+
+        Whatever ends it, a kill or a loss of power, running the same again goes on where it was.
+        Several runs, on several machines, may work on one campaign.
+
+        Parameters
+        ----------
+        evaluate, parallel, at_once, available, progress
+            As for `choose`.
+
+        Returns
+        -------
+        Answer
+            Where the run ended before the campaign, ``stopped_because`` says why.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import numpy as np
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"], capacity=None)
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prizes.db"), "prize", panel)
+        >>> rng = np.random.default_rng(0)
+        >>> answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())
+        >>> answer.label, answer.sure, campaign.status().status
+        ('Ann', True, 'finished')
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        return running.run(
+            self._follower,
+            evaluate,
+            parallel,
+            at_once=at_once,
+            available=available,
+            progress=progress,
+        )
 
     # ------------------------------------------------------------------ tickets in hand
 

@@ -1,41 +1,47 @@
 """A program that answers a campaign's questions: `choose` on a store.
 
-Tickets are held by this run alone, under a name that says which process it is. A run that was killed
-leaves its tickets behind; the next one on the same machine sees that the process is gone and takes
-them back at once, one on another machine when their time is up. So running the same script again
-goes on where it was.
+Tickets are held by one run alone, under a name that says which process it is, for a short time that
+is renewed while the run lives. A run that was killed leaves its tickets behind; the next one on the
+same machine sees that the process is gone and takes them back at once, one on another machine when
+their time is up. So running the same script again goes on where it was.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.attendance import Available
 from evenhand.answers.crews import Crew, Evaluate, Reply, crew_for, is_hopeless
 from evenhand.answers.interrupts import Interrupts
-from evenhand.answers.run import LEAST_PATIENCE, TICK, in_one_line
+from evenhand.answers.question import Failure
+from evenhand.answers.run import LEAST_PATIENCE, TICK, Run, in_one_line
 from evenhand.answers.watch import Progress, watching
+from evenhand.campaigns import asking, changing, telling, tending
+from evenhand.campaigns.deciding import answer_from
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.given import checked_count
+from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.tickets import NoTicket, Ticket
-from evenhand.errors import AbsentError, InputError
+from evenhand.errors import AbsentError, EvenhandError, InputError
+from evenhand.policies.messages import Decision
 
-if TYPE_CHECKING:
-    from evenhand.campaigns.campaign import Campaign
-
-_LEASE = 120.0  # seconds that a run asks for; it renews its leases while it lives
-_LOOK_AGAIN = 1.0  # seconds between two asks while others are at work
-_SIGN = "run"
+_LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
+_LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
+_MOST_PARALLEL = 10_000
+_SIGN = "run "
 
 
 def run(
-    campaign: Campaign,
+    follower: Follower,
     evaluate: Evaluate,
     parallel: int,
     *,
@@ -44,34 +50,71 @@ def run(
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Answer:
     """Answer a campaign's questions until it is finished; see `Campaign.run`."""
-    give_back_of_the_dead(campaign)
-    with watching(campaign.policy, progress) as watch:
-        desk = _Desk(campaign, crew_for(evaluate, parallel), parallel, at_once, available)
-        stopped = desk.work(lambda: watch(desk))
-    answer = campaign.answer()
-    return answer if stopped is None else replace(answer, stopped_because=stopped)
+    if not callable(evaluate):
+        raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
+    if available is not None and not callable(available):
+        raise InputError(
+            f"available must be a function that returns names of evaluators; got {available!r}."
+        )
+    checked_count(parallel, "parallel", 1, _MOST_PARALLEL)
+    if at_once is not None:
+        checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
+    _take_back_from_the_dead(follower)
+    with watching(_Watched(follower), progress) as watch:
+        desk = _Desk(follower, crew_for(evaluate, parallel), parallel, at_once, available, watch)
+        ran = desk.work()
+    with follower.lock:
+        answer = answer_from(follower.followed())
+    if ran.stopped_because is None or follower.known().status == "finished":
+        return answer
+    return replace(answer, stopped_because=ran.stopped_because)
 
 
-def name_of_this_run() -> str:
-    """Return a worker's name that says which process it is, and no other run has."""
-    return f"{_SIGN} {platform.node()} {os.getpid()} {secrets.token_hex(4)}"
+class _Watched:
+    """The policy of a campaign as it stands, for whoever watches the progress."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+
+    @property
+    def spent(self) -> int:
+        return self._follower.known().policy.spent
+
+    @property
+    def horizon(self) -> int:
+        return self._follower.known().policy.horizon
+
+    def forecast(self) -> float:
+        with self._follower.lock:
+            return self._follower.known().policy.forecast()
+
+    def recommend(self) -> Decision:
+        with self._follower.lock:
+            return self._follower.known().policy.recommend()
 
 
-def give_back_of_the_dead(campaign: Campaign) -> None:
+def _name_of_this_run() -> str:
+    """Return a worker's name that says which process it is, and that no other run has."""
+    return f"{_SIGN}{platform.node()[:100]} {os.getpid()} {secrets.token_hex(4)}"
+
+
+def _take_back_from_the_dead(follower: Follower) -> None:
     """Give back what runs of this machine hold whose process is gone."""
-    for ticket in campaign.held_by_workers(_SIGN):
-        _, _, rest = ticket.worker.partition(" ")
-        node, _, rest = rest.rpartition(" ")[0].rpartition(" ")
-        if node == platform.node() and not _alive(rest):
-            campaign.release(ticket)
+    rows = follower.store.read(
+        lambda session: Page(session, follower.id, lock=False).held_by_workers(_SIGN)
+    )
+    for row in rows:
+        node, pid, _ = row.worker.removeprefix(_SIGN).rsplit(" ", 2)
+        if node == platform.node()[:100] and not _alive(int(pid)):
+            tending.release(follower, follower.ticket(row))
 
 
-def _alive(pid: str) -> bool:
+def _alive(pid: int) -> bool:
     try:
-        os.kill(int(pid), 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, ValueError):
+    except PermissionError:  # it is there, and somebody else's
         return True
     return True
 
@@ -81,26 +124,27 @@ class _Desk:
 
     def __init__(
         self,
-        campaign: Campaign,
+        follower: Follower,
         crew: Crew,
         parallel: int,
         at_once: int | None,
         available: Available | None,
+        watch: Callable[[Run], None],
     ) -> None:
-        self._campaign, self._crew = campaign, crew
+        self._follower, self._crew, self._watch = follower, crew, watch
         self._parallel, self._at_once, self._available = parallel, at_once, available
-        self._worker = name_of_this_run()
-        self._out: dict[int, Ticket] = {}
-        self._renewed: dict[int, float] = {}
-        self._busy: Counter[str | None] = Counter()
+        self._worker = _name_of_this_run()
+        self._out: dict[int, Ticket] = {}  # by number
+        self._busy: Counter[str | None] = Counter()  # tickets out, by evaluator
         self._failed = 0  # in a row
         self._patience = max(LEAST_PATIENCE, 2 * parallel)
         self._not_before = 0.0
-        self.failures: list[Any] = []
-        self.stopped_because: str | None = None
+        self._over = threading.Event()
+        self._run = Run()
 
-    def work(self, watch: Callable[[], None]) -> str | None:
-        """Work until there is nothing more to do; return why, if the campaign goes on."""
+    def work(self) -> Run:
+        """Work until there is nothing more to do."""
+        threading.Thread(target=self._renew, name="renews leases", daemon=True).start()
         try:
             with Interrupts() as interrupts:
                 while not interrupts.seen and self._hand_out():
@@ -109,17 +153,17 @@ class _Desk:
                         reply = self._next_reply()
                     if reply is not None:
                         self._take(reply)
-                    self._renew()
-                    watch()
-                    if self.stopped_because is not None:
+                    self._watch(self._run)
+                    if self._run.stopped_because is not None:
                         break
                 if interrupts.seen:
-                    self.stopped_because = "it was interrupted"
+                    self._run.stopped_because = "it was interrupted"
         finally:
+            self._over.set()
             self._crew.close()
             for ticket in self._out.values():
-                self._campaign.release(ticket)
-        return self.stopped_because
+                tending.release(self._follower, ticket)
+        return self._run
 
     def _next_reply(self) -> Reply | None:
         if self._out:
@@ -127,31 +171,34 @@ class _Desk:
         time.sleep(TICK)
         return None
 
+    # ------------------------------------------------------------------ handing out
+
     def _hand_out(self) -> bool:
         """Take more tickets; return whether there is anything to wait for."""
-        if len(self._out) >= self._parallel or time.monotonic() < self._not_before:
-            return True
-        among = self._free()
-        got = self._campaign.ask(
-            among, worker=self._worker, n=self._parallel if among is None else len(self._out) + 1
-        )
-        if isinstance(got, NoTicket):
-            return self._nothing(got)
-        new = [ticket for ticket in got if ticket.number not in self._out]
-        for ticket in new:
-            self._out[ticket.number] = ticket
-            self._renewed[ticket.number] = time.monotonic()
-            self._busy[ticket.question.evaluator] += 1
-            self._crew.start(ticket.question)
-        if not new:
-            self._not_before = time.monotonic() + _LOOK_AGAIN
+        while len(self._out) < self._parallel and time.monotonic() >= self._not_before:
+            among = self._free()
+            if among is not None and not among:
+                return bool(self._out) or self._nobody()
+            # one by one where who is free changes with every ticket
+            n = self._parallel if self._at_once is None else len(self._out) + 1
+            got = asking.ask(self._follower, among, self._worker, n, _LEASE)
+            if isinstance(got, NoTicket):
+                return self._nothing(got)
+            assert isinstance(got, list)
+            new = [ticket for ticket in got if ticket.number not in self._out]
+            for ticket in new:
+                self._out[ticket.number] = ticket
+                self._busy[ticket.question.evaluator] += 1
+                self._crew.start(ticket.question)
+            if not new:
+                self._not_before = time.monotonic() + _LOOK_AGAIN
         return True
 
     def _free(self) -> Sequence[str] | None:
-        """Return the evaluators who can be asked now; None if all."""
-        if self._at_once is None and self._available is None:
+        """Return the evaluators who can be asked now; None if all, or if there are none."""
+        names: Sequence[str] = self._follower.known().questions.evaluators
+        if not names or (self._at_once is None and self._available is None):
             return None
-        names: Sequence[str] = self._campaign.evaluators
         if self._available is not None:
             there = self._available()
             there = {there} if isinstance(there, str) else set(there)
@@ -166,6 +213,10 @@ class _Desk:
             names = [name for name in names if self._busy[name] < self._at_once]
         return names
 
+    def _nobody(self) -> bool:
+        self._run.stopped_because = "nobody who could be asked is available; run() goes on later"
+        return False
+
     def _nothing(self, why: NoTicket) -> bool:
         """Return whether to wait though there is no ticket."""
         if why.reason == "finished":
@@ -173,45 +224,55 @@ class _Desk:
         self._not_before = time.monotonic() + _LOOK_AGAIN
         if self._out or why.reason == "waiting":
             return True
-        self.stopped_because = why.why
+        self._run.stopped_because = why.why
         return False
+
+    # ------------------------------------------------------------------ taking back
 
     def _take(self, reply: Reply) -> None:
         """Tell a score, or that there is none."""
         self._not_before = 0.0
-        ticket, error = self._out.pop(reply.question.number), reply.error
-        self._busy[ticket.question.evaluator] -= 1
-        if error is not None and (is_hopeless(error) or isinstance(error, KeyboardInterrupt)):
-            self._campaign.release(ticket)
+        error = reply.error
+        if isinstance(error, KeyboardInterrupt):
+            self._run.stopped_because = "it was interrupted"
+            return
+        if error is not None and is_hopeless(error):
             raise error
+        ticket = self._out.pop(reply.question.number)
+        self._busy[ticket.question.evaluator] -= 1
         if isinstance(error, AbsentError):
             self._part_with(ticket, in_one_line(error) or "not available")
             return
         if error is None:
             try:
-                self._campaign.tell(ticket, reply.score)
+                telling.tell(self._follower, [(ticket, reply.score, None)])
             except InputError as refused:
                 error = refused
             else:
                 self._failed = 0
                 return
-        said = in_one_line(error)
-        self._campaign.fail(ticket, said)
+        self._fail(ticket, in_one_line(error))
+
+    def _fail(self, ticket: Ticket, said: str) -> None:
+        tending.fail(self._follower, ticket, said)
+        self._run.failures.append(Failure(ticket.question, said, ticket.attempt))
         self._failed += 1
-        if self._failed >= self._patience * (1 + self._campaign.retries):
-            self.stopped_because = f"evaluations failed {self._failed} times in a row, last: {said}"
+        tries = 1 + self._follower.known().settings["retries"]
+        if self._failed >= tries * self._patience:
+            self._run.stopped_because = (
+                f"evaluations failed {self._failed} times in a row, last with: {said}"
+            )
 
     def _part_with(self, ticket: Ticket, why: str) -> None:
-        self._campaign.release(ticket)
+        tending.release(self._follower, ticket)
         if ticket.question.evaluator is None:
-            self.stopped_because = f"the evaluator left: {why}"
+            self._run.stopped_because = f"the evaluator left: {why}"
         else:
-            self._campaign.leave(ticket.question.evaluator, why)
+            changing.leave(self._follower, ticket.question.evaluator, why)
 
     def _renew(self) -> None:
-        """Renew the leases that have lasted a third of their time."""
-        now = time.monotonic()
-        for number, ticket in self._out.items():
-            if now - self._renewed[number] > self._campaign.lease / 3.0:
-                self._campaign.renew(ticket)
-                self._renewed[number] = now
+        """Renew leases while the run lives, in a thread of its own: evaluations may take long."""
+        while not self._over.wait(_LEASE / 3.0):
+            for ticket in list(self._out.values()):
+                with contextlib.suppress(EvenhandError):  # whoever tells the score will say it
+                    tending.renew(self._follower, ticket, _LEASE)
