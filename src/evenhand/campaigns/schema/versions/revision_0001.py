@@ -62,7 +62,7 @@ def upgrade() -> None:
         "evaluation_of_ticket",
         "evaluation",
         "ticket",
-        where="ticket IS NOT NULL AND standing <> 'late'",
+        where="ticket IS NOT NULL AND standing = 'counted'",
         unique=True,
     )
     _index("evaluation_withdrawn", "evaluation", "number", where="standing = 'withdrawn'")
