@@ -92,7 +92,7 @@ evaluation = Table(
     PrimaryKeyConstraint("campaign", "number"),
     UniqueConstraint("campaign", "evaluator", "key"),
 )
-_ON_TIME = text("ticket IS NOT NULL AND standing <> 'late'")
+_ON_TIME = text("ticket IS NOT NULL AND standing = 'counted'")
 Index(
     "evaluation_of_ticket",
     evaluation.c.campaign,
