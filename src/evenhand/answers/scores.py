@@ -105,6 +105,17 @@ class Scores:
             )
         return score - self._middle
 
+    def reply(self, score: float) -> float:
+        """Return the number that was replied, of a score that was read.
+
+        Examples
+        --------
+        >>> votes = Scores("votes", None, comparing=True)
+        >>> votes.reply(votes.read(Question(0, "Ann against Bo", 1), 1))
+        1.0
+        """
+        return score + self._middle
+
 
 def compares(questions: Questions) -> bool:
     """Tell whether all questions are about two options each."""
