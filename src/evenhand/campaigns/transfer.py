@@ -18,12 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.answers.question import question_of
-from evenhand.answers.scores import compares
+from sqlalchemy import bindparam, literal_column, select
+
+from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event, canonical, sealed
+from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page
-from evenhand.campaigns.replica import OutdatedError, Replica
+from evenhand.campaigns.replica import BrokenError, OutdatedError, Replica
 from evenhand.campaigns.sheets import (
     SCORE,
     TICKET,
@@ -34,9 +36,11 @@ from evenhand.campaigns.sheets import (
     score_in,
     texts_in,
 )
-from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tickets import identifier, parsed
-from evenhand.errors import ConflictError, EvenhandError, InputError
+from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.tables import evaluation
+from evenhand.campaigns.telling import Desk, Reply, own
+from evenhand.campaigns.tickets import Receipt, identifier, parsed
+from evenhand.errors import ConflictError, InputError
 from evenhand.files import write_atomically
 from evenhand.tables.names import listed
 from evenhand.tables.written import write_csv
@@ -83,7 +87,7 @@ class Imported:
 
 
 def import_scores(
-    campaign: Campaign,
+    follower: Follower,
     table: Any,
     *,
     option: str = "option",
@@ -102,52 +106,47 @@ def import_scores(
         )
     source = opened(table, "scores")
     if is_sheet(source):
-        return _take_sheet(campaign, source, decimal)
+        return _take_sheet(follower, source, decimal)
     names = {"option": option, "rival": rival, "evaluator": evaluator, "score": score}
-    return _take_log(campaign, source, names, key, decimal)
+    return _take_log(follower, source, names, key, decimal)
 
 
-def _take_sheet(campaign: Campaign, source: Source, decimal: str | None) -> Imported:
-    replica = campaign._known()
-    shown = dict.fromkeys(c for columns in replica.display.values() for c in columns)
+def _take_sheet(follower: Follower, source: Source, decimal: str | None) -> Imported:
+    shown = dict.fromkeys(c for own in follower.followed().display.values() for c in own)
     lines = read_sheet(source, list(shown))
     if not lines:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    filled = [line for line in lines if line.score is not None]
-    found = _Problems(source.name)
-    decimal = decimal or decimal_of([line.score for line in filled])
+    decimal = decimal or decimal_of([line.score for line in lines])
 
-    def look(session: Session) -> list[tuple[str, float | str]]:
-        page = Page(session, campaign._id, lock=False)
-        told: dict[str, float | str] = {}
+    def take(session: Session) -> list[Receipt]:
+        found, desk = _Problems(source.name), Desk(session, follower)
+        receipts = []
         for line in lines:
             with found.at(line.place):
-                value = _line_in(campaign, page, line, decimal)
-                if value is None:
-                    continue
-                if told.setdefault(line.ticket, value) != value:
-                    raise InputError(f"ticket {line.ticket} stands on two lines with two scores")
-        return list(told.items())
+                reply = _reply(follower, desk.page, line, decimal)
+                if reply is not None:
+                    receipts.append(desk.one(reply))
+        found.refuse()
+        desk.close()
+        return receipts
 
-    scores = campaign.store.read(look)
-    found.refuse()
-    receipts = campaign.tell_many([(ticket, value, None) for ticket, value in scores])
+    receipts = follower.store.write(take)
     fresh = [one for one in receipts if not one.repeated]
     return Imported(
         counted=sum(one.counted for one in fresh),
         late=sum(not one.counted for one in fresh),
         repeated=len(receipts) - len(fresh),
-        unfilled=len(lines) - len(filled),
+        unfilled=len(lines) - len(receipts),
         notes=tuple((line.ticket, line.note) for line in lines if line.note),
     )
 
 
-def _line_in(campaign: Campaign, page: Page, line: Line, decimal: str | None) -> float | str | None:
-    """Return the score on a line of a sheet, None if it is empty; refuse what is wrong with it."""
+def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> Reply | None:
+    """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
     with _column(TICKET):
         number, token = parsed(line.ticket)
-        row = campaign._own(page, number, token, line.ticket)
-    question = campaign._question(row)
+        row = own(page, number, token, line.ticket, follower.name)
+    question = follower.question(row)
     if line.labels and line.labels != question.labels:
         raise InputError(
             f"ticket {line.ticket} is about {' and '.join(map(repr, question.labels))}, and the "
@@ -157,42 +156,34 @@ def _line_in(campaign: Campaign, page: Page, line: Line, decimal: str | None) ->
     if line.score is None:
         return None
     with _column(SCORE):
-        value = score_in(line.score, decimal)
-        read = campaign._reading.read(question, value)
-    before = page.by_key(row.holder, line.ticket)
-    if before is not None and before.score != read:
-        said = campaign._reading.reply(before.score)
-        raise ConflictError(
-            f"ticket {line.ticket} was told before, with {said:g} (evaluation {before.number}), "
-            f"and now {line.score}; withdraw the first if it was a slip"
-        )
-    return value
+        score = follower.reading.read(question, score_in(line.score, decimal))
+    return Reply(identifier(number, token), number, token, None, score, None)
 
 
 def _take_log(
-    campaign: Campaign,
+    follower: Follower,
     source: Source,
     names: dict[str, str],
     key: str | None,
     decimal: str | None,
 ) -> Imported:
-    replica = campaign._followed()
+    replica = follower.followed()
     columns = _columns(source, replica.questions, names, key)
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    entries = _entries(campaign, source, replica.questions, columns, decimal)
+    entries = _entries(replica, follower.reading, source, columns, decimal)
     while True:
         try:
-            return _logged(campaign, source, entries)
+            return _logged(follower, source, entries)
         except OutdatedError:  # something was withdrawn meanwhile
             continue
 
 
-def _logged(campaign: Campaign, source: Source, entries: Sequence[_Entry]) -> Imported:
-    body, digest = campaign._followed().snapshot()
+def _logged(follower: Follower, source: Source, entries: Sequence[_Entry]) -> Imported:
+    body, digest = follower.followed().snapshot()
 
     def put_in(session: Session) -> Imported:
-        page = Page(session, campaign._id)
+        page = Page(session, follower.id)
         found = _Problems(source.name)
         new = [one for one in entries if not _told_before(page, one, found)]
         found.refuse()
@@ -205,7 +196,7 @@ def _logged(campaign: Campaign, source: Source, entries: Sequence[_Entry]) -> Im
             _put_in(page, Replica.from_snapshot(body, digest), new, found)
         return Imported(counted=len(new), repeated=len(entries) - len(new))
 
-    return campaign.store.write(put_in)
+    return follower.store.write(put_in)
 
 
 @dataclass(frozen=True)
@@ -250,14 +241,14 @@ def _columns(
 
 
 def _entries(
-    campaign: Campaign,
+    replica: Replica,
+    reading: Scores,
     source: Source,
-    questions: Questions,
     columns: dict[str, list[str | None]],
     decimal: str | None,
 ) -> list[_Entry]:
     """Return the logged scores; an error names every line that is wrong."""
-    found = _Problems(source.name)
+    found, questions = _Problems(source.name), replica.questions
     decimal = decimal or decimal_of(columns["score"])
     n = len(columns["score"])
     empty: list[str | None] = [None] * n
@@ -279,9 +270,9 @@ def _entries(
             whom = who[row] if questions.evaluators else None
             _refuse_unknown(questions, about, whom)
             (index,) = questions.find([about], [whom]).tolist()
+            number = int(replica.numbers[index])
             with _column(SCORE):
-                value = score_in(text, decimal)
-                score = campaign._reading.read(question_of(questions, index, row + 1), value)
+                score = reading.read(replica.question(number), score_in(text, decimal))
             told = who[row] or ""
             said = _digest(about, told, score) if keys is None else str(keys[row])
             seen[f"{told}\n{said}"] += 1
@@ -289,7 +280,7 @@ def _entries(
             if keys is not None and again > 1:
                 raise InputError(f"the key {said!r} stands on a line above, too")
             known = said if keys is not None else f"{said}-{again}"
-            entries.append(_Entry(place, index, score, told, known))
+            entries.append(_Entry(place, number, score, told, known))
     found.refuse()
     return entries
 
@@ -332,8 +323,9 @@ def _put_in(page: Page, replica: Replica, new: Sequence[_Entry], found: _Problem
     replica.fold(ledger.events_after(page.session, page.id, replica.head, page.head))
     left = replica.policy.left(replica.pending).tolist()
     for one in new:
-        left[one.question] -= 1
-        if left[one.question] < 0:
+        index = int(replica.places[one.question])
+        left[index] -= 1
+        if left[index] < 0:
             with found.at(one.place):
                 raise InputError(
                     "this was asked as often as it may be; a ticket for it may be out, which "
@@ -348,8 +340,8 @@ def _put_in(page: Page, replica: Replica, new: Sequence[_Entry], found: _Problem
     content = {"evaluations": rows}
     try:
         replica.fold([sealed(page.hash, page.head + 1, page.now, "imported", content)])
-    except EvenhandError as error:
-        raise InputError(f"{error} Nothing was taken.") from error
+    except BrokenError as error:
+        raise InputError(f"{error.why} Nothing was taken.") from error
     at = page.append("imported", content)
     page.evaluations += len(rows)
     page.counted += len(rows)
@@ -397,17 +389,46 @@ class _Problems:
         raise kind(f"{self._name}: {n} line{'s' * (n != 1)} to correct; nothing was taken.{lines}")
 
 
+# ---------------------------------------------------------------------- finding
+
+
+_OF_TICKET = Statement(
+    select(evaluation.c.number).where(
+        evaluation.c.campaign == bindparam("id"),
+        evaluation.c.ticket == bindparam("ticket"),
+        evaluation.c.standing == literal_column("'counted'"),
+    )
+)
+
+
+def evaluation_of(campaign: Campaign, said: str) -> int:
+    """Return the number of an evaluation that somebody names by it, or by its ticket."""
+    follower = campaign._follower
+    if said.strip().isdecimal():
+        return int(said)
+    number, token = parsed(said)
+
+    def look(session: Session) -> int:
+        own(Page(session, follower.id, lock=False), number, token, said, follower.name)
+        row = session.row(_OF_TICKET, id=follower.id, ticket=number)
+        if row is None:
+            raise InputError(f"there is no score for ticket {said} that counts.")
+        return int(row[0])
+
+    return follower.store.read(look)
+
+
 # ---------------------------------------------------------------------- going out
 
 
-def export(campaign: Campaign, path: str | os.PathLike[str]) -> list[Path]:
+def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
     """Write the record to files; see `Campaign.export`."""
     to = Path(path)
     if to.suffix.lower() == ".csv":
-        _write_evaluations(campaign, to)
+        _write_evaluations(follower, to)
         return [to]
     if to.suffix.lower() in (".jsonl", ".ndjson"):
-        _write_events(campaign, to)
+        _write_events(follower, to)
         return [to]
     if to.suffix and not to.is_dir():
         raise InputError(
@@ -420,17 +441,17 @@ def export(campaign: Campaign, path: str | os.PathLike[str]) -> list[Path]:
         raise InputError(
             f"the folder {str(path)!r} cannot be made: {error.strerror or error}."
         ) from error
-    _write_evaluations(campaign, to / EVALUATIONS)
-    _write_events(campaign, to / EVENTS)
+    _write_evaluations(follower, to / EVALUATIONS)
+    _write_events(follower, to / EVENTS)
     return [to / EVALUATIONS, to / EVENTS]
 
 
-def events_of(campaign: Campaign) -> Iterator[Event]:
+def events_of(follower: Follower) -> Iterator[Event]:
     """Give all events of a campaign, a piece at a time."""
     after = 0
     while True:
-        piece = partial(ledger.events_after, id=campaign._id, after=after, most=_PIECE)
-        events = campaign.store.read(piece)
+        piece = partial(ledger.events_after, id=follower.id, after=after, most=_PIECE)
+        events = follower.store.read(piece)
         yield from events
         if len(events) < _PIECE:
             return
@@ -443,8 +464,8 @@ def as_line(event: Event) -> str:
     Examples
     --------
     >>> from evenhand.campaigns.events import START, sealed
-    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:60]
-    '{"at":0.0,"body":{"reason":"lunch"},"hash":"8cf7d8e1a9d4e5f0'
+    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:41]
+    '{"at":0.0,"body":{"reason":"lunch"},"hash'
     """
     return (
         f'{{"at":{event.at!r},"body":{event.body},"hash":"{event.hash.hex()}",'
@@ -452,39 +473,39 @@ def as_line(event: Event) -> str:
     )
 
 
-def _write_events(campaign: Campaign, path: Path) -> None:
+def _write_events(follower: Follower, path: Path) -> None:
     with write_atomically(path, "the record") as draft, draft.open("w", encoding="utf-8") as file:
-        for event in events_of(campaign):
+        for event in events_of(follower):
             file.write(as_line(event) + "\n")
 
 
-def _write_evaluations(campaign: Campaign, path: Path) -> None:
-    questions = campaign._followed().questions
-    comparing = compares(questions)
+def _write_evaluations(follower: Follower, path: Path) -> None:
+    comparing = compares(follower.followed().questions)
     header = ["evaluation", "ticket", *(["first", "second"] if comparing else ["option"])]
     header += ["evaluator", "score", "standing", "at", "key"]
-    write_csv(path, header, _rows(campaign, questions, comparing), "the evaluations")
+    write_csv(path, header, _rows(follower, comparing), "the evaluations")
 
 
-def _rows(campaign: Campaign, questions: Questions, comparing: bool) -> Iterable[list[object]]:
+def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
     """Return a row for every evaluation that the log tells of, in its order."""
+    replica, reading = follower.followed(), follower.reading
     tokens: dict[int, str] = {}
     rows: dict[int, list[object]] = {}
     width = 2 if comparing else 1
-    for event in events_of(campaign):
+    for event in events_of(follower):
         if event.kind == "proposed":
             tokens.update((number, token) for number, token, *_ in event.content["tickets"])
         elif event.kind in ("told", "late", "imported"):
             at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
             for number, ticket, index, score, who, key in event.content["evaluations"]:
-                labels = question_of(questions, index, 0).labels
+                labels = replica.question(index).labels
                 rows[number] = [
                     number,
                     None if ticket is None else identifier(ticket, tokens[ticket]),
                     *labels,
                     *[""] * (width - len(labels)),
                     who,
-                    campaign._reading.reply(score),
+                    reading.reply(score),
                     "late" if event.kind == "late" else "counted",
                     at,
                     key,
