@@ -105,6 +105,10 @@ class Scores:
             )
         return score - self._middle
 
+    def allows(self, number: float) -> bool:
+        """Tell whether a number can be a reply, by the ends that were stated."""
+        return self._ends is None or self._ends[0] <= number <= self._ends[1]
+
     def reply(self, score: float) -> float:
         """Return the number that was replied, of a score that was read.
 

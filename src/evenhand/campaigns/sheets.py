@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -204,7 +204,9 @@ def decimal_of(texts: Sequence[str | None]) -> str | None:
     )
 
 
-def score_in(text: str, decimal: str | None = None) -> float | str:
+def score_in(
+    text: str, decimal: str | None = None, allows: Callable[[float], bool] | None = None
+) -> float | str:
     """Return the score that somebody wrote: a number, with a point or a comma, or a verdict.
 
     Parameters
@@ -212,13 +214,17 @@ def score_in(text: str, decimal: str | None = None) -> float | str:
     text
         What was written.
     decimal
-        "." or ",": what stands before decimals, if that is known. It matters for 1,250 only, and
-        where it is not known such a number is refused.
+        "." or ",": what stands before decimals, if that is known. It matters for 1,250 only.
+    allows
+        Whether a number can be a score, if that is known: of 1250 and 1.25 perhaps only one can.
+        Where neither helps, such a number is refused.
 
     Examples
     --------
     >>> score_in("7.5"), score_in("7,5"), score_in(" First "), score_in("1,250", decimal=",")
     (7.5, 7.5, 'first', 1.25)
+    >>> score_in("1,250", allows=lambda score: score <= 10)
+    1.25
     >>> score_in("1,250")
     Traceback (most recent call last):
     evenhand.errors.InputError: '1,250' may be 1250 or 1.250; write one of the two...
@@ -228,14 +234,18 @@ def score_in(text: str, decimal: str | None = None) -> float | str:
         return bare.casefold()
     if not _NUMBER.fullmatch(bare):
         raise InputError(f"{text.strip()!r} is not a number{_perhaps_a_date(bare)}")
-    other = "," in bare if decimal is None else decimal == "," and "." in bare
-    if (other or (decimal == "." and "," in bare)) and may_be_thousands(bare):
-        whole, part = bare.replace(",", "."), re.sub("[.,]", "", bare)
-        raise InputError(
-            f"{text.strip()!r} may be {part} or {whole}; write one of the two, or say what stands "
-            "before decimals: decimal=','"
-        )
-    return float(bare.replace(",", "."))
+    point = bare.replace(",", ".")
+    mark = "," if "," in bare else "."
+    if may_be_thousands(bare) and mark != (decimal or "."):
+        whole = bare.replace(mark, "")
+        possible = [x for x in (whole, point) if allows is None or allows(float(x))]
+        if len(possible) != 1:
+            raise InputError(
+                f"{text.strip()!r} may be {whole} or {point}; write one of the two, or say what "
+                "stands before decimals: decimal=','"
+            )
+        return float(possible[0])
+    return float(point)
 
 
 def _perhaps_a_date(text: str) -> str:

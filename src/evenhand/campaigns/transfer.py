@@ -143,6 +143,7 @@ def _take_sheet(follower: Follower, source: Source, decimal: str | None) -> Impo
 
 def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> Reply | None:
     """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
+    reading = follower.reading
     with _column(TICKET):
         number, token = parsed(line.ticket)
         row = own(page, number, token, line.ticket, follower.name)
@@ -156,7 +157,8 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
     if line.score is None:
         return None
     with _column(SCORE):
-        score = follower.reading.read(question, score_in(line.score, decimal))
+        value = score_in(line.score, decimal, reading.allows)
+        score = reading.read(question, value)
     return Reply(identifier(number, token), number, token, None, score, None)
 
 
@@ -272,7 +274,8 @@ def _entries(
             (index,) = questions.find([about], [whom]).tolist()
             number = int(replica.numbers[index])
             with _column(SCORE):
-                score = reading.read(replica.question(number), score_in(text, decimal))
+                value = score_in(text, decimal, reading.allows)
+                score = reading.read(replica.question(number), value)
             told = who[row] or ""
             said = _digest(about, told, score) if keys is None else str(keys[row])
             seen[f"{told}\n{said}"] += 1
