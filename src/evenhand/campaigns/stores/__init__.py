@@ -28,7 +28,8 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
     elif isinstance(where, str) and where.startswith(("postgresql:", "postgres:", "postgresql+")):
         from evenhand.campaigns.stores.postgres import PostgresStore  # noqa: PLC0415 # optional
 
-        store = PostgresStore(where.replace("postgres:", "postgresql:", 1))
+        scheme, colon, rest = where.partition(":")
+        store = PostgresStore(scheme.partition("+")[0] + colon + rest)  # the driver is ours
     elif isinstance(where, str | os.PathLike):
         if isinstance(where, str) and "://" in where:
             raise InputError(f"a store is a file or postgresql://…; got {where!r}.")
