@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import typer.testing
 from hypothesis import HealthCheck, settings
+
+# The runner makes all commands anew for every call, 60 times the work of the call itself. They are
+# values that no call changes.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 # The same examples on every machine and run; solves vary in time, so no deadline.
 settings.register_profile(
