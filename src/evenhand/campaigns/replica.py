@@ -21,7 +21,7 @@ import copy
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -499,20 +499,21 @@ class Replica:
         return self.questions.evaluator_of(int(self.places[number]))
 
     def wanted(
-        self, evaluator: str | None, n: int, ahead: int, room: int
+        self, evaluators: Sequence[str] | None, n: int, ahead: int, room: int
     ) -> list[tuple[int, int, str]]:
         """Return question, turn and evaluator of what to ask next.
 
-        First n at most for this evaluator, then what anybody may be asked ``ahead``; each in a
-        random order. Where there is nothing for this evaluator, others are asked as much ahead as
-        there is ``room`` for: beside that there may be.
+        First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
+        random order. Where there is nothing for these, others are asked as much ahead as there is
+        ``room`` for: beside that there may be.
         """
-        if self.trouble or evaluator in self.left or len(self.policy.options) == 1:
+        gone = evaluators is not None and all(name in self.left for name in evaluators)
+        if self.trouble or gone or len(self.policy.options) == 1:
             return []
-        own = self._asked(n, self.pending, evaluator)
+        own = self._asked(n, self.pending, evaluators)
         more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
         if more.any() and not own.any():
-            own = self._asked(n, self.pending + more, evaluator)
+            own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
         issued: dict[int, int] = {}
         returned: dict[int, list[int]] = {}
@@ -532,15 +533,15 @@ class Replica:
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    def _asked(self, n: int, pending: Counts, evaluator: str | None) -> Counts:
+    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1:
             return np.zeros_like(pending)
-        if evaluator is None:
+        if evaluators is None:
             return self.policy.ask(n, pending).counts
         who = self.questions.evaluator
-        his = (who < 0) | (who == self.questions.evaluators.index(evaluator))
-        return self.policy.ask(n, pending, available=his).counts
+        theirs = [self.questions.evaluators.index(name) for name in evaluators]
+        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
 
     def new_plan(self) -> dict[str, Any]:
         """Return the plan in force, if the log does not have it, as a part of an event."""
