@@ -1045,6 +1045,8 @@ def _refuses_what_is_not_expected(policy: Policy, case: Case) -> None:
         assert not wanted.any() or policy.expects(_evaluate(wanted, case, rng)), "it is stuck"
     else:
         assert policy.spent == spent + beyond.sum(), "what was told is not spent"
+        goes_on = not policy.finished or policy.remaining == 0 or not policy.spends_all
+        assert goes_on, "it took what it does not expect, and is stuck"
 
 
 def grown_of(actions: Askable) -> Askable:
