@@ -45,7 +45,7 @@ PolicyFactory = Callable[..., Policy]
 HORIZON = 2_000
 """Evaluations in an ordinary run."""
 
-ROUNDS = 120
+ROUNDS = 80
 """A run is broken off after so many rounds, for policies that ask for one evaluation at a time."""
 
 
