@@ -23,7 +23,7 @@ from evenhand.campaigns.tickets import NoTicket, Ticket
 
 _MOST_AT_ONCE = 10_000
 _MOST_AHEAD = 256  # tickets that wait for whoever asks next
-_AHEAD = 1 / 32  # likewise, as a share of the evaluations so far
+_AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _NAMED = 5  # evaluators that a message names
 
 
@@ -180,7 +180,8 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
 def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
     out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
     waiting, leased = sum(out.open.values()), sum(out.leased.values())
-    ahead = max(leased, int(_AHEAD * replica.counted), 0 if waiting else 1)
+    share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
+    ahead = max(leased, share, 0 if waiting else 1)
     wanted: list[tuple[int, int, str]] = []
     why: dict[str, Any] = {}
     alarms: list[dict[str, str]] = []

@@ -26,6 +26,7 @@ _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
+_PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
 
 
 class Follower:
@@ -96,7 +97,9 @@ class Follower:
             if replica is not None:
                 return replica
         replica = Replica(withdrawn, self._skipped)
-        replica.fold(self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1)))
+        first = self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1))
+        replica.fold(first)
+        self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
