@@ -8,14 +8,14 @@ Somewhat more than is wanted now is put in, so that the next to ask find a ticke
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evenhand.campaigns.changing import leave, pause
 from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_count, checked_name
+from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
 from evenhand.campaigns.ledger import Page, TicketRow, Waiting
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.stores.session import Session
@@ -31,10 +31,17 @@ _NAMED = 5  # evaluators that a message names
 class _Asker:
     """Who asks, and for how many."""
 
-    evaluator: str | None  # whose questions; None where they are anybody's
-    holder: str
+    evaluators: tuple[str, ...] | None  # whose questions; None where that does not matter
+    holder: str | None  # None: each ticket is held by whom it is for
     worker: str
     want: int
+    lease: float | None = None
+
+    @property
+    def evaluator(self) -> str | None:
+        """The one evaluator who asks; None if it is several, or anybody."""
+        alone = self.evaluators is not None and len(self.evaluators) == 1
+        return self.evaluators[0] if alone and self.evaluators else None
 
 
 @dataclass(frozen=True)
@@ -54,10 +61,14 @@ class _Proposal:
 
 
 def ask(
-    follower: Follower, evaluator: str | None, worker: str, n: int | None
+    follower: Follower,
+    evaluator: str | Sequence[str] | None,
+    worker: str,
+    n: int | None,
+    lease: float | None = None,
 ) -> Ticket | list[Ticket] | NoTicket:
     """Return what an evaluator is to evaluate next, or why there is nothing."""
-    asker = _asker(follower, evaluator, worker, n)
+    asker = _asker(follower, evaluator, worker, n, lease)
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
         if rows is not None and len(rows) < asker.want:
@@ -74,14 +85,20 @@ def ask(
         return tickets[0] if n is None else tickets
 
 
-def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any) -> _Asker:
+def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) -> _Asker:
     want = 1 if n is None else checked_count(n, "n", 1, _MOST_AT_ONCE)
     checked_name(worker, "worker", empty=True)
-    if follower.known().questions.evaluators:
+    span = None if lease is None else checked_seconds(lease)
+    if not follower.known().questions.evaluators:
+        holder = "" if evaluator is None else checked_name(evaluator, "evaluator", empty=True)
+        return _Asker(None, holder, worker, want, span)
+    if evaluator is None:
+        return _Asker(None, None, worker, want, span)
+    if isinstance(evaluator, str):
         name = follower.evaluator(evaluator)
-        return _Asker(name, name, worker, want)
-    holder = "" if evaluator is None else checked_name(evaluator, "evaluator", empty=True)
-    return _Asker(None, holder, worker, want)
+        return _Asker((name,), name, worker, want, span)
+    names = tuple(follower.evaluator(name) for name in evaluator)
+    return _Asker(names, None, worker, want, span)
 
 
 # ---------------------------------------------------------------------- tickets that are there
@@ -100,14 +117,21 @@ def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[Tic
 def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
     rows = page.held(asker.holder, asker.worker, asker.want)
     replica = follower.known()
-    until = page.now + replica.settings["lease"]
-    for whom in [""] if asker.evaluator is None else [asker.evaluator, ""]:
-        if len(rows) == asker.want or (asker.evaluator and not whom and not replica.has_anybodys):
+    span = replica.settings["lease"] if asker.lease is None else asker.lease
+    until = page.now + span
+    whose: list[str | None] = [None]
+    if asker.evaluators is not None:
+        whose = [*asker.evaluators, *([""] if replica.has_anybodys else [])]
+    elif asker.holder is not None:
+        whose = [""]
+    for whom in whose:
+        if len(rows) >= asker.want:
             break
-        new = page.lease(whom, asker.holder, asker.worker, until, asker.want - len(rows))
-        if new:
-            numbers = [row.number for row in new]
-            who = {"holder": asker.holder, "worker": asker.worker}
+        holder = (whom or "") if asker.holder is None else asker.holder
+        new = page.lease(whom, holder, asker.worker, until, asker.want - len(rows))
+        for name in dict.fromkeys(row.holder for row in new):
+            numbers = [row.number for row in new if row.holder == name]
+            who = {"holder": name, "worker": asker.worker}
             page.append("leased", {"tickets": numbers, **who, "until": until})
         rows += new
     return rows
@@ -164,7 +188,7 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
     try:
         alarms = _alarms(replica)
         wanted = replica.wanted(
-            asker.evaluator, asker.want, min(ahead, _MOST_AHEAD), _MOST_AHEAD - waiting
+            asker.evaluators, asker.want, min(ahead, _MOST_AHEAD), _MOST_AHEAD - waiting
         )
         if wanted:
             why = _why(replica, wanted)
@@ -189,7 +213,8 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
 def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
     """Return what the record says of why something is asked, and at which price."""
     places = replica.places[[number for number, *_ in wanted]]
-    return {"prices": replica.questions.prices[places].tolist(), "purpose": {}}
+    prices = replica.questions.prices[places].tolist()
+    return {"prices": prices, "purpose": replica.policy.purpose()} | replica.new_plan()
 
 
 def _alarms(replica: Replica) -> list[dict[str, str]]:
@@ -240,7 +265,8 @@ def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
 def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
     """Return why there is nothing for somebody, by the tickets that wait."""
     again = None if out.first_until is None else max(0.0, out.first_until - now)
-    others = {name for name in out.open if name not in ("", asker.evaluator)}
+    own = asker.evaluators or ()
+    others = {name for name in out.open if name and name not in own}
     if out.leased:
         n = sum(out.leased.values())
         whose = _listed(name for name in out.leased if name)

@@ -10,13 +10,18 @@ something in meanwhile.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import Self, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from evenhand.answers.answer import Answer
+from evenhand.answers.attendance import Available
 from evenhand.answers.choose import Looks
+from evenhand.answers.crews import Evaluate
 from evenhand.answers.scores import Bounds, Kind
-from evenhand.campaigns import asking, changing, ledger, telling, tending
+from evenhand.answers.watch import Progress
+from evenhand.campaigns import asking, changing, ledger, running, telling, tending
 from evenhand.campaigns.deciding import answer_from
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.founding import founded, founding
@@ -28,6 +33,9 @@ from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.questions import Askable
+
+if TYPE_CHECKING:
+    from evenhand.campaigns.transfer import Imported
 
 Where = str | os.PathLike[str] | Store
 
@@ -48,6 +56,8 @@ class Campaign:
         Its name in the store.
     store
         Where it is kept.
+    id
+        Its number there.
 
     Examples
     --------
@@ -77,7 +87,7 @@ class Campaign:
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self._id = store, name, id
+        self.store, self.name, self.id = store, name, id
         self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning
@@ -216,15 +226,31 @@ class Campaign:
     # ------------------------------------------------------------------ asking and telling
 
     @overload
-    def ask(self, evaluator: str | None = None, *, worker: str = "") -> Ticket | NoTicket: ...
+    def ask(
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        lease: float | None = None,
+    ) -> Ticket | NoTicket: ...
 
     @overload
     def ask(
-        self, evaluator: str | None = None, *, worker: str = "", n: int
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        n: int,
+        lease: float | None = None,
     ) -> list[Ticket] | NoTicket: ...
 
     def ask(
-        self, evaluator: str | None = None, *, worker: str = "", n: int | None = None
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        n: int | None = None,
+        lease: float | None = None,
     ) -> Ticket | list[Ticket] | NoTicket:
         """Return what an evaluator is to evaluate next: the open ticket again if there is one.
 
@@ -232,18 +258,22 @@ class Campaign:
         ----------
         evaluator
             Who asks. Where the questions are anybody's, whatever name the tickets should be under.
+            In a panel, None or several names: a program that passes questions on takes what there
+            is for anybody, or for one of these.
         worker
             Which of the evaluator's hands: each has tickets of its own, so a model judge works on
             several at once.
         n
             How many tickets are wanted; then a list of up to so many, those that are held included.
+        lease
+            Seconds for which the tickets are held; as the campaign has it if not given.
 
         Returns
         -------
         Ticket or NoTicket
             The latter, which is false, says why there is nothing, and when to come back.
         """
-        return asking.ask(self._follower, evaluator, worker, n)
+        return asking.ask(self._follower, evaluator, worker, n, lease)
 
     def tell(self, ticket: Ticket | str, score: object, *, key: str | None = None) -> Receipt:
         """Take the score of a ticket; once it is acknowledged, it is not lost.
@@ -300,6 +330,54 @@ class Campaign:
             Why, for the record.
         """
         return telling.withdraw(self._follower, evaluation, reason)
+
+    def run(
+        self,
+        evaluate: Evaluate,
+        parallel: int = 1,
+        *,
+        at_once: int | None = None,
+        available: Available | None = None,
+        progress: bool | Callable[[Progress], object] | None = None,
+    ) -> Answer:
+        """Have a function answer the questions until the campaign is finished; `choose` on a store.
+
+        Whatever ends it, a kill or a loss of power, running the same again goes on where it was.
+        Several runs, on several machines, may work on one campaign.
+
+        Parameters
+        ----------
+        evaluate, parallel, at_once, available, progress
+            As for `choose`.
+
+        Returns
+        -------
+        Answer
+            Where the run ended before the campaign, ``stopped_because`` says why.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import numpy as np
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"], capacity=None)
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prizes.db"), "prize", panel)
+        >>> rng = np.random.default_rng(0)
+        >>> answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())
+        >>> answer.label, answer.sure, campaign.status().status
+        ('Ann', True, 'finished')
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        return running.run(
+            self._follower,
+            evaluate,
+            parallel,
+            at_once=at_once,
+            available=available,
+            progress=progress,
+        )
 
     # ------------------------------------------------------------------ tickets in hand
 
@@ -368,6 +446,136 @@ class Campaign:
         """Return what the evaluations so far say; once it is decided, the decision."""
         with self._follower.lock:
             return answer_from(self._follower.followed())
+
+    # ------------------------------------------------------------------ tables and files
+
+    def import_scores(
+        self,
+        table: Any,
+        *,
+        option: str = "option",
+        evaluator: str = "evaluator",
+        score: str = "score",
+        rival: str = "rival",
+        key: str | None = None,
+        decimal: str | None = None,
+    ) -> Imported:
+        """Take the scores of a table: all of them, or none and why.
+
+        A sheet of tickets, as ``evenhand campaign ask --sheet`` writes it, is known by its column
+        "ticket": scores go to their tickets, and what is not filled in stays open. Other tables are
+        logs of scores that were given without being asked for. Policies take such scores before the
+        first one that they asked for. The same table again changes nothing.
+
+        Parameters
+        ----------
+        table
+            A frame of pandas, polars or pyarrow, or the path of a CSV, Parquet or Excel file. It
+            has the columns that are named here, and no others.
+        option, evaluator, score, rival
+            The columns of logged scores: what was scored and by whom; in comparisons, the option
+            that stands second.
+        key
+            The column with what a logged score is known by, so that it counts once. If not given,
+            a score is known by what its line says, and equal lines are as many scores.
+        decimal
+            What stands before decimals in texts, "." or ","; found out if not said.
+
+        Returns
+        -------
+        Imported
+            How many scores count, came late, had been told before or are not filled in.
+
+        Raises
+        ------
+        InputError, ConflictError
+            With every line that is wrong, and what is wrong with it.
+
+        Examples
+        --------
+        >>> import pandas as pd, tempfile
+        >>> import evenhand as eh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     ticket = campaign.ask("P")
+        ...     sheet = pd.DataFrame({"ticket": [ticket.id], "score": ["7,5"]})
+        ...     first, again = campaign.import_scores(sheet), campaign.import_scores(sheet)
+        ...     campaign.close()
+        >>> first.counted, again.counted, again.repeated
+        (1, 0, 1)
+        """
+        from evenhand.campaigns.transfer import import_scores  # noqa: PLC0415 # loads pyarrow
+
+        return import_scores(
+            self._follower,
+            table,
+            option=option,
+            evaluator=evaluator,
+            score=score,
+            rival=rival,
+            key=key,
+            decimal=decimal,
+        )
+
+    def export(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the record to files that others can read; return which.
+
+        Parameters
+        ----------
+        path
+            FILE.csv for all evaluations, one a line, with how each stands (counted, late or
+            withdrawn); FILE.jsonl for all events, one a line, with their hashes; a folder for both.
+            Texts that a spreadsheet would take for formulas have an apostrophe before them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import evenhand as eh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     receipt = campaign.tell(campaign.ask("P"), 7.5)
+        ...     files = campaign.export(folder + "/record")
+        ...     campaign.close()
+        ...     files[0].read_text().splitlines()[1].split(",")[3:6]
+        ['P', '7.5', 'counted']
+        """
+        from evenhand.campaigns.transfer import export  # noqa: PLC0415 # as above
+
+        return export(self._follower, path)
+
+    def report(
+        self, path: str | os.PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print, with the record and how to check it.
+
+        As `Answer.report`, and beside it: who was asked how much and why, what was withdrawn, came
+        late or could not be answered, and the seal of the last event.
+
+        Parameters
+        ----------
+        path, title, made
+            As for `Answer.report`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import evenhand as eh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     receipt = campaign.tell(campaign.ask("P"), 7.5)
+        ...     campaign.report(folder + "/prize.html")
+        ...     seal = campaign.status().hash
+        ...     campaign.close()
+        ...     seal in Path(folder, "prize.html").read_text("utf-8")
+        True
+        """
+        from evenhand.campaigns.reporting import write_report  # noqa: PLC0415 # loads matplotlib
+
+        write_report(self._follower, path, title, made)
 
     def close(self) -> None:
         """Let go of the store; what is done later opens it again."""

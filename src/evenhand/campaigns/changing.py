@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from evenhand.actions import ActionSet
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_display, checked_reason
@@ -17,7 +19,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.errors import InputError
 from evenhand.policies.base import is_number
 from evenhand.policies.terms import afford_more
-from evenhand.questions import Askable
+from evenhand.questions import Askable, Questions, Superset
 
 Result = TypeVar("Result")
 
@@ -133,7 +135,11 @@ def _more(
 
 def _numbers(replica: Replica, questions: Askable) -> list[int]:
     """Return the numbers of questions: those before keep theirs, new ones come after."""
-    raise NotImplementedError
+    before = Superset.of(replica.policy.actions, questions).questions
+    numbers = np.full(len(Questions.of(questions)), -1)
+    numbers[before] = replica.numbers
+    numbers[numbers < 0] = np.arange(len(before), len(numbers))
+    return numbers.tolist()
 
 
 def _attending(follower: Follower, evaluator: Any) -> str:

@@ -79,4 +79,4 @@ def decision_of(replica: Replica) -> dict[str, Any]:
         "because": answer.stopped_because,
         "evaluations": replica.counted,
         "seen": replica.head,
-    }
+    } | replica.new_plan()

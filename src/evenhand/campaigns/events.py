@@ -33,7 +33,7 @@ Kind = Literal[
     "extended",  # {at_most, budget, questions, numbers, display}
     "alarmed",  # {assumption, text}
     "looked",  # {seen}: the policy learns what came up to then
-    "decided",  # {answer, because, evaluations, seen}
+    "decided",  # {answer, because, evaluations, seen, plan}
 ]
 
 TURNS = frozenset(

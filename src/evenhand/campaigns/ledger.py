@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
 
 from evenhand.campaigns.events import START, TURNS, Event, Kind, sealed
-from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.session import Clock, Session, Statement
 from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
 from evenhand.errors import InputError
 
@@ -60,6 +60,7 @@ _COLUMNS = (
     campaign.c.tickets,
     campaign.c.evaluations,
     campaign.c.counted,
+    Clock(),
 )
 _LOCK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")).with_for_update())
 _LOOK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")))
@@ -124,26 +125,45 @@ _HELD = Statement(
     .order_by(_T.number)
     .limit(_p("most"))
 )
-_next = (
-    select(_T.number)
-    .where(_OF, _T.evaluator == _p("evaluator"), _T.state.in_([_OPEN, _LEASED]), _FREE)
+_HELD_BY = Statement(
+    select(*_TICKET)
+    .where(_OF, _T.state == _LEASED, _T.worker == _p("worker"), ~_OVER)
     .order_by(_T.number)
     .limit(_p("most"))
-    .with_for_update(skip_locked=True)
 )
-_LEASE = Statement(
-    update(ticket)
-    .where(_OF, _T.number.in_(_next))
-    .values(
-        state="leased",
-        holder=_p("holder"),
-        worker=_p("worker"),
-        attempt=_T.attempt + 1,
-        leased=_p("now"),
-        until=_p("end"),
+_OF_RUNS = Statement(
+    select(*_TICKET)
+    .where(_OF, _T.state == _LEASED, _T.worker.startswith(_p("sign")))
+    .order_by(_T.number)
+)
+
+
+def _leasing(holder: Any, *whose: Any) -> Statement:
+    """Return the statement that hands out the oldest tickets that wait, to a holder."""
+    oldest = (
+        select(_T.number)
+        .where(_OF, *whose, _T.state.in_([_OPEN, _LEASED]), _FREE)
+        .order_by(_T.number)
+        .limit(_p("most"))
+        .with_for_update(skip_locked=True)
     )
-    .returning(*_TICKET)
-)
+    return Statement(
+        update(ticket)
+        .where(_OF, _T.number.in_(oldest))
+        .values(
+            state="leased",
+            holder=holder,
+            worker=_p("worker"),
+            attempt=_T.attempt + 1,
+            leased=_p("now"),
+            until=_p("end"),
+        )
+        .returning(*_TICKET)
+    )
+
+
+_LEASE = _leasing(_p("holder"), _T.evaluator == _p("evaluator"))
+_LEASE_ANY = _leasing(_T.evaluator)
 _SETTLE = Statement(
     update(ticket)
     .where(_OF, _T.number == _p("number"))
@@ -370,7 +390,7 @@ class Page:
         self.name, self.status, self.head, self.hash = row[0], row[1], int(row[2]), bytes(row[3])
         self.version, self.tickets, self.evaluations = int(row[4]), int(row[5]), int(row[6])
         self.counted = int(row[7])
-        self.now = session.now()
+        self.now = session.time(row[8])
         self._events: list[Event] = []
 
     @classmethod
@@ -443,27 +463,40 @@ class Page:
         row = self.session.row(_GET, id=self.id, number=number)
         return None if row is None else TicketRow(*row)
 
-    def held(self, holder: str, worker: str, most: int) -> list[TicketRow]:
-        """Return the tickets that somebody has and has not answered, the oldest first."""
-        rows = self.session.rows(
-            _HELD, id=self.id, holder=holder, worker=worker, now=self.now, most=most
-        )
+    def held(self, holder: str | None, worker: str, most: int) -> list[TicketRow]:
+        """Return the tickets that somebody has and has not answered, the oldest first.
+
+        Without a holder, those of a worker, whoever they are for.
+        """
+        given = {"id": self.id, "worker": worker, "now": self.now, "most": most}
+        if holder is None:
+            rows = self.session.rows(_HELD_BY, **given)
+        else:
+            rows = self.session.rows(_HELD, holder=holder, **given)
         return [TicketRow(*row) for row in rows]
 
+    def held_by_workers(self, sign: str) -> list[TicketRow]:
+        """Return the tickets that were handed out to workers whose names begin so."""
+        return [TicketRow(*row) for row in self.session.rows(_OF_RUNS, id=self.id, sign=sign)]
+
     def lease(
-        self, evaluator: str, holder: str, worker: str, until: float, most: int
+        self, evaluator: str | None, holder: str, worker: str, until: float, most: int
     ) -> list[TicketRow]:
-        """Hand out the oldest tickets that wait for an evaluator, so many at most."""
-        rows = self.session.rows(
-            _LEASE,
-            id=self.id,
-            evaluator=evaluator,
-            holder=holder,
-            worker=worker,
-            now=self.now,
-            end=until,
-            most=most,
-        )
+        """Hand out the oldest tickets that wait for an evaluator, so many at most.
+
+        Without an evaluator, those that wait for anybody, each under the name of whom it is for.
+        """
+        given = {
+            "id": self.id,
+            "worker": worker,
+            "now": self.now,
+            "end": until,
+            "most": most,
+        }
+        if evaluator is None:
+            rows = self.session.rows(_LEASE_ANY, **given)
+        else:
+            rows = self.session.rows(_LEASE, evaluator=evaluator, holder=holder, **given)
         return sorted((TicketRow(*row) for row in rows), key=lambda row: row.number)
 
     def settle(self, row: TicketRow, state: str, **changes: Any) -> None:

@@ -16,11 +16,12 @@ other places; `Replica.places` knows where.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from evenhand.actions import ActionSet
 from evenhand.answers.question import Question, question_of
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import TURNS, Event, canonical
-from evenhand.errors import StoreError
+from evenhand.errors import InputError, StoreError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
@@ -58,6 +59,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "left",
     "tally",
     "plan_id",
+    "taken_back",
     "_in_row",
     "_in_row_on",
     "_new",
@@ -131,6 +133,8 @@ class Replica:
         By evaluator: how many evaluations count, came late, were withdrawn or given up.
     plan_id
         Which plan of the policy is in the log.
+    taken_back
+        How many withdrawals were folded in.
     """
 
     policy: Policy
@@ -149,6 +153,7 @@ class Replica:
         self.left: dict[str, str] = {}
         self.tally: dict[str, list[int]] = {}
         self.plan_id: int | None = None
+        self.taken_back = 0
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
@@ -197,9 +202,7 @@ class Replica:
         self.numbers: Indices = self.places
 
     def _proposed(self, event: int, content: Any) -> None:
-        plan = content.get("plan")
-        if plan is not None:
-            self.plan_id = plan["id"]
+        self._adopt(content.get("plan"))
         counts = np.zeros_like(self.pending)
         for number, _, question, turn in content["tickets"]:
             self._out[number] = question, turn
@@ -247,6 +250,8 @@ class Replica:
     def _withdrawn(self, event: int, content: Any) -> None:
         if content["evaluation"] not in self.withdrawn:
             raise OutdatedError
+        self.taken_back += 1
+        self.plan_id = None
         spoilt = self._spoilt.pop(content["evaluation"], None)
         if spoilt is not None:
             ticket, question, turn = spoilt
@@ -314,6 +319,7 @@ class Replica:
 
     def _decided(self, event: int, content: Any) -> None:
         self._guard(event, self._learn)
+        self._adopt(content.get("plan"))
         self.status, self.why = "finished", content["because"]
         for question, turn in self._out.values():
             self._return(question, turn)
@@ -344,9 +350,21 @@ class Replica:
 
     def _hand_out(self, counts: Counts) -> None:
         """Take note of what is on its way by the record."""
+        self.policy.hand_out(counts, self.pending)
         self.pending += counts
-        np.maximum(self.policy._outstanding, self.pending, out=self.policy._outstanding)
-        self.policy._answers.clear()
+
+    def _adopt(self, plan: Any) -> None:
+        """Go by the plan in the record, which another machine may have rounded otherwise.
+
+        A plan that was made when something still counted that is withdrawn now was another one;
+        the policy keeps its own.
+        """
+        if plan is None:
+            return
+        self.plan_id = plan["id"]
+        if plan["id"] == self.policy.plan_id and self.taken_back == len(self.withdrawn):
+            with contextlib.suppress(InputError):
+                self.policy.adopt(plan)
 
     def _reopen(self) -> None:
         """Let a campaign that was decided run again."""
@@ -481,20 +499,21 @@ class Replica:
         return self.questions.evaluator_of(int(self.places[number]))
 
     def wanted(
-        self, evaluator: str | None, n: int, ahead: int, room: int
+        self, evaluators: Sequence[str] | None, n: int, ahead: int, room: int
     ) -> list[tuple[int, int, str]]:
         """Return question, turn and evaluator of what to ask next.
 
-        First n at most for this evaluator, then what anybody may be asked ``ahead``; each in a
-        random order. Where there is nothing for this evaluator, others are asked as much ahead as
-        there is ``room`` for: beside that there may be.
+        First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
+        random order. Where there is nothing for these, others are asked as much ahead as there is
+        ``room`` for: beside that there may be.
         """
-        if self.trouble or evaluator in self.left or len(self.policy.options) == 1:
+        gone = evaluators is not None and all(name in self.left for name in evaluators)
+        if self.trouble or gone or len(self.policy.options) == 1:
             return []
-        own = self._asked(n, self.pending, evaluator)
+        own = self._asked(n, self.pending, evaluators)
         more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
         if more.any() and not own.any():
-            own = self._asked(n, self.pending + more, evaluator)
+            own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
         issued: dict[int, int] = {}
         returned: dict[int, list[int]] = {}
@@ -514,15 +533,21 @@ class Replica:
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    def _asked(self, n: int, pending: Counts, evaluator: str | None) -> Counts:
+    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1:
             return np.zeros_like(pending)
-        if evaluator is None:
+        if evaluators is None:
             return self.policy.ask(n, pending).counts
         who = self.questions.evaluator
-        his = (who < 0) | (who == self.questions.evaluators.index(evaluator))
-        return self.policy.ask(n, pending, available=his).counts
+        theirs = [self.questions.evaluators.index(name) for name in evaluators]
+        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
+
+    def new_plan(self) -> dict[str, Any]:
+        """Return the plan in force, if the log does not have it, as a part of an event."""
+        if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
+            return {}
+        return {"plan": self.policy.plan()}
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
@@ -554,9 +579,10 @@ class Replica:
 
     def snapshot(self) -> tuple[bytes, bytes]:
         """Return the replica as bytes, and their digest."""
-        self.policy._answers.clear()
+        policy = self.policy.state()
+        policy["run"]["answers"] = []  # what was asked for is in the log
         content = {name: getattr(self, name) for name in _PLAIN} | {
-            "policy": self.policy.state(),
+            "policy": policy,
             "withdrawn": sorted(self.withdrawn),
             "out": [[number, *out] for number, out in self._out.items()],
             "spoilt": [[number, *out] for number, out in self._spoilt.items()],
