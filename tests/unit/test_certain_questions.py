@@ -11,6 +11,7 @@ import evenhand as eh
 from evenhand.policies.biases import named_biases
 from evenhand.policies.dense import DenseModel
 from evenhand.policies.proportions import dealt, gram
+from evenhand.policies.stages import Expected
 from evenhand.questions import UNLIMITED, Questions
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}
@@ -308,7 +309,7 @@ def test_a_cut_stage_counts_with_what_came_of_it() -> None:
     before, fit = stage.before, policy.model.fit(told, 1.0)
     assert before is not None
     expected, said = (one.leads(stage.leader, stage.rivals) for one in (before, fit))
-    effects, log_prior = policy._prior(before, expected)
+    effects, log_prior = Expected(*expected, before.unit, before.freedom).prior(0.0)
     J = 1.0 / said.variances
     S = J * said.estimates
     E = np.exp(log_prior + effects * S[:, None] - effects**2 * J[:, None] / 2).sum(axis=1)

@@ -195,6 +195,31 @@ class Checks:
         self._alarms = {said["assumption"]: _finding(said) for said in memory["alarms"]}
         self._notes = tuple(_finding(said) for said in memory["notes"])
 
+    def extended(self, actions: Askable, places: Indices) -> Checks:
+        """Return checks of more questions that saw the same; ``places``, (q,), are the old ones.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> checks = Checks(eh.Questions.panel(["Ann", "Bo"], ["P"]))
+        >>> checks.take(np.array([0, 1]), np.array([0.0, 6.0]), np.array([0.0, 36.0]))
+        >>> more = eh.Questions.panel(["Ann", "Cy", "Bo"], ["P"])
+        >>> checks.extended(more, np.array([0, 2])).counts
+        array([0, 0, 1])
+        """
+        new = Checks(actions, noise_scale=self.noise_scale, rate=self.rate)
+        memory = self.memory()
+        record = memory["record"]
+        for name in ("counts", "means", "scatters"):
+            moved = np.zeros(len(actions), dtype=record[name].dtype)
+            moved[places] = record[name]
+            record[name] = moved
+        record["rows"][:, 1] = places[record["rows"][:, 1].astype(np.intp)]
+        for said in (*memory["alarms"], *memory["notes"]):
+            said["options"] = tuple(int(places[x]) for x in said["options"])
+        new.recall(memory)
+        return new
+
     # ------------------------------------------------------------------ a look
 
     @np.errstate(all="ignore")  # squares of huge scores overflow; there is no p-value then

@@ -9,6 +9,10 @@ Evaluators work side by side, answer in any order and sometimes not at all. So
   pending; if it comes after all, and was not asked for again, it may still be told.
 - `observe` takes evaluations nobody asked for, such as logged scores.
 - `state` is all of it as a plain value, from which `restore` goes on anywhere.
+- A record of a run is enough to have the policy again, too, on any machine: `hand_out` what was
+  asked for, `adopt` the plan that was in force (`plan`), and `tell` what came back. Nothing of that
+  is derived twice, so it does not matter that machines round differently. `extended` goes on with
+  more options, evaluators or capacity.
 - What a policy asks depends only on its arguments, its seed and what it was told.
 - A policy sees evaluations only. The true parameters cannot reach it.
 
@@ -186,6 +190,7 @@ class Policy(ABC):
         self._failure: Exception | None = None
         self._checks: Checks | None = None
         self._round = 0
+        self._plan_number = 0  # made since the first
         self._spent = 0
         self._observed = 0
         # of policies that work in rounds:
@@ -230,7 +235,10 @@ class Policy(ABC):
             self._continue(whole)
 
     def expects(self, feedback: Feedback) -> bool:
-        """Tell whether these evaluations are among those that `propose` asked for."""
+        """Tell whether these evaluations are among those that `propose` asked for.
+
+        What is not expected is refused by `tell`: a round would never be whole with it.
+        """
         if not self.in_rounds:
             return True
         return self._wanted is not None and bool(
@@ -243,6 +251,67 @@ class Policy(ABC):
         A policy whose proof rests on its own evaluations alone leaves them aside: returns False.
         """
         return False
+
+    @property
+    def why_not_observed(self) -> str:
+        """Why `take_in` leaves aside what was not asked for, and what to do instead."""
+        return (
+            f"{self.name!r} learns only from evaluations that it asked for: what it says rests on "
+            "that. Use a policy that decides step by step, such as priced-exploration, or "
+            "certain-choice, which plans by them; decide() says what scores alone tell."
+        )
+
+    def frozen(self) -> dict[str, Any] | None:
+        """Return the plan in force, as arrays, numbers and texts by name; see `plan`.
+
+        Of a policy that works in rounds: how often each question is asked in this one.
+        """
+        if not self.in_rounds:
+            return None
+        if self._wanted is None:
+            self._start()
+        assert self._wanted is not None
+        (used,) = np.nonzero(self._wanted)
+        return {"questions": used, "counts": self._wanted[used]}
+
+    def freeze(self, plan: Mapping[str, Any]) -> None:
+        """Put a plan in force that `frozen` returned; arrays may have become lists on the way."""
+        if self._wanted is None:
+            self._start()
+        k, told = len(self.actions), self._gathered.counts
+        wanted = np.bincount(
+            np.asarray(plan["questions"], dtype=np.intp), np.asarray(plan["counts"]), k
+        )
+        whole = wanted.astype(np.int64)
+        if len(wanted) != k or (wanted != whole).any() or (whole < told).any():
+            raise ValueError(f"counts {plan['counts']!r:.200}")
+        if int(whole.sum()) > self.remaining + int(told.sum()):
+            raise ValueError(f"{int(whole.sum())} evaluations are more than are left")
+        whole.flags.writeable = False
+        self._wanted = whole
+        if told.any() and (told == whole).all():
+            self.learn(nothing(k))  # nothing is lacking: the round is whole
+
+    def purpose(self) -> dict[str, Any]:
+        """Return why what is asked now is asked, as a plain value for the record.
+
+        Returns
+        -------
+        dict
+            ``what`` is done: "explore", "open" (a start that tests nothing), "compare", "check the
+            model", "measure the bias", "ask what was planned"; ``stage``, the number of the plan;
+            and of comparisons ``for`` whom they are made, the name of the option that leads, and
+            ``against`` whom, the names of its rivals, the closest first (of more than twelve, the
+            first twelve; ``others`` is how many more there are).
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.CertainChoice(eh.ActionSet([[1.0], [0.5]], ["a", "b"]))
+        >>> policy.purpose()
+        {'what': 'open', 'stage': 0}
+        """
+        return {"what": "explore", "stage": self._plan_number}
 
     @abstractmethod
     def recommend(self) -> Decision:
@@ -303,7 +372,7 @@ class Policy(ABC):
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned; arrays may have become lists on the way."""
         k, spent = len(self.actions), self._spent
-        self._game, self._wanted, self._log, self._round = None, None, [], 0
+        self._game, self._wanted, self._log, self._round, self._plan_number = None, None, [], 0, 0
         if memory["wanted"] is not None:
             self._spent = memory["start"]
             self._start()
@@ -373,10 +442,10 @@ class Policy(ABC):
         questions = self.questions
         if not (questions.limited or self._absent or self._available is not None):
             return order
-        order = order[_nth(order) <= self.left(pending)[order]]
+        order = order[nth(order) <= self.left(pending)[order]]
         if (questions.workload < UNLIMITED).any():
             who = questions.evaluator[order]
-            order = order[(who < 0) | (_nth(who) <= self.workload_left(pending)[who])]
+            order = order[(who < 0) | (nth(who) <= self.workload_left(pending)[who])]
         return order
 
     def leave(self, evaluator: str) -> None:
@@ -525,6 +594,111 @@ class Policy(ABC):
             np.maximum(self._outstanding, on_its_way + counts, out=self._outstanding)
         return allocation
 
+    def hand_out(self, counts: ArrayLike, pending: ArrayLike | None = None) -> None:
+        """Take note that these evaluations were asked for, by a record and not by deriving them.
+
+        They are outstanding from now on: they may be told, and count as pending.
+
+        Parameters
+        ----------
+        counts
+            (k,) evaluations that were handed out.
+        pending
+            (k,) those that were on their way then, as `ask` was told: where some were lost and
+            asked for again, no more may come than that. If not given, they come beside all that is
+            outstanding.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+        >>> policy = eh.policy("uniform", actions, horizon=10)
+        >>> policy.hand_out([2, 1])                     # as the record says
+        >>> policy.tell(eh.Feedback([1, 0], [0.5, 0.0], [0.25, 0.0]))
+        >>> policy.outstanding
+        array([1, 1])
+        """
+        more = self._checked_whole(counts, "counts")
+        if pending is None:
+            self._outstanding = self._outstanding + more
+        else:
+            there = self._checked_whole(pending, "pending")
+            self._outstanding = np.maximum(self._outstanding, there + more)
+
+    @property
+    def plan_id(self) -> int | None:
+        """The number of the plan in force, which changes when the plan does; None if none is."""
+        return self._plan_number if self.in_rounds else None
+
+    def plan(self) -> dict[str, Any] | None:
+        """Return the plan in force as a plain value, fit for JSON; None if nothing is frozen.
+
+        It has all that was frozen before the evaluations it asks for, and that another machine
+        might round otherwise: ``id`` (see `plan_id`) and, for a policy in rounds, ``questions``
+        and ``counts``, how often each is asked in this round. `CertainChoice.frozen` and
+        `PlannedChoice.frozen` say what theirs have.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [1.0], [1.0]], ["home", "away", "away"])
+        >>> eh.CarefulChoice(actions, at_most=600).plan()
+        {'id': 0, 'questions': [0, 1, 2], 'counts': [4, 4, 4]}
+        """
+        from evenhand.policies.state import plain  # noqa: PLC0415 # it knows all policies
+
+        frozen = self.frozen()
+        if frozen is None:
+            return None
+        value: dict[str, Any] = plain({"id": self._plan_number} | frozen)
+        return value
+
+    def adopt(self, plan: Mapping[str, Any]) -> None:
+        """Make a plan the one in force that `plan` returned, perhaps on another machine.
+
+        It must be the plan of now, told the same: its ``id`` is `plan_id`. So two machines ask the
+        same however they round.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [1.0], [1.0]], ["home", "away", "away"])
+        >>> here, there = (eh.CarefulChoice(actions, at_most=600) for _ in range(2))
+        >>> there.adopt(here.plan())
+        """
+        from evenhand.policies.state import as_it_was  # noqa: PLC0415 # as above
+
+        if self._failure is not None:
+            raise self._failure
+        if self.plan_id is None or not isinstance(plan, Mapping) or "id" not in plan:
+            raise InputError(
+                f"this is no plan of {self.name!r}, as plan() returns it: {plan!r:.200}."
+            )
+        if plan["id"] != self.plan_id:
+            raise InputError(
+                f"plan {plan['id']!r} cannot be adopted while plan {self.plan_id} is in force; "
+                "first tell what was told before it."
+            )
+        try:
+            self.freeze(as_it_was(plan))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise InputError(
+                f"this plan of {self.name!r} is not whole, or was changed: {error!r}. Give what "
+                "plan() returned."
+            ) from error
+        self._answers.clear()
+
+    def extended(self, actions: Askable) -> Policy:
+        """Return the policy with more options, evaluators or capacity, and all that it was told.
+
+        Most policies are made for their questions, and refuse.
+        """
+        raise InputError(
+            f"{self.name!r} was made for its questions, and cannot go on with others; make a new "
+            "one, and observe() what was told. Certain-choice, planned-choice and careful-choice "
+            "can be extended."
+        )
+
     def tell(self, feedback: Feedback) -> None:
         """Take evaluations that were asked for, any part of them."""
         done = not self._outstanding.any() and self.ask().total == 0
@@ -538,6 +712,13 @@ class Policy(ABC):
             raise InputError(
                 f"{total} evaluations are more than the {self.remaining} that are left of the "
                 "horizon. What comes too late goes to observe()."
+            )
+        if self.in_rounds and self._wanted is None:
+            self._start()
+        if not self.expects(feedback):
+            raise InputError(
+                f"{self.name!r} does not ask for these evaluations now, or not for so many; keep "
+                "them, and tell them if it asks for them later."
             )
         self._refuse_beyond_bounds(feedback)
         feedback = self._weighted(feedback)
@@ -563,15 +744,13 @@ class Policy(ABC):
             raise InputError("this feedback has no evaluations; observe what there is.")
         self._refuse_beyond_bounds(feedback)
         feedback = self._weighted(feedback)
+        self._asked += feedback.counts  # who plans by them must know what may still be asked
         if not self._guarded(self.take_in, feedback):
-            raise InputError(
-                f"{self.name!r} learns only from evaluations that it asked for: what it says rests "
-                "on that. Use a policy that decides step by step, such as priced-exploration."
-            )
+            self._asked -= feedback.counts
+            raise InputError(self.why_not_observed)
         if self.checked:
             self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
         self._observed += int(feedback.counts.sum())
-        self._asked += feedback.counts
         self._answers.clear()
 
     @property
@@ -630,6 +809,7 @@ class Policy(ABC):
         """Tell the generator what came of its round, and take the next."""
         assert self._game is not None
         self._round += 1
+        self._plan_number += 1
         try:
             counts: Counts | None = self._game.send(whole)
         except StopIteration:
@@ -739,15 +919,7 @@ class Policy(ABC):
     def _checked_pending(self, pending: ArrayLike | None) -> Counts:
         if pending is None:
             return self._nothing
-        counts = np.asarray(pending)
-        if counts.shape != self._nothing.shape or counts.dtype.kind not in "iuf":
-            raise InputError(
-                f"pending must be {len(self._nothing)} counts, one for each option; got "
-                f"{pending!r}."
-            )
-        if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
-            raise InputError(f"pending must be whole numbers ≥ 0; got {pending!r}.")
-        whole = np.ascontiguousarray(counts, dtype=np.int64)
+        whole = self._checked_whole(pending, "pending")
         beyond = np.flatnonzero(whole > self._outstanding)
         if len(beyond):
             x = int(beyond[0])
@@ -757,9 +929,28 @@ class Policy(ABC):
             )
         return whole
 
+    def _checked_whole(self, given: ArrayLike, name: str) -> Counts:
+        """Return (k,) counts that a user gave, or say what is wrong with them."""
+        counts = np.asarray(given)
+        if counts.shape != self._nothing.shape or counts.dtype.kind not in "iuf":
+            raise InputError(
+                f"{name} must be {len(self._nothing)} counts, one for each option; got {given!r}."
+            )
+        if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
+            raise InputError(f"{name} must be whole numbers ≥ 0; got {given!r}.")
+        if counts.max(initial=0) > 10**18:
+            raise InputError(f"{name} must be counts of at most 10¹⁸; got {given!r}.")
+        return np.ascontiguousarray(counts, dtype=np.int64)
 
-def _nth(values: Indices) -> Counts:
-    """Return (n,) how often each value has come up to its place, itself included."""
+
+def nth(values: Indices) -> Counts:
+    """Return (n,) how often each value has come up to its place, itself included.
+
+    Examples
+    --------
+    >>> nth(np.array([3, 5, 3, 3]))
+    array([1, 1, 2, 3])
+    """
     by_value = np.argsort(values, kind="stable")
     starts = np.searchsorted(values[by_value], values[by_value])
     nth = np.empty(len(values), dtype=np.int64)

@@ -27,11 +27,12 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy, is_number, nth
 from evenhand.policies.biases import named_biases
 from evenhand.policies.confidence import Frame
 from evenhand.policies.dense import DenseFit
 from evenhand.policies.e_process import Reading, first_beyond, interval, planned_interval
+from evenhand.policies.extension import Move, grown
 from evenhand.policies.messages import (
     Certainty,
     Decision,
@@ -45,7 +46,7 @@ from evenhand.policies.model_choice import model_of
 from evenhand.policies.models import Fit, Model, Spread
 from evenhand.policies.proportions import spread_out_by
 from evenhand.policies.registry import registered
-from evenhand.policies.stages import LONGEST, Stage, reading, with_looks
+from evenhand.policies.stages import LONGEST, Expected, Stage, reading, with_looks
 from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
 from evenhand.questions import Askable, Column
 
@@ -59,6 +60,7 @@ _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it tak
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
 _FALLBACK = 0.1  # share of δ for what the first stage says of the bias
+_NAMED = 12  # rivals that a purpose names
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
 
 
@@ -80,7 +82,8 @@ class CertainChoice(Policy):
 
     Noise is taken to be Gaussian and as loud for all options; with ``bounds``, scores may have any
     distribution between them. How long an answer takes must not depend on what it is. What was
-    not asked for cannot be observed: the proof rests on the choice of the questions.
+    not asked for may be observed, and helps to plan; it is no evidence, since the proof rests on
+    the choice of the questions.
 
     Parameters
     ----------
@@ -206,6 +209,9 @@ class CertainChoice(Policy):
         k, q = len(self.options), len(self.questions)
         self._told, self._of_stage = nothing(q), nothing(q)
         self._history: list[tuple[Stage, Feedback]] = []
+        self._logged: Feedback | None = None  # what was observed
+        self._aside: list[tuple[int, Feedback]] = []  # of no stage; from which one on it was known
+        self._grew = False  # whether options or questions were added
         self._wealth: Floats = np.zeros(k)  # log W without a tolerance
         self._gains: dict[int, Floats] = {}  # by leader: what the tolerance adds in its own stages
         self._rejected: NDArray[np.bool_] = np.zeros(k, dtype=np.bool_)  # cannot be the best
@@ -216,7 +222,7 @@ class CertainChoice(Policy):
         self._stuck: tuple[int, ...] = ()  # options that nobody who is there can compare
         self._expected = math.nan  # evaluations to come, when the stage was planned
         self._said: dict[object, Any] = {}  # worked out once for every stage
-        self._ready: tuple[Stage, Spread, tuple[Floats, Floats]] | None = None
+        self._ready: tuple[Stage, tuple[Floats, Floats]] | None = None
         self._stage = self._first()
 
     # ------------------------------------------------------------------ what is asked
@@ -242,18 +248,64 @@ class CertainChoice(Policy):
         self._round += 1
         self._told = self._told + feedback
         if self._answer is not None:
+            self._set_aside(feedback)
             return  # for the checks only
         self._of_stage = self._of_stage + feedback
-        lacking = self._of_stage.counts < self._stage.wanted(len(self.questions))
-        if lacking.any():  # what cannot be asked any more is not waited for
-            lacking &= self.left(self._nothing) > 0
-        whole = not lacking.any()
+        whole = self._whole
         if self._stage.leader >= 0 and (whole or self.bounds is None):
             self._look(whole)
         if whole and self._answer is None:
             self._close()
         if self.target == "bias" and (whole or self.bounds is None):
             self._look_at_bias()
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the stage lacks nothing: what cannot be asked any more is not waited for."""
+        lacking = self._of_stage.counts < self._stage.wanted(len(self.questions))
+        if lacking.any():
+            lacking &= self.left(self._nothing) > 0
+        return not lacking.any()
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Plan by evaluations that were not asked for; they are no evidence, now or later.
+
+        Of the past, the proof asks nothing: given all that is known when a stage is frozen, its
+        evaluations have noise of their own, whoever chose what was scored before. So logged scores
+        may say who leads, which questions are asked and which effects are expected, as the first
+        stage does, which they can replace; where the noise is not known, their residuals may say
+        what it is expected to be, since the evidence of a stage has its own. The stage under way
+        stays as it is. What must not be among them is an evaluation of a stage, or one that knew
+        of its noise.
+        """
+        self._logged = feedback if self._logged is None else self._logged + feedback
+        self._said = {}
+        self._set_aside(feedback)
+        opens = self._stage.leader < 0 and not self._of_stage.counts.any()
+        if opens and self.target == "best" and self._answer is None:
+            self._close()
+        return True
+
+    def _set_aside(self, feedback: Feedback) -> None:
+        """Keep what is of no stage; those after the present one are planned by it, too."""
+        at = len(self._history) + 1
+        if self._aside and self._aside[-1][0] == at:
+            feedback = self._aside.pop()[1] + feedback
+        self._aside.append((at, feedback))
+
+    @property
+    def _pool(self) -> Feedback:
+        """All that was told or observed."""
+        return self._told if self._logged is None else self._told + self._logged
+
+    def _known_by(self, stage: int) -> Feedback:
+        """Return all that was known when a stage was planned, by its number."""
+        known = nothing(len(self.questions))
+        for _, told in self._history[:stage]:
+            known = known + told
+        for at, told in self._aside:
+            known = known + told if at <= stage else known
+        return known
 
     def attendance_changed(self) -> None:
         """Close the stage with what came of it, and plan anew with who is there."""
@@ -269,6 +321,7 @@ class CertainChoice(Policy):
         done, self._of_stage = self._of_stage, nothing(len(self.questions))
         if done.counts.any() and (self.target == "best" or self.bounds is not None):
             self._history.append((self._stage, done))
+        self._aside = [(min(at, len(self._history)), told) for at, told in self._aside]
         if self.target == "best":
             self._plan()
 
@@ -289,10 +342,10 @@ class CertainChoice(Policy):
         if k > _MOST_LOOKED_AT:
             others = np.random.default_rng(self.seed).permutation(k)[_MOST_LOOKED_AT:]
             wanted[others] = 0
-        return np.maximum(wanted - self._told.counts, 0)
+        return np.maximum(wanted - self._pool.counts, 0)
 
     def _lacking_kinds(self) -> Counts:
-        told, wanted = self._told.counts, self._nothing.copy()
+        told, wanted = self._pool.counts, self._nothing.copy()
         places = np.random.default_rng(self.seed).permutation(len(told))
         places = places[self.left(self._nothing)[places] > 0]
         new, again = places[told[places] == 0], places[told[places] > 0]
@@ -304,11 +357,11 @@ class CertainChoice(Policy):
 
     def _look(self, whole: bool) -> None:
         """Reject rivals against whom there is enough evidence; a whole stage counts for good."""
-        stage, (expected, prior) = self._stage, self._prepared()
-        assert stage.before is not None
-        rivals, leader = stage.rivals, stage.leader
+        stage, prior = self._stage, self._prepared()
+        assert stage.expected is not None
+        rivals, leader, expected = stage.rivals, stage.leader, stage.expected
         fit = self.model.fit(self._of_stage, self._noise, stage.before)
-        said = reading(fit, fit.leads(leader, rivals), expected, stage.before.unit)
+        said = reading(fit, fit.leads(leader, rivals), expected.spread, expected.unit)
         evidence = said.evidence(prior, -self._slack)
         cleared = self._cleared_by(leader)
         cleared[rivals[self._wealth_of(leader)[rivals] + evidence >= self._enough]] = True
@@ -322,19 +375,13 @@ class CertainChoice(Policy):
                 gains[rivals] += evidence - plain
                 self._rejected |= self._wealth >= self._enough
 
-    def _prepared(self) -> tuple[Spread, tuple[Floats, Floats]]:
-        """Return what was expected of the stage's leads, and priors for them."""
+    def _prepared(self) -> tuple[Floats, Floats]:
+        """Return the priors of the stage's leads, worked out once."""
         stage = self._stage
         if self._ready is None or self._ready[0] is not stage:
-            assert stage.before is not None
-            expected = stage.before.leads(stage.leader, stage.rivals)
-            self._ready = stage, expected, self._prior(stage.before, expected)
-        return self._ready[1:]
-
-    def _prior(self, before: Fit, expected: Spread) -> tuple[Floats, Floats]:
-        """Return effects of leads, and their log weights, by what was expected of them."""
-        plain = reading(before, expected, expected, before.unit)
-        return plain.prior(-self._slack, max(1.0, before.freedom))
+            assert stage.expected is not None
+            self._ready = stage, stage.expected.prior(-self._slack)
+        return self._ready[1]
 
     def _wealth_of(self, leader: int) -> Floats:
         """Return log W with the tolerance in the stages that this option led."""
@@ -399,7 +446,8 @@ class CertainChoice(Policy):
     def _plan(self) -> None:
         """Freeze the next stage by all that is known, or see that there is no use in one."""
         model, self._said, self._stuck = self.model, {}, ()
-        fit = self._helped(model.fit(self._told, self._noise, self._stage.before))
+        self._plan_number += 1
+        fit = self._helped(model.fit(self._pool, self._noise, self._stage.before))
         leader = self._leading(fit)
         rivals = self._open(leader)
         if len(rivals) == 0:
@@ -409,13 +457,26 @@ class CertainChoice(Policy):
         heard = fit.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
             start = self._opening()
+            if self._grew or self._logged is not None:
+                start = self._rest_of(start, leader, rivals, heard)
             more = (self._reached(start, leader, rivals) & ~known).any()
             if more or (len(start) and not heard):
                 self._stage = Stage.opening(start, fit)
                 return
         self._stage = self._next_stage(fit, leader, rivals[known])
 
-    def _helped(self, fit: Fit) -> Fit:
+    def _rest_of(self, start: Indices, leader: int, rivals: Indices, heard: bool) -> Indices:
+        """Return what of a start is lacking: questions about unknown options, if these will do."""
+        counts, about = self._pool.counts, self.questions.about
+        rest = start[nth(start) > counts[start]]
+        unknown = np.setdiff1d(np.append(rivals, leader), about[counts > 0])
+        few = rest[np.isin(about[rest], unknown).any(axis=1)]
+        by_few, by_all = (self._reached(one, leader, rivals) for one in (few, start))
+        if heard and (by_few | ~by_all).all():
+            return few
+        return rest if len(rest) else start
+
+    def _helped(self, fit: Fit, among: Indices | None = None) -> Fit:
         """Return a fit for guesses, which features may help where options stand for themselves."""
         X = self.options.known_features
         if X is None or not self.options.stand_alone or not isinstance(fit, DenseFit):
@@ -423,13 +484,13 @@ class CertainChoice(Policy):
         deviation = self.deviation
         if deviation is not None:
             deviation = max(deviation, 1e-6 * fit.unit) / (self._noise or 1.0)
-        return fit.helped(X, deviation)
+        return fit.helped(X, deviation, among)
 
     def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
         """Tell which leads are identified once these questions are answered, too."""
         more = np.bincount(order, minlength=len(self.questions))
         none = np.zeros(len(more))
-        answered = Feedback(self._told.counts + more, none, none)
+        answered = Feedback(self._pool.counts + more, none, none)
         return np.isfinite(self.model.fit(answered, 1.0).leads(leader, rivals).variances)
 
     def _next_stage(self, fit: Fit, leader: int, rivals: Indices) -> Stage:
@@ -444,7 +505,7 @@ class CertainChoice(Policy):
             rivals,
             weights,
             math.ceil(min(max(shortest, _LAST * self._paid / prices.min()), LONGEST)),
-            self._told.counts,
+            self._pool.counts,
             self.left(self._nothing),
             self._shares,
         )
@@ -461,7 +522,7 @@ class CertainChoice(Policy):
         order = self.allowed(plan.order[: math.ceil(length / times)], self._nothing)
         if self.looks:
             left = self.left(self._nothing)
-            order = with_looks(order, self.looks, self._told.counts, left, self.rng())
+            order = with_looks(order, self.looks, self._pool.counts, left, self.rng())
             order = self.allowed(order, self._nothing)
         hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
         least = 2.0 * hope**2 * plan.variances
@@ -469,7 +530,8 @@ class CertainChoice(Policy):
         beyond = rivals[able & (least > most)]
         if len(beyond):
             self._hopeless = (leader, *beyond.tolist())
-        return Stage(leader, rivals[able], order, fit, times)
+        expectation = Expected.by(fit, leader, rivals[able])
+        return Stage(leader, rivals[able], order, fit, times, expectation)
 
     # ------------------------------------------------------------------ what is said
 
@@ -510,13 +572,13 @@ class CertainChoice(Policy):
         return bool((self.money - self._paid) * (1.0 + 1e-12) < cheapest < math.inf)
 
     def _fit(self) -> Fit:
-        """Return least squares on the whole stages, or in the end on everything."""
-        before = self._stage.before
-        if before is not None and not self._over:
-            return before
-        told = self._told
-        if not self._over and self.target == "best":
-            told = nothing(len(self.questions))
+        """Return least squares on the whole stages and what was observed, or all in the end."""
+        before, told = self._stage.before, self._pool
+        if self.target == "best" and not self._over:
+            news = any(at > len(self._history) for at, _ in self._aside)
+            if before is not None and not news:
+                return before
+            told = self._known_by(len(self._history) + 1)
         fit: Fit = self._once("fit", lambda: self.model.fit(told, self._noise, before))
         return fit
 
@@ -578,7 +640,7 @@ class CertainChoice(Policy):
             said = reading(fit, fit.leads(stage.leader, rivals), expected, before.unit)
             said.information[~np.isin(rivals, stage.rivals)] = 0.0
             readings.append(said)
-            prior.append(self._prior(before, expected))
+            prior.append(Expected(*expected, before.unit, before.freedom).prior(-self._slack))
             own.append(np.full(len(rivals), stage.leader == option))
         if not np.any(own):
             return np.inf
@@ -720,7 +782,7 @@ class CertainChoice(Policy):
         """Stop when the bias is certainly larger than the tolerance, or certainly not."""
         _, low, high = self._planned_bias()
         if low > self._slack or high < -self._slack or -self._slack <= low <= high <= self._slack:
-            self._answer = self._leading(self.model.fit(self._told, self._noise))
+            self._answer = self._leading(self.model.fit(self._pool, self._noise))
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
@@ -802,8 +864,180 @@ class CertainChoice(Policy):
         500
         """
         allow_more(self, at_most)
+        self._plan_number += 1
         self._hopeless = ()
         self._said = {}
+
+    # ------------------------------------------------------------------ what is frozen
+
+    @property
+    def plan_id(self) -> int | None:
+        """The number of the plan in force."""
+        return self._plan_number
+
+    def frozen(self) -> dict[str, Any]:
+        """Return all of the stage that was frozen before its evaluations, by name.
+
+        Returns
+        -------
+        dict
+            ``stage``: how many stages with evaluations were before it. ``leader``: the option that
+            is tested, −1 if none is. ``rivals``: against which. ``order``, ``times``: the questions
+            in the order in which they are asked, and how often that is repeated. ``expected``: the
+            ``leads`` over the rivals (over σ, where that is known), their ``variances`` per unit of
+            noise variance, and the noise (``unit``, 1 where it is known) with its degrees of
+            ``freedom``: all that the priors depend on. ``answer``: the option that was certain when
+            the plan was made, or None; ``hopeless``, ``stuck``: options that could not be told
+            apart, or not compared, so that nothing is asked. Options and questions by index.
+        """
+        stage = self._stage
+        return {
+            "stage": len(self._history),
+            "leader": stage.leader,
+            "rivals": stage.rivals,
+            "order": stage.order,
+            "times": stage.times,
+            "expected": None if stage.expected is None else stage.expected._asdict(),
+            "answer": None if self._of_stage.counts.any() else self._answer,
+            "hopeless": list(self._hopeless),
+            "stuck": list(self._stuck),
+        }
+
+    def freeze(self, plan: Mapping[str, Any]) -> None:
+        """Put a stage in force that `frozen` returned."""
+        k, q = len(self.options), len(self.questions)
+        leader, times = int(plan["leader"]), int(plan["times"])
+        rivals, order = _places(plan["rivals"], k), _places(plan["order"], q)
+        expected, answer = plan["expected"], plan["answer"]
+        hopeless, stuck = (tuple(_places(plan[n], k).tolist()) for n in ("hopeless", "stuck"))
+        if not -1 <= leader < k or times < 1 or not (answer is None or 0 <= int(answer) < k):
+            raise ValueError(f"leader {leader}, {times} times, answer {answer}")
+        if expected is not None:
+            expected = Expected.recalled(expected)
+            if expected.leads.shape != rivals.shape or expected.variances.shape != rivals.shape:
+                raise ValueError(f"{len(expected.leads)} leads over {len(rivals)} rivals")
+        if (expected is None) != (leader < 0) or plan["stage"] != len(self._history):
+            raise ValueError(f"stage {plan['stage']} of leader {leader}")
+        own = self._stage
+        before = own.before
+        same = own.leader == leader and np.array_equal(own.order, order)
+        if not (same and np.array_equal(own.rivals, rivals)) and leader >= 0:
+            known = self._known_by(len(self._history))
+            before = self._helped(self.model.fit(known, self._noise, before))
+        self._stage = Stage(leader, rivals, order, before, times, expected, own.among)
+        self._hopeless, self._stuck = hopeless, stuck
+        if not self._of_stage.counts.any():
+            self._answer = None if answer is None else int(answer)
+        self._said = {}
+
+    def purpose(self) -> dict[str, Any]:
+        """Return why what is asked now is asked: which option is compared with which rivals.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+        >>> policy = eh.CertainChoice(panel, noise_scale=1.0)
+        >>> policy.observe(eh.Feedback([9, 9], [9.0, 0.0], [9.0, 0.0]))
+        >>> policy.purpose()
+        {'what': 'compare', 'stage': 1, 'for': 'Ann', 'against': ['Bo']}
+        """
+        names, stage = self.options.labels, self._stage
+        if self.target == "bias":
+            return {"what": "measure the bias", "stage": self._plan_number}
+        if self._answer is not None:
+            chosen = names[self._answer]
+            return {"what": "check the model", "stage": self._plan_number, "for": chosen}
+        if stage.expected is None:
+            return {"what": "open", "stage": self._plan_number}
+        near = stage.rivals[np.argsort(stage.expected.leads, kind="stable")]
+        open_ = near[np.isin(near, self._open(stage.leader))]
+        why = {
+            "what": "compare",
+            "stage": self._plan_number,
+            "for": names[stage.leader],
+            "against": [names[x] for x in open_[:_NAMED].tolist()],
+        }
+        return why | ({"others": len(open_) - _NAMED} if len(open_) > _NAMED else {})
+
+    def extended(self, actions: Askable) -> CertainChoice:
+        """Return the policy with more options, evaluators or capacity, and the evidence it has.
+
+        The stage under way is finished first, so that nothing is cut short. Then new options are
+        asked about, and tested as others are.
+
+        *Why that holds.* W_x is evidence against 'x is no worse than the leaders it was tested
+        against', which the best of all options is not, whoever else there is: what was found
+        against old options stands. A new one starts with W = 1 and is tested from there on. So the
+        best of all, old or new, is rejected with probability δ at most, if what was added did not
+        depend on the scores. If it did, that is δ for the best of the old ones and δ for the best
+        of those that were added, each time: after m such extensions (one that comes after an
+        answer is such) no more than (m + 1)δ. The stage of an answer is not finished, and is no
+        evidence any more. What was expected of old stages stays as it was, so that intervals go on.
+
+        Parameters
+        ----------
+        actions
+            All options, or questions: the old ones, which must mean the same, and new ones.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> old = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
+        >>> policy = eh.CertainChoice(old)
+        >>> policy.tell(eh.Feedback([1, 0, 0, 0], [6.0, 0, 0, 0], [36.0, 0, 0, 0]))
+        >>> new = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
+        >>> more = policy.extended(new)
+        >>> more.spent, len(more.options)
+        (1, 3)
+        """
+        new, move = grown(self, actions)
+        q, wealth = len(new.questions), np.zeros(len(new.options))
+        new._grew = True
+        new._told, new._of_stage = move.feedback(self._told), move.feedback(self._of_stage)
+        new._logged = None if self._logged is None else move.feedback(self._logged)
+        new._aside = [(at, move.feedback(told)) for at, told in self._aside]
+        wealth[move.options] = self._wealth
+        new._wealth, new._rejected = wealth, move.of_options(self._rejected, False)
+        places = move.options.tolist()
+        new._gains = {places[i]: move.of_options(g, 0.0) for i, g in self._gains.items()}
+        new._cleared = {places[i]: move.of_options(c, False) for i, c in self._cleared.items()}
+        for number, (stage, told) in enumerate(self._history):
+            new._history.append((new._moved(stage, move, number), move.feedback(told)))
+        new._stage = new._moved(self._stage, move, len(self._history))
+        new._expected = self._expected
+        if self.target == "bias" or self._answer is None:
+            new._answer = None if self._answer is None else places[self._answer]
+        elif (move.newcomers & ~new._same(places[self._answer])).any():
+            new._answer = None
+            new._set_aside(new._of_stage)
+            new._of_stage = nothing(q)
+        else:
+            new._answer = places[self._answer]
+        if new._answer is None and self.target == "best":
+            new._go_on()
+        return new
+
+    def _go_on(self) -> None:
+        """Plan anew after an extension, unless a stage is under way that tests something."""
+        if self._stage.leader >= 0 and self._of_stage.counts.any():
+            if not self._whole:
+                return
+            self._look(whole=True)
+        if self._answer is None:
+            self._close()
+
+    def _moved(self, stage: Stage, move: Move, number: int) -> Stage:
+        """Return a stage of the old questions among the new ones; ``self`` has these."""
+        among = move.options if stage.among is None else move.options[stage.among]
+        before = None
+        if stage.before is not None:
+            about = self._history[-1][0].before if self._history else None
+            before = self.model.fit(self._known_by(number), self._noise, about)
+            before = self._helped(before, among)
+        leader = stage.leader if stage.leader < 0 else int(move.options[stage.leader])
+        rivals, order = move.options[stage.rivals], move.questions[stage.order]
+        return Stage(leader, rivals, order, before, stage.times, stage.expected, among)
 
     # ------------------------------------------------------------------ what is remembered
 
@@ -812,6 +1046,9 @@ class CertainChoice(Policy):
         return {
             "told": sparse(self._told),
             "of_stage": sparse(self._of_stage),
+            "logged": None if self._logged is None else sparse(self._logged),
+            "aside": [{"at": at} | sparse(told) for at, told in self._aside],
+            "grew": self._grew,
             "history": [stage.memory() | {"told": sparse(told)} for stage, told in self._history],
             "stage": self._stage.memory(),
             "wealth": self._wealth,
@@ -829,6 +1066,10 @@ class CertainChoice(Policy):
         """Go back to what `memory` returned."""
         k, q = len(self.options), len(self.questions)
         self._told, self._of_stage = dense(memory["told"], q), dense(memory["of_stage"], q)
+        logged = memory.get("logged")
+        self._logged = None if logged is None else dense(logged, q)
+        self._aside = [(int(entry["at"]), dense(entry, q)) for entry in memory.get("aside", ())]
+        self._grew = bool(memory.get("grew"))
         self._history = [
             (Stage.recalled(entry, self.model), dense(entry["told"], q))
             for entry in memory["history"]
@@ -851,6 +1092,14 @@ class CertainChoice(Policy):
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:
     """Return estimates within their intervals; NaN where there is no interval."""
     return np.where(np.isinf(low) | np.isinf(high), np.nan, np.clip(values, low, high))
+
+
+def _places(given: Any, n: int) -> Indices:
+    """Return indices below n, or raise `ValueError`."""
+    places = np.asarray(given, dtype=np.intp).reshape(-1)
+    if len(places) != len(given) or (places < 0).any() or (places >= n).any():
+        raise ValueError(f"{given!r:.200} are no places among {n}")
+    return places
 
 
 def _marked(options: Any, k: int) -> NDArray[np.bool_]:

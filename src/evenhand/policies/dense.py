@@ -250,14 +250,19 @@ class DenseFit:
             variances[outside], estimates[outside] = np.inf, 0.0
         return Spread(estimates, variances)
 
-    def helped(self, features: Floats, deviation: float | None) -> DenseFit:
+    def helped(
+        self, features: Floats, deviation: float | None, among: Indices | None = None
+    ) -> DenseFit:
         """Return the fit that also takes values to follow from features, up to deviations.
 
         For guesses, not for what is certain. ``features`` are (k, d); the options' deviations from
         a linear function of them, and a constant, are taken to be normal with standard deviation
-        ``deviation``, which is estimated where it is None (Paule and Mandel's equation).
+        ``deviation``, which is estimated where it is None (Paule and Mandel's equation). Of some
+        options only, where ``among`` says which.
         """
         H = self.model.frame.values
+        if among is not None:
+            H, features = H[among], features[among]
         X = np.column_stack([np.ones(len(features)), features])
         U, sizes, _ = np.linalg.svd(X / np.maximum(np.abs(X).max(axis=0), 1e-300))
         free = U[:, int((sizes > IN_SPAN * sizes[0]).sum()) :]  # (k, f): what features leave open

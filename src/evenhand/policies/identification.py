@@ -148,7 +148,7 @@ class IdentificationPolicy(Policy):
         and V has an inverse. More than there is room for is cut off.
         """
 
-    def plan(self, evaluations: int) -> None:
+    def replan(self, evaluations: int) -> None:
         """Take note that so many evaluations came in; what they say is known already."""
 
     # ------------------------------------------------------------------ how it is played
@@ -170,7 +170,7 @@ class IdentificationPolicy(Policy):
         """Learn from what was not asked for as well: it makes no difference to what is said."""
         self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, False)
         self._look()
-        self.plan(int(feedback.counts.sum()))
+        self.replan(int(feedback.counts.sum()))
         return True
 
     def _first(self, n: int | None, pending: Counts) -> Counts:

@@ -17,17 +17,60 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from evenhand.arrays import Counts, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.e_process import Reading
 from evenhand.policies.models import Fit, Model, Spread
 
 LONGEST = 4096
 """Evaluations after which the order of a stage is repeated."""
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
+
+
+class Expected(NamedTuple):
+    """What was expected of a stage's leads when it was frozen: all that its priors depend on.
+
+    Parameters
+    ----------
+    leads, variances
+        (n,) leads over the rivals in units of the evidence (of σ, where that is known), and their
+        variances per unit of noise variance.
+    unit, freedom
+        What the noise was taken to be, 1 where it is known, and with how many degrees of freedom.
+    """
+
+    leads: Floats
+    variances: Floats
+    unit: float
+    freedom: float
+
+    @classmethod
+    def by(cls, before: Fit, leader: int, rivals: Indices) -> Self:
+        """Return what a fit expects."""
+        return cls(*before.leads(leader, rivals), before.unit, before.freedom)
+
+    @property
+    def spread(self) -> Spread:
+        """The leads and their variances."""
+        return Spread(self.leads, self.variances)
+
+    def prior(self, above: float) -> tuple[Floats, Floats]:
+        """Return (n, 30) effects of leads beyond ``above``, and their log weights."""
+        n = len(self.leads)
+        known = (self.variances > 0.0) & np.isfinite(self.variances)
+        spreads, nothing = np.sqrt(np.where(known, self.variances, 1.0)), np.zeros(n)
+        units = np.full(n, self.unit)
+        plain = Reading(self.leads, nothing, nothing, nothing, self.leads, spreads, units)
+        return plain.prior(above, max(1.0, self.freedom))
+
+    @classmethod
+    def recalled(cls, memory: Mapping[str, Any]) -> Self:
+        """Return what ``_asdict`` was made of; arrays may have become lists on the way."""
+        leads, variances = (np.array(memory[n], dtype=np.float64) for n in cls._fields[:2])
+        return cls(leads, variances, float(memory["unit"]), float(memory["freedom"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +88,10 @@ class Stage:
         repeated.
     before
         Least squares on all evaluations before; None if there were none.
+    expected
+        What was expected of the leads; None of a start.
+    among
+        (n,) the options that there were then, where others came since; None if none did.
     """
 
     leader: int
@@ -52,6 +99,8 @@ class Stage:
     order: Indices
     before: Fit | None = None
     times: int = 1
+    expected: Expected | None = None
+    among: Indices | None = None
 
     @classmethod
     def opening(cls, order: Indices, before: Fit | None = None) -> Self:
@@ -96,23 +145,37 @@ class Stage:
             "order": self.order,
             "before": None if self.before is None else self.before.memory(),
             "times": self.times,
+            "expected": None if self.expected is None else self.expected._asdict(),
+            "among": self.among,
         }
 
     @classmethod
     def recalled(cls, memory: Mapping[str, Any], model: Model) -> Self:
         """Return the stage that `memory` was made of."""
-        before = memory["before"]
+        leader, before = int(memory["leader"]), memory["before"]
+        fit = None if before is None else model.recalled(before)
+        rivals = np.asarray(memory["rivals"], dtype=np.intp)
+        expected, among = memory.get("expected"), memory.get("among")
+        if expected is not None:
+            expected = Expected.recalled(expected)
+        elif fit is not None and leader >= 0:  # a state from before it was kept
+            expected = Expected.by(fit, leader, rivals)
         return cls(
-            int(memory["leader"]),
-            np.asarray(memory["rivals"], dtype=np.intp),
+            leader,
+            rivals,
             np.asarray(memory["order"], dtype=np.intp),
-            None if before is None else model.recalled(before),
+            fit,
             int(memory["times"]),
+            expected,
+            None if among is None else np.asarray(among, dtype=np.intp),
         )
 
 
 def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
-    """Return what the fit of a stage says of directions, beside what was expected before it."""
+    """Return what the fit of a stage says of directions, beside what was expected before it.
+
+    Nothing of a direction of which nothing was expected: there is no prior for it.
+    """
     ones = np.ones(len(said.estimates))
     known = (said.variances > 0.0) & np.isfinite(expected.variances)
     information = np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0)

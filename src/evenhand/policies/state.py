@@ -61,7 +61,7 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
     if cls.name != named:
         raise InputError(f"this is the state of {named!r}, not of {cls.name!r}.")
     try:
-        return revived(cls, _object(state["arguments"]), _object(state["run"]))
+        return revived(cls, as_it_was(state["arguments"]), as_it_was(state["run"]))
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -77,8 +77,8 @@ def state_of(policy: Policy) -> dict[str, Any]:
     return {
         "evenhand": VERSION,
         "policy": policy.name,
-        "arguments": _plain(arguments),
-        "run": _plain(run),
+        "arguments": plain(arguments),
+        "run": plain(run),
     }
 
 
@@ -88,6 +88,7 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
         raise policy._failure
     run = {
         "round": policy._round,
+        "plan_number": policy._plan_number,
         "spent": policy._spent,
         "observed": policy._observed,
         "outstanding": policy.outstanding,
@@ -117,6 +118,8 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
             f"{policy.spent} of {policy.horizon} evaluations spent, {outstanding} outstanding"
         )
     policy.recall(run["memory"])
+    # states from before plans had numbers have none
+    policy._plan_number = run.get("plan_number", policy._plan_number)
     if run["checks"] is not None:
         policy.checks.recall(run["checks"])
     policy._outstanding = outstanding
@@ -195,18 +198,18 @@ def _made(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as dictionaries, lists, texts and numbers."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
+        return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            return [_plain(inner) for inner in value.tolist()]
+            return [plain(inner) for inner in value.tolist()]
         return value.tolist()
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": str(value)}
     if isinstance(value, ActionSet):
@@ -228,7 +231,7 @@ def _plain(value: Any) -> Any:
     )
 
 
-def _object(value: Any) -> Any:
+def as_it_was(value: Any) -> Any:
     """Return a plain value with options and infinite numbers as they were."""
     if isinstance(value, Mapping):
         if set(value) == {"number"}:
@@ -237,7 +240,7 @@ def _object(value: Any) -> Any:
             return ActionSet.from_dict(value["actions"])
         if set(value) == {"questions"}:
             return Questions.from_dict(value["questions"])
-        return {name: _object(inner) for name, inner in value.items()}
+        return {name: as_it_was(inner) for name, inner in value.items()}
     if isinstance(value, list) and any(isinstance(inner, list | Mapping) for inner in value):
-        return [_object(inner) for inner in value]
+        return [as_it_was(inner) for inner in value]
     return value

@@ -101,7 +101,7 @@ class TrackAndStop(IdentificationPolicy):
         ahead = self._goal + (int(pending.sum()) + size) * self._shares - counts
         return apportioned(np.maximum(ahead, 0.0), size)
 
-    def plan(self, evaluations: int) -> None:
+    def replan(self, evaluations: int) -> None:
         """Move the goal, and work out the shares again where there is enough news."""
         self._goal = self._goal + evaluations * self._shares
         t = int(self.ledger.counts.sum())

@@ -11,6 +11,7 @@ from evenhand.questions.check import Check, Untold
 from evenhand.questions.entries import UNLIMITED
 from evenhand.questions.options import Column, Options
 from evenhand.questions.questions import Askable, Questions, checked_askable
+from evenhand.questions.superset import Superset
 
 __all__ = [
     "UNLIMITED",
@@ -21,6 +22,7 @@ __all__ = [
     "Column",
     "Options",
     "Questions",
+    "Superset",
     "Untold",
     "checked_askable",
 ]
