@@ -20,6 +20,7 @@ _NAMES = {
         "decide",
     ),
     "evenhand.auditing": ("Audit", "BiasEstimate", "Placebo", "Spread", "audit"),
+    "evenhand.campaigns": ("Campaign", "NoTicket", "Receipt", "Ticket"),
     "evenhand.designs": (
         "Certificate",
         "Design",
@@ -31,10 +32,12 @@ _NAMES = {
     "evenhand.errors": (
         "AbsentError",
         "AccuracyError",
+        "ConflictError",
         "Confounding",
         "EvenhandError",
         "InputError",
         "NotIdentifiableError",
+        "StoreError",
     ),
     "evenhand.geometry": (
         "BiasGeometry",
@@ -72,6 +75,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "actions",
     "answers",
     "auditing",
+    "campaigns",
     "checks",
     "comparison",
     "designs",

@@ -1,6 +1,7 @@
 from evenhand import actions as actions
 from evenhand import answers as answers
 from evenhand import auditing as auditing
+from evenhand import campaigns as campaigns
 from evenhand import checks as checks
 from evenhand import comparison as comparison
 from evenhand import designs as designs
@@ -32,6 +33,10 @@ from evenhand.auditing import BiasEstimate as BiasEstimate
 from evenhand.auditing import Placebo as Placebo
 from evenhand.auditing import Spread as Spread
 from evenhand.auditing import audit as audit
+from evenhand.campaigns import Campaign as Campaign
+from evenhand.campaigns import NoTicket as NoTicket
+from evenhand.campaigns import Receipt as Receipt
+from evenhand.campaigns import Ticket as Ticket
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design
 from evenhand.designs import Verification as Verification
@@ -43,10 +48,12 @@ from evenhand.environments import SimulatedEvaluations as SimulatedEvaluations
 from evenhand.environments import families as families
 from evenhand.errors import AbsentError as AbsentError
 from evenhand.errors import AccuracyError as AccuracyError
+from evenhand.errors import ConflictError as ConflictError
 from evenhand.errors import Confounding as Confounding
 from evenhand.errors import EvenhandError as EvenhandError
 from evenhand.errors import InputError as InputError
 from evenhand.errors import NotIdentifiableError as NotIdentifiableError
+from evenhand.errors import StoreError as StoreError
 from evenhand.geometry import BiasGeometry as BiasGeometry
 from evenhand.geometry import bias_geometry as bias_geometry
 from evenhand.geometry import bias_optimal_design as bias_optimal_design

@@ -111,3 +111,26 @@ class NotIdentifiableError(EvenhandError):
     def __init__(self, message: str, confounding: Confounding | None = None) -> None:
         super().__init__(message)
         self.confounding = confounding
+
+
+class StoreError(EvenhandError):
+    """A store of campaigns cannot be read or written; what was acknowledged before is kept.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> eh.Campaign.open("no/such/folder/prizes.db", "prize")
+    Traceback (most recent call last):
+    evenhand.errors.StoreError: there is no store at 'no/such/folder/prizes.db'...
+    """
+
+
+class ConflictError(EvenhandError):
+    """The same thing was said before, and otherwise; nothing was changed.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> issubclass(eh.ConflictError, eh.EvenhandError)
+    True
+    """

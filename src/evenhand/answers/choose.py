@@ -169,7 +169,7 @@ def choose(
         raise InputError(
             f"available must be a function that returns names of evaluators; got {available!r}."
         )
-    asked = _asked(options, deviation)
+    asked = asked_of(options, deviation)
     reading = Scores(scores, bounds, comparing=compares(Questions.of(asked)))
     if policy is None:
         settings: dict[str, Any] = {
@@ -180,7 +180,7 @@ def choose(
             "bounds": reading.limits,
             "seed": seed,
         }
-        policy = _default_policy(asked, deviation, checks, looks, budget, settings)
+        policy = policy_for(asked, deviation, checks, looks, budget, settings)
     else:
         _adopt(policy, asked, at_most, budget)
     with watching(policy, progress) as watch:
@@ -211,7 +211,7 @@ def choose(
     )
 
 
-def _asked(options: Askable, deviation: float | None) -> Askable:
+def asked_of(options: Askable, deviation: float | None) -> Askable:
     """Return what is asked: about options that are what their features say, if they are exact."""
     if isinstance(options, ActionSet) or deviation != 0:
         return options
@@ -223,7 +223,7 @@ def _asked(options: Askable, deviation: float | None) -> Askable:
     return options.with_exact_features()
 
 
-def _default_policy(
+def policy_for(
     options: Askable,
     deviation: float | None,
     checks: bool,

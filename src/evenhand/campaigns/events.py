@@ -1,0 +1,100 @@
+"""Events: what happened, one after another, each sealed to all before it.
+
+The hash of an event is SHA-256 over the hash before it, its number, its time, its kind and its
+body. So whoever knows the last hash knows whether any event was changed, left out or put in.
+
+Bodies are JSON in one canonical form: names in order, no spaces, numbers as Python writes them,
+which gives every float back exactly. Numbers that are not finite have no place in them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal[
+    "created",  # {policy, settings, display, evenhand}
+    "proposed",  # {tickets: [[number, token, question, turn]], seen, purpose, plan}
+    "leased",  # {tickets, holder, worker, until}
+    "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]]}
+    "late",  # {evaluations: likewise, why}
+    "failed",  # {ticket, reason, given_up}
+    "released",  # {ticket}
+    "renewed",  # {ticket, until}
+    "withdrawn",  # {evaluation, reason}
+    "imported",  # {evaluations: likewise, without tickets}
+    "left",  # {evaluator, reason}
+    "joined",  # {evaluator}
+    "paused",  # {reason}
+    "resumed",  # {}
+    "extended",  # {at_most, budget, questions}
+    "alarmed",  # {assumption, text}
+    "looked",  # {seen}: the policy learns what came up to then
+    "decided",  # {answer, because}
+]
+
+START = b"\0" * 32  # what the first event is sealed to
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that happened.
+
+    Parameters
+    ----------
+    number
+        Its place in the log, from 1.
+    at
+        When, in seconds since 1970, by the database's clock: of no consequence for the order.
+    kind
+        What happened.
+    body
+        The particulars, in canonical JSON.
+    hash
+        The seal.
+
+    Examples
+    --------
+    >>> first = sealed(START, 1, 0.0, "paused", {"reason": "lunch"})
+    >>> first.content, first.hash == seal(START, first)
+    ({'reason': 'lunch'}, True)
+    """
+
+    number: int
+    at: float
+    kind: str
+    body: str
+    hash: bytes
+
+    @property
+    def content(self) -> Any:
+        """The particulars as a plain value."""
+        return json.loads(self.body)
+
+
+def sealed(before: bytes, number: int, at: float, kind: Kind, content: Mapping[str, Any]) -> Event:
+    """Return a new event, sealed to the hash before it."""
+    event = Event(number, at, kind, canonical(content), b"")
+    return Event(number, at, kind, event.body, seal(before, event))
+
+
+def seal(before: bytes, event: Event) -> bytes:
+    """Return the hash that an event must have after the one before it."""
+    line = f"\n{event.number}\n{event.at!r}\n{event.kind}\n{event.body}"
+    return hashlib.sha256(before + line.encode()).digest()
+
+
+def canonical(content: Any) -> str:
+    """Return a plain value as JSON in its one canonical form.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, 0.5], "a": "é"})
+    '{"a":"é","b":[1,0.5]}'
+    """
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )

@@ -1,0 +1,499 @@
+"""The ledger: what is written, row by row, inside one transaction of a store.
+
+A `Page` is a campaign's row, locked, with the events that this transaction adds. Nothing here reads
+history: every statement finds its rows by a key or by an index of what is waiting, so it costs the
+same after a thousand evaluations and after a million.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
+
+from evenhand.campaigns.events import START, Event, Kind, sealed
+from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
+from evenhand.errors import InputError
+
+_SKEW = 5.0  # seconds by which a clock may go back before leases are taken to be of another time
+
+
+def _p(name: str) -> Any:
+    return bindparam(name)
+
+
+_T, _E = ticket.c, evaluation.c
+# as words and not as parameters, so that a database sees that an index of the waiting ones serves
+_OPEN, _LEASED = literal_column("'open'"), literal_column("'leased'")
+_OF = _T.campaign == _p("id")
+# a lease is over when its time is up, and when the clock says that it has not begun
+_OVER = or_(_T.until <= _p("now"), _T.leased > _p("now") + _SKEW)
+_FREE = or_(_T.state == _OPEN, and_(_T.state == _LEASED, _OVER))
+
+_FIND = Statement(select(campaign.c.id).where(campaign.c.name == _p("name")))
+_NAMES = Statement(select(campaign.c.name, campaign.c.status).order_by(campaign.c.id))
+_NEW = Statement(
+    insert(campaign)
+    .values(
+        name=_p("name"),
+        status="running",
+        head=0,
+        hash=_p("hash"),
+        version=0,
+        tickets=0,
+        evaluations=0,
+        counted=0,
+    )
+    .returning(campaign.c.id)
+)
+_COLUMNS = (
+    campaign.c.name,
+    campaign.c.status,
+    campaign.c.head,
+    campaign.c.hash,
+    campaign.c.version,
+    campaign.c.tickets,
+    campaign.c.evaluations,
+    campaign.c.counted,
+)
+_LOCK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")).with_for_update())
+_LOOK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")))
+_TURN = Statement(
+    update(campaign)
+    .where(campaign.c.id == _p("id"))
+    .values(
+        {
+            name: _p(f"new_{name}")
+            for name in ("status", "head", "hash", "version", "tickets", "evaluations", "counted")
+        }
+    )
+)
+_APPEND = Statement(
+    insert(event).values(
+        campaign=_p("id"),
+        number=_p("number"),
+        at=_p("at"),
+        kind=_p("kind"),
+        body=_p("body"),
+        hash=_p("hash"),
+    )
+)
+_EVENTS = Statement(
+    select(event.c.number, event.c.at, event.c.kind, event.c.body, event.c.hash)
+    .where(event.c.campaign == _p("id"), event.c.number > _p("after"))
+    .order_by(event.c.number)
+    .limit(_p("most"))
+)
+
+_TICKET = (
+    _T.number,
+    _T.token,
+    _T.question,
+    _T.turn,
+    _T.evaluator,
+    _T.state,
+    _T.holder,
+    _T.worker,
+    _T.attempt,
+    _T.failures,
+    _T.leased,
+    _T.until,
+)
+_ISSUE = Statement(
+    insert(ticket).values(
+        campaign=_p("id"),
+        state="open",
+        holder="",
+        worker="",
+        attempt=0,
+        failures=0,
+        leased=0.0,
+        until=0.0,
+        **{name: _p(name) for name in ("number", "token", "question", "turn", "evaluator")},
+    )
+)
+_GET = Statement(select(*_TICKET).where(_OF, _T.number == _p("number")))
+_HELD = Statement(
+    select(*_TICKET)
+    .where(_OF, _T.state == _LEASED, _T.holder == _p("holder"), _T.worker == _p("worker"), ~_OVER)
+    .order_by(_T.number)
+    .limit(_p("most"))
+)
+_next = (
+    select(_T.number)
+    .where(_OF, _T.evaluator == _p("evaluator"), _T.state.in_([_OPEN, _LEASED]), _FREE)
+    .order_by(_T.number)
+    .limit(_p("most"))
+    .with_for_update(skip_locked=True)
+)
+_LEASE = Statement(
+    update(ticket)
+    .where(_OF, _T.number.in_(_next))
+    .values(
+        state="leased",
+        holder=_p("holder"),
+        worker=_p("worker"),
+        attempt=_T.attempt + 1,
+        leased=_p("now"),
+        until=_p("end"),
+    )
+    .returning(*_TICKET)
+)
+_SETTLE = Statement(
+    update(ticket)
+    .where(_OF, _T.number == _p("number"))
+    .values(
+        {name: _p(f"new_{name}") for name in ("state", "holder", "worker", "failures", "until")}
+    )
+)
+_VOID = Statement(
+    update(ticket).where(_OF, _T.state.in_([_OPEN, _LEASED])).values(state="void", worker="")
+)
+_OUT = Statement(
+    select(
+        func.count(),
+        func.coalesce(func.sum(case((_FREE, 0), else_=1)), 0),
+        func.min(case((_FREE, None), else_=_T.until)),
+    ).where(_OF, _T.state.in_([_OPEN, _LEASED]))
+)
+
+_AT_WORK = Statement(
+    select(func.count()).where(
+        _OF, _T.evaluator == _p("evaluator"), _T.state.in_([_OPEN, _LEASED]), ~_FREE
+    )
+)
+
+_EVALUATION = (
+    _E.number,
+    _E.ticket,
+    _E.question,
+    _E.score,
+    _E.evaluator,
+    _E.key,
+    _E.standing,
+    _E.event,
+)
+_ENTER = Statement(
+    insert(evaluation).values(
+        campaign=_p("id"),
+        **{
+            name: _p(name)
+            for name in (
+                "number",
+                "ticket",
+                "question",
+                "score",
+                "evaluator",
+                "key",
+                "standing",
+                "event",
+            )
+        },
+    )
+)
+_BY_KEY = Statement(
+    select(*_EVALUATION).where(
+        _E.campaign == _p("id"), _E.evaluator == _p("evaluator"), _E.key == _p("key")
+    )
+)
+_BY_NUMBER = Statement(
+    select(*_EVALUATION).where(_E.campaign == _p("id"), _E.number == _p("number"))
+)
+_MARK = Statement(
+    update(evaluation)
+    .where(_E.campaign == _p("id"), _E.number == _p("number"))
+    .values(standing=_p("new_standing"))
+)
+_WITHDRAWN = Statement(
+    select(_E.number).where(_E.campaign == _p("id"), _E.standing == literal_column("'withdrawn'"))
+)
+_ALL = Statement(
+    select(*_EVALUATION)
+    .where(_E.campaign == _p("id"), _E.number > _p("after"))
+    .order_by(_E.number)
+    .limit(_p("most"))
+)
+
+_S = snapshot.c
+_KEEP = Statement(
+    insert(snapshot).values(
+        campaign=_p("id"),
+        event=_p("event"),
+        format=_p("format"),
+        body=_p("body"),
+        digest=_p("digest"),
+    )
+)
+_DROP = Statement(snapshot.delete().where(_S.campaign == _p("id"), _S.event < _p("before")))
+_SNAPSHOTS = Statement(
+    select(_S.event, _S.format, _S.body, _S.digest)
+    .where(_S.campaign == _p("id"))
+    .order_by(_S.event.desc())
+)
+
+
+@dataclass(frozen=True)
+class TicketRow:
+    """A ticket as it stands in the store; see `tables.ticket`."""
+
+    number: int
+    token: str
+    question: int
+    turn: int
+    evaluator: str
+    state: str
+    holder: str
+    worker: str
+    attempt: int
+    failures: int
+    leased: float
+    until: float
+
+    def live(self, now: float) -> bool:
+        """Tell whether somebody has it."""
+        return self.state == "leased" and self.until > now and self.leased <= now + _SKEW
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """An evaluation as it stands in the store; see `tables.evaluation`."""
+
+    number: int
+    ticket: int | None
+    question: int
+    score: float
+    evaluator: str
+    key: str
+    standing: str
+    event: int
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How many tickets wait for an answer, how many of them are out, and until when the first."""
+
+    tickets: int
+    leased: int
+    first_until: float | None
+
+
+def find(session: Session, name: str) -> int | None:
+    """Return the id of the campaign of that name, or None."""
+    row = session.row(_FIND, name=name)
+    return None if row is None else int(row[0])
+
+
+def names(session: Session) -> dict[str, str]:
+    """Return the campaigns of a store, and their status."""
+    return dict(session.rows(_NAMES))
+
+
+def events_after(session: Session, id: int, after: int, most: int) -> list[Event]:
+    """Return the next events after a number, so many at most."""
+    rows = session.rows(_EVENTS, id=id, after=after, most=most)
+    return [Event(int(n), float(at), kind, body, bytes(seal)) for n, at, kind, body, seal in rows]
+
+
+def evaluations_after(session: Session, id: int, after: int, most: int) -> list[EvaluationRow]:
+    """Return the next evaluations after a number, so many at most."""
+    return [EvaluationRow(*row) for row in session.rows(_ALL, id=id, after=after, most=most)]
+
+
+def withdrawn(session: Session, id: int) -> frozenset[int]:
+    """Return the numbers of the evaluations that were withdrawn."""
+    return frozenset(int(number) for (number,) in session.rows(_WITHDRAWN, id=id))
+
+
+def snapshots(session: Session, id: int) -> list[tuple[int, int, bytes, bytes]]:
+    """Return event, format, body and digest of the snapshots, the newest first."""
+    rows = session.rows(_SNAPSHOTS, id=id)
+    return [(int(e), int(f), bytes(body), bytes(digest)) for e, f, body, digest in rows]
+
+
+def keep_snapshot(
+    session: Session,
+    id: int,
+    event: int,
+    format: int,
+    body: bytes,
+    digest: bytes,
+    forget_before: int,
+) -> None:
+    """Keep a snapshot, and forget those that are older than some event."""
+    session.run(_DROP, id=id, before=forget_before)
+    session.run(_KEEP, id=id, event=event, format=format, body=body, digest=digest)
+
+
+class Page:
+    """A campaign's row, and the events that are added to it in this transaction.
+
+    Parameters
+    ----------
+    session
+        The transaction.
+    id
+        The campaign.
+    lock
+        Whether to keep others from writing until the transaction ends; if not, only look.
+
+    Attributes
+    ----------
+    now
+        The time, by the database's clock.
+    """
+
+    def __init__(self, session: Session, id: int, *, lock: bool = True) -> None:
+        row = session.row(_LOCK if lock else _LOOK, id=id)
+        if row is None:
+            raise InputError("the campaign is no longer in the store.")
+        self.session, self.id = session, id
+        self.name, self.status, self.head, self.hash = row[0], row[1], int(row[2]), bytes(row[3])
+        self.version, self.tickets, self.evaluations = int(row[4]), int(row[5]), int(row[6])
+        self.counted = int(row[7])
+        self.now = session.now()
+        self._events: list[Event] = []
+
+    @classmethod
+    def new(cls, session: Session, name: str) -> Page:
+        """Make the row of a new campaign."""
+        (id,) = session.row(_NEW, name=name, hash=START)
+        return cls(session, int(id))
+
+    def append(self, kind: Kind, content: Mapping[str, Any]) -> int:
+        """Add an event; return its number."""
+        added = sealed(self.hash, self.head + 1, self.now, kind, content)
+        self.head, self.hash = added.number, added.hash
+        self._events.append(added)
+        return added.number
+
+    def close(self) -> list[Event]:
+        """Write the events and the row; return the events."""
+        if not self._events:
+            return []
+        self.session.run_many(
+            _APPEND,
+            [
+                {
+                    "id": self.id,
+                    "number": e.number,
+                    "at": e.at,
+                    "kind": e.kind,
+                    "body": e.body,
+                    "hash": e.hash,
+                }
+                for e in self._events
+            ],
+        )
+        self.session.run(
+            _TURN,
+            id=self.id,
+            new_status=self.status,
+            new_head=self.head,
+            new_hash=self.hash,
+            new_version=self.version,
+            new_tickets=self.tickets,
+            new_evaluations=self.evaluations,
+            new_counted=self.counted,
+        )
+        return self._events
+
+    # ------------------------------------------------------------------ tickets
+
+    def issue(self, wanted: Sequence[tuple[int, int, str]]) -> list[list[Any]]:
+        """Make open tickets for (question, turn, evaluator); return number, token, question, turn."""
+        made = []
+        for question, turn, evaluator in wanted:
+            self.tickets += 1
+            made.append(
+                {
+                    "id": self.id,
+                    "number": self.tickets,
+                    "token": secrets.token_hex(3),
+                    "question": question,
+                    "turn": turn,
+                    "evaluator": evaluator,
+                }
+            )
+        self.session.run_many(_ISSUE, made)
+        return [[one["number"], one["token"], one["question"], one["turn"]] for one in made]
+
+    def ticket(self, number: int) -> TicketRow | None:
+        """Return a ticket by its number."""
+        row = self.session.row(_GET, id=self.id, number=number)
+        return None if row is None else TicketRow(*row)
+
+    def held(self, holder: str, worker: str, most: int) -> list[TicketRow]:
+        """Return the tickets that somebody has and has not answered, the oldest first."""
+        rows = self.session.rows(
+            _HELD, id=self.id, holder=holder, worker=worker, now=self.now, most=most
+        )
+        return [TicketRow(*row) for row in rows]
+
+    def lease(
+        self, evaluator: str, holder: str, worker: str, until: float, most: int
+    ) -> list[TicketRow]:
+        """Hand out the oldest tickets that wait for an evaluator, so many at most."""
+        rows = self.session.rows(
+            _LEASE,
+            id=self.id,
+            evaluator=evaluator,
+            holder=holder,
+            worker=worker,
+            now=self.now,
+            end=until,
+            most=most,
+        )
+        return sorted((TicketRow(*row) for row in rows), key=lambda row: row.number)
+
+    def settle(
+        self, row: TicketRow, state: str, *, failures: int | None = None, until: float = 0.0
+    ) -> None:
+        """Change the state of a ticket; its holder stays where it is leased or done."""
+        gone = state in ("open", "failed", "void")
+        self.session.run(
+            _SETTLE,
+            id=self.id,
+            number=row.number,
+            new_state=state,
+            new_holder="" if gone else row.holder,
+            new_worker="" if gone else row.worker,
+            new_failures=row.failures if failures is None else failures,
+            new_until=until,
+        )
+
+    def void(self) -> None:
+        """Take back all tickets that were not answered."""
+        self.session.run(_VOID, id=self.id)
+
+    def at_work(self, evaluator: str) -> int:
+        """Return how many tickets of an evaluator are out."""
+        return int(self.session.row(_AT_WORK, id=self.id, now=self.now, evaluator=evaluator)[0])
+
+    def waiting(self) -> Waiting:
+        """Return what is out."""
+        tickets, leased, first = self.session.row(_OUT, id=self.id, now=self.now)
+        return Waiting(int(tickets), int(leased), first)
+
+    # ------------------------------------------------------------------ evaluations
+
+    def enter(self, rows: Iterable[EvaluationRow]) -> None:
+        """Write evaluations down."""
+        self.session.run_many(_ENTER, [vars(row) | {"id": self.id} for row in rows])
+
+    def by_key(self, evaluator: str, key: str) -> EvaluationRow | None:
+        """Return the evaluation that somebody told under a key."""
+        row = self.session.row(_BY_KEY, id=self.id, evaluator=evaluator, key=key)
+        return None if row is None else EvaluationRow(*row)
+
+    def evaluation(self, number: int) -> EvaluationRow | None:
+        """Return an evaluation by its number."""
+        row = self.session.row(_BY_NUMBER, id=self.id, number=number)
+        return None if row is None else EvaluationRow(*row)
+
+    def mark(self, number: int, standing: str) -> None:
+        """Change how an evaluation stands."""
+        self.session.run(_MARK, id=self.id, number=number, new_standing=standing)

@@ -1,0 +1,39 @@
+"""Stores: where campaigns are kept. SQLite by default, PostgreSQL for several machines."""
+
+from __future__ import annotations
+
+import os
+
+from evenhand.campaigns.stores.sqlite import SqliteStore
+from evenhand.campaigns.stores.store import Store
+from evenhand.errors import InputError
+
+__all__ = ["SqliteStore", "Store", "open_store"]
+
+
+def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = False) -> Store:
+    """Return the store that a path or an address names, with its tables as they are now.
+
+    Parameters
+    ----------
+    where
+        A file, "postgresql://…", or a store that is open already.
+    must_exist
+        Whether to refuse a file that is not there.
+    """
+    from evenhand.campaigns.schema import bring_up_to_date  # noqa: PLC0415 # it knows stores
+
+    if isinstance(where, Store):
+        store = where
+    elif isinstance(where, str) and where.startswith(("postgresql:", "postgres:", "postgresql+")):
+        from evenhand.campaigns.stores.postgres import PostgresStore  # noqa: PLC0415 # optional
+
+        store = PostgresStore(where.replace("postgres:", "postgresql:", 1))
+    elif isinstance(where, str | os.PathLike):
+        if isinstance(where, str) and "://" in where:
+            raise InputError(f"a store is a file or postgresql://…; got {where!r}.")
+        store = SqliteStore(where, must_exist=must_exist)
+    else:
+        raise InputError(f"a store is a path, an address or a Store; got {where!r}.")
+    bring_up_to_date(store)
+    return store
