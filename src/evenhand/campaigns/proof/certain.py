@@ -412,15 +412,18 @@ class Certain:
         if not (J[led] > 0.0).any(axis=0).all():
             return math.inf
 
+        n = len(rivals)
+        estimates = np.array([one.estimates for one in said])
+        scatter, freedom = (
+            np.array([getattr(one, name) for one in said]).repeat(n)
+            for name in ("scatter", "freedom")
+        )
+        effects, logs = (np.concatenate(parts) for parts in zip(*priors, strict=True))
+
         def beyond(loss: Floats) -> Floats:
-            had, most = np.zeros(len(rivals)), np.full(len(rivals), -np.inf)
-            for one, prior, own in zip(said, priors, led.tolist(), strict=True):
-                null = -loss if own else 0.0 * loss
-                had = had + log_evidence(
-                    one.estimates - null, one.information, one.scatter, one.freedom, *prior
-                )
-                most = np.maximum(most, had)
-            return most - self.enough
+            beta = (estimates + led[:, None] * loss).reshape(-1)
+            had = log_evidence(beta, J.reshape(-1), scatter, freedom, effects, logs)
+            return np.asarray(had.reshape(-1, n).cumsum(axis=0).max(axis=0) - self.enough)
 
         unit = max(one.unit for one in said)
         steps = [one.spreads for one, own in zip(said, led.tolist(), strict=True) if own]

@@ -31,7 +31,7 @@ _LIGHT = 20.0  # degrees of freedom from which on it has none
 _NOTHING = 36.0  # by how many powers of e the integrand falls before it is left out
 _EFFECTS = 30  # of a one-sided prior
 _TERMS = 2_000_000  # numbers at once
-_EXACT = 1e-11  # share to which the end of an interval is worked out
+_EXACT, _SETTLED = 1e-11, 1e-9  # share of a place, or evidence, to which an end is worked out
 _MANY = 10_000  # rows of which a two-sided prior has five points instead of fifteen
 _TUNED = (
     0.15  # precision of a mixture that is narrowest about the planned information, in its units
@@ -73,7 +73,9 @@ def _log_integral(n: Floats, y: Floats, points: int) -> Floats:
     across = left + 9.0 * width
     v = across[:, None] * np.linspace(0.0, 1.0, points) - left[:, None]  # u less its mode
     rho = mode[:, None] * np.exp(v)
-    terms = n[:, None] * v - 0.5 * (rho**2 - mode[:, None] ** 2) + y[:, None] * (rho - mode[:, None])
+    terms = (
+        n[:, None] * v - 0.5 * (rho**2 - mode[:, None] ** 2) + y[:, None] * (rho - mode[:, None])
+    )
     most = n * np.log(mode) - 0.5 * mode**2 + y * mode
     return np.asarray(most + np.log(np.exp(terms).sum(axis=1) * across / (points - 1)))
 
@@ -169,8 +171,13 @@ def log_evidence(
         heard = ~known & (J > 0.0)
         terms[heard] += log_moment(nu[heard, None], y[heard])
     some = J > 0.0
-    out[some] = special.logsumexp(terms[some], axis=1)
+    out[some] = _log_sum(terms[some])
     return out
+
+
+def _log_sum(terms: Floats) -> Floats:
+    most = terms.max(axis=1)
+    return np.asarray(most + np.log(np.exp(terms - most[:, None]).sum(axis=1)))
 
 
 def most_evidence(
@@ -212,29 +219,27 @@ def interval(stages: list[Reading], failure: float) -> tuple[Floats, Floats]:
     else:
         points = 15 if n * len(stages) < _MANY else 5
 
+        nodes, logs = _normal(points)
+        centres, spreads = (
+            np.array([getattr(s, n) for s in stages]) for n in ("centres", "spreads")
+        )
+        scatter, freedom, units = (
+            np.array([getattr(stage, name) for stage in stages]).repeat(n)
+            for name in ("scatter", "freedom", "unit")
+        )
+        about = (spreads.reshape(-1, 1) * nodes), np.tile(logs, (n * len(stages), 1))
+
         def beyond(null: Floats) -> Floats:
-            each = [_against(stage, null, points) for stage in stages]
-            return np.asarray(np.sum(each, axis=0) - level)
+            effects = ((centres - null).reshape(-1) / units)[:, None] + about[0]
+            beta = (estimates - null).reshape(-1)
+            had = log_evidence(beta, J.reshape(-1), scatter, freedom, effects, about[1])
+            return np.asarray(had.reshape(-1, n).sum(axis=0) - level)
 
         unit = max(stage.unit for stage in stages)
         step = math.sqrt(2.0 * level) * unit / np.sqrt(safe)
         low, high = (first_beyond(beyond, middle, side * step) for side in (-1.0, 1.0))
         return np.where(known, low, -np.inf), np.where(known, high, np.inf)
     return np.where(known, middle - width, -np.inf), np.where(known, middle + width, np.inf)
-
-
-def _against(stage: Reading, null: Floats, points: int) -> Floats:
-    """Return (n,) log evidence against c·θ = ``null``, by effects on both sides."""
-    nodes, logs = _normal(points)
-    effects = ((stage.centres - null) / stage.unit)[:, None] + stage.spreads[:, None] * nodes
-    return log_evidence(
-        stage.estimates - null,
-        stage.information,
-        stage.scatter,
-        stage.freedom,
-        effects,
-        np.broadcast_to(logs, effects.shape),
-    )
 
 
 @functools.cache
@@ -260,9 +265,9 @@ def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats
         far = np.where(short, far + size, far)
         at_far = np.where(short, beyond(far), at_far)
     never = at_far < 0.0
+    end, done = far.copy(), never | (far == start)
     for i in range(80):
-        exact = _EXACT * np.maximum(np.abs(far), np.abs(step))
-        if (never | (np.abs(far - near) <= exact)).all():
+        if done.all():
             break
         with np.errstate(divide="ignore", invalid="ignore"):
             chord = far - at_far * (far - near) / (at_far - at_near)
@@ -276,7 +281,10 @@ def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats
             np.where(inside, 0.5 * at_far, found),
         )
         near, far = np.where(inside, place, near), np.where(inside, far, place)
-    return np.where(never, np.copysign(np.inf, step), far)
+        end = np.where(done, end, place)
+        exact = _EXACT * np.maximum(np.abs(far), np.abs(step))
+        done |= (np.abs(found) <= _SETTLED) | (np.abs(far - near) <= exact)
+    return np.where(never, np.copysign(np.inf, step), end)
 
 
 def planned_interval(
