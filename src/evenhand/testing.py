@@ -37,7 +37,7 @@ from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.state import restore
-from evenhand.questions import Askable, Questions
+from evenhand.questions import Ask, Askable, Questions, Superset
 
 PolicyFactory = Callable[..., Policy]
 
@@ -875,10 +875,16 @@ def observing_teaches_or_is_refused(make: PolicyFactory, case: Case) -> None:
     """Evaluations that nobody asked for are counted apart and learnt from, or refused.
 
     Whatever cannot be right is refused. A refusal changes nothing. What is learnt shows: after
-    10⁹ evaluations of each option, the bias is known to 1%, unless the policy never says.
+    10⁹ evaluations of each option, the bias is known to 1%, unless the policy never says. That
+    holds before the first evaluation that was asked for as after some.
     """
+    for told in (3, 0):
+        _observe(make, case, told)
+
+
+def _observe(make: PolicyFactory, case: Case, told: int) -> None:
     policy, rng = make(case.actions, HORIZON), np.random.default_rng(5)
-    for _ in range(3):
+    for _ in range(told):
         if not policy.finished:
             policy.tell(_evaluate(policy.ask().counts, case, rng))
     asked, said, spent = policy.ask(), _knowledge(policy), policy.spent
@@ -957,6 +963,142 @@ def a_copy_goes_on_the_same(make: PolicyFactory, case: Case) -> None:
             each.tell(_total(parts))
         if not i % 2:
             copies = [way(twin) for way, twin in zip(ways, copies, strict=True)]
+
+
+def a_record_is_enough(make: PolicyFactory, case: Case) -> None:
+    """What was handed out may be told to a policy that did not derive it, and it knows the same.
+
+    That is what a record of a run has: counts that were handed out, the plan in force, and what
+    came back. Evaluations that were not handed out, or are not expected, are refused; so are plans
+    that are none. A refusal changes nothing.
+    """
+    policy, twin = (make(case.actions, HORIZON) for _ in range(2))
+    rng, pending = np.random.default_rng(8), np.zeros(len(case.actions), dtype=np.int64)
+    for i in range(ROUNDS // 4):
+        plan = json.loads(json.dumps(policy.plan()))
+        assert (plan is None) == (policy.plan_id is None), f"step {i}: plan_id and plan() disagree"
+        if plan is not None:
+            assert plan["id"] == policy.plan_id == twin.plan_id, f"step {i}: another plan"
+            twin.adopt(plan)
+            again = json.loads(json.dumps(twin.plan()))
+            assert again == plan, f"step {i}: it adopted {plan}, and has {again}"
+        _refuses_other_plans(twin, plan)
+        counts = policy.ask(5, pending).counts
+        if not counts.any() and not pending.any():
+            assert twin.finished, f"step {i}: it is finished, by the record it is not"
+            return
+        assert json.loads(json.dumps(policy.purpose())) == twin.purpose(), f"step {i}: the purpose"
+        twin.hand_out(counts, pending)
+        pending = pending + counts
+        assert (twin.outstanding >= pending).all(), f"step {i}: what was handed out is lost"
+        back = _single_scores(pending, case, rng)[: 1 + i % 5]
+        for each in (policy, twin):
+            each.tell(_total(back))
+        pending = pending - _total(back).counts
+        assert _knowledge(twin) == _knowledge(policy), f"step {i}: by the record it knows otherwise"
+    _refuses_what_is_not_expected(twin, case)
+
+
+def _refuses_other_plans(policy: Policy, plan: Any) -> None:
+    said, before = _knowledge(policy), json.dumps(policy.plan())
+    wrong: list[Any] = [None, 7, "plan", [], {}, {"id": policy.plan_id}]
+    if plan is not None:
+        wrong += [plan | {"id": plan["id"] + 1}, *(plan | {n: "?"} for n in plan)]
+        wrong += [{n: v for n, v in plan.items() if n != name} for name in plan]
+    for other in wrong:
+        try:
+            policy.adopt(other)
+        except InputError:
+            continue
+        raise AssertionError(f"adopted as a plan: {other!r}")
+    for counts in (policy.outstanding[:-1], policy.outstanding - 1.5, ["?"], -1):
+        try:
+            policy.hand_out(counts)
+        except InputError:
+            continue
+        raise AssertionError(f"handed out: {counts!r}")
+    assert _knowledge(policy) == said, "a refusal changed what it knows"
+    assert json.dumps(policy.plan()) == before, "a refusal changed its plan"
+
+
+def _refuses_what_is_not_expected(policy: Policy, case: Case) -> None:
+    """Tell one evaluation more of each option than is wanted: it is taken, or refused cleanly."""
+    wanted, rng = policy.ask().counts, np.random.default_rng(9)
+    beyond = wanted + 1
+    policy.hand_out(beyond, np.zeros_like(beyond))
+    said, asked, spent = _knowledge(policy), policy.ask().counts, policy.spent
+    try:
+        policy.tell(_evaluate(beyond, case, rng))
+    except InputError:
+        assert _knowledge(policy) == said, "a refusal changed what it knows"
+        assert policy.spent == spent, "a refusal spent evaluations"
+        assert np.array_equal(policy.ask().counts, asked), "a refusal changed what it asks"
+        assert not wanted.any() or policy.expects(_evaluate(wanted, case, rng)), "it is stuck"
+    else:
+        assert policy.spent == spent + beyond.sum(), "what was told is not spent"
+
+
+def grown_of(actions: Askable) -> Askable:
+    """Return what was there and more: one option before all others, or a further evaluator.
+
+    Examples
+    --------
+    >>> len(grown_of(CASES[0].actions)), len(CASES[0].actions)
+    (4, 3)
+    """
+    if not isinstance(actions, ActionSet):
+        return actions.adding([Ask((name,), "somebody new") for name in actions.options.labels])
+    X, Z = actions.features, actions.attributes
+    return ActionSet(
+        np.vstack([X.mean(axis=0), X]),
+        actions.groups[[0, *range(len(X))]] if actions.group_names else None,
+        ["a new one", *actions.labels],
+        attributes=None if actions.group_names else np.vstack([Z[:1], Z]),
+    )
+
+
+def extending_keeps_what_was_told(make: PolicyFactory, case: Case) -> None:
+    """With more options or evaluators, a policy goes on with all that it was told, or refuses.
+
+    Questions that are missing, or not what they were, are refused. The old policy does not change.
+    """
+    policy, rng = make(case.actions, HORIZON), np.random.default_rng(10)
+    more = grown_of(case.actions)
+    for i in range(8):
+        state = json.dumps(policy.state())
+        try:
+            new = policy.extended(more)
+        except InputError:
+            assert json.dumps(policy.state()) == state, "a refusal changed it"
+            return
+        assert json.dumps(policy.state()) == state, f"step {i}: extending changed the old one"
+        assert new.spent == policy.spent, f"step {i}: {policy.spent} were told, not {new.spent}"
+        assert new.outstanding.sum() == policy.outstanding.sum(), f"step {i}: something is lost"
+        assert new.checks.counts.sum() == policy.checks.counts.sum(), f"step {i}: the checks forgot"
+        _through_json(new)
+        try:
+            new.extended(case.actions)
+        except InputError:
+            pass
+        else:
+            raise AssertionError(f"step {i}: extended to less than there was")
+        if policy.finished:
+            break
+        policy.tell(_evaluate(policy.ask(9).counts, case, rng))
+    wide = _widened(case, more)
+    _run(new, wide)
+    assert new.spent > 0, "it does not go on"
+
+
+def _widened(case: Case, more: Askable) -> Case:
+    """Return the case with more options or evaluators, who favour nobody."""
+    to, asked = Superset.of(case.actions, more), Questions.of(more)
+    values = np.full(len(asked.options), case.values.mean())
+    values[to.options] = case.values
+    bias = case.evaluations[0] - case.values[0] if isinstance(more, ActionSet) else 0.0
+    evaluations = values[asked.about[:, 0] % len(values)] + bias
+    evaluations[to.questions] = case.evaluations
+    return replace(case, actions=more, evaluations=evaluations, values=values)
 
 
 def bad_states_are_refused(make: PolicyFactory, case: Case) -> None:
@@ -1116,6 +1258,8 @@ CHECKS: tuple[Check, ...] = (
     evaluators_may_work_side_by_side,
     observing_teaches_or_is_refused,
     a_copy_goes_on_the_same,
+    a_record_is_enough,
+    extending_keeps_what_was_told,
     bad_states_are_refused,
 )
 """All checks; the name of each says what holds."""
@@ -1134,6 +1278,8 @@ QUESTION_CHECKS: tuple[Check, ...] = (
     evaluators_may_work_side_by_side,
     observing_teaches_or_is_refused,
     a_copy_goes_on_the_same,
+    a_record_is_enough,
+    extending_keeps_what_was_told,
 )
 """What is checked on `QUESTION_CASES`; all but the first only of policies that play questions."""
 

@@ -65,7 +65,9 @@ def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
     return counts
 
 
-def planned_counts(questions: Questions, model: Model, most: int, money: float) -> Counts:
+def planned_counts(
+    questions: Questions, model: Model, most: int, money: float, have: Counts | None = None
+) -> Counts:
     """Return (q,) how often to ask each question: all alike, as far as that goes.
 
     What does not suffice for one more evaluation of all questions goes to those that tell most of
@@ -77,8 +79,11 @@ def planned_counts(questions: Questions, model: Model, most: int, money: float) 
         What can be asked, and how answers depend on it.
     most, money
         How many evaluations there are at most, and what they may cost.
+    have
+        (q,) how often questions were asked already, which is part of the plan.
     """
     often = np.minimum(questions.capacity, most)
+    least = np.zeros_like(often) if have is None else have
 
     def fits(counts: Counts) -> bool:
         if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
@@ -88,9 +93,10 @@ def planned_counts(questions: Questions, model: Model, most: int, money: float) 
     low, high = 0, int(often.max(initial=0))  # the largest number of rounds that fits
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(np.minimum(often, middle)) else (low, middle - 1)
-    counts: Counts = np.minimum(often, low)
-    left = (often > low).astype(np.int64)
+        filled = np.maximum(np.minimum(often, middle), least)
+        low, high = (middle, high) if fits(filled) else (low, middle - 1)
+    counts: Counts = np.maximum(np.minimum(often, low), least)
+    left = ((often > low) & (counts <= low)).astype(np.int64)
     rest = min(most - int(counts.sum()), int(left.sum()))
     if rest <= 0:
         return counts

@@ -46,6 +46,7 @@ from evenhand.policies.messages import (
     Decision,
     Estimate,
     Feedback,
+    counts_in,
     dense,
     nothing,
     refuse_impossible,
@@ -279,14 +280,9 @@ class Policy(ABC):
         if self._wanted is None:
             self._start()
         k, told = len(self.actions), self._gathered.counts
-        wanted = np.bincount(
-            np.asarray(plan["questions"], dtype=np.intp), np.asarray(plan["counts"]), k
-        )
-        whole = wanted.astype(np.int64)
-        if len(wanted) != k or (wanted != whole).any() or (whole < told).any():
-            raise ValueError(f"counts {plan['counts']!r:.200}")
-        if int(whole.sum()) > self.remaining + int(told.sum()):
-            raise ValueError(f"{int(whole.sum())} evaluations are more than are left")
+        whole = counts_in(plan, k)
+        if (whole < told).any() or int((whole - told).sum()) > self.remaining:
+            raise ValueError(f"{int(told.sum())} are told, and {self.remaining} are left")
         whole.flags.writeable = False
         self._wanted = whole
         if told.any() and (told == whole).all():

@@ -52,16 +52,20 @@ from evenhand.policies.base import Play, Policy, first_of, is_number
 from evenhand.policies.careful_looks import HOPE, MOST_GROUPS, Levels, Look
 from evenhand.policies.confidence import Frame
 from evenhand.policies.duels import Duels
+from evenhand.policies.extension import grown
 from evenhand.policies.messages import (
     Certainty,
     Decision,
     Estimate,
     Finding,
+    dense,
     nothing,
+    sparse,
 )
 from evenhand.policies.own_scores import Contrasts, LinearFit, Scores
 from evenhand.policies.registry import registered
 from evenhand.policies.terms import allow_more, checked_bounds, most_evaluations
+from evenhand.questions import Askable
 
 _FIRST = 4  # evaluations of each option before anything is decided
 _LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
@@ -414,6 +418,57 @@ class CarefulChoice(Policy):
             self._horizons[-1] = self.horizon
             batch = self._next()
             self._wanted = self._nothing if batch is None else batch
+            self._plan_number += 1
+
+    def purpose(self) -> dict[str, Any]:
+        """Return why what is asked now is asked: which option is compared with which rival.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
+        >>> eh.CarefulChoice(actions, at_most=60).purpose()
+        {'what': 'open', 'stage': 0}
+        """
+        if self._look is None:
+            return {"what": "open", "stage": self._plan_number}
+        names, option = self.actions.labels, self._option
+        why = {"what": "compare", "stage": self._plan_number, "for": names[option]}
+        return why | {"against": [names[self._look.hardest(option)]]}
+
+    def extended(self, actions: Askable) -> CarefulChoice:
+        """Return the policy with more options, and all that it was told.
+
+        The batch under way has four evaluations more of every new option, and goes on. What was
+        said of old options stands: batches told what they told, with none of the new options, and
+        differences within a group hold whatever decided the counts of a batch (`duels`). Levels
+        are shared out among all options from now on. What is added must not depend on the scores.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.CarefulChoice(eh.ActionSet([[1.0], [0.5]], ["a", "b"], ["Ann", "Bo"]))
+        >>> three = eh.ActionSet([[1.0], [0.5], [0.7]], ["a", "b", "b"], ["Ann", "Bo", "Cy"])
+        >>> policy.extended(three).ask().counts
+        array([4, 4, 4])
+        """
+        new, move = grown(self, actions)
+        if self._wanted is None or not self.spent:
+            return new
+        memory = self.memory()
+        rounds = []
+        for kept in memory["rounds"]:
+            told = move.feedback(dense(kept, len(self.actions)))
+            rounds.append({"spent": kept["spent"]} | sparse(told))
+        wanted = move.counts(self._wanted)
+        wanted[move.newcomers] += _FIRST
+        gathered = sparse(move.feedback(self._gathered))
+        number = new._plan_number
+        new.recall(memory | {"rounds": rounds, "wanted": wanted, "gathered": gathered})
+        have = new._gathered.counts
+        new._wanted = have + first_of(wanted - have, new.remaining)
+        new._plan_number = number
+        return new
 
     def memory(self) -> dict[str, Any]:
         """Return the rounds, and what they were planned for."""
@@ -426,6 +481,8 @@ class CarefulChoice(Policy):
         self.own_scores_within_reach = bool(memory["own"])
         self._forget()
         super().recall(memory)
+        if self._wanted is not None and self._wanted.any():  # options that came since are asked
+            self._stopped = self._certainty = None
 
     # ------------------------------------------------------------------ what it says
 

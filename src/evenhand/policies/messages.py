@@ -282,3 +282,23 @@ def dense(kept: Mapping[str, Any], k: int) -> Feedback:
     feedback.sums[options] = kept["sums"]
     feedback.sums_of_squares[options] = kept["squares"]
     return feedback
+
+
+def counts_in(plan: Mapping[str, Any], k: int) -> Counts:
+    """Return (k,) the counts that a plan has, by ``questions`` and ``counts``; else `ValueError`.
+
+    Examples
+    --------
+    >>> counts_in({"questions": [2, 0], "counts": [1, 4]}, 3)
+    array([4, 0, 1])
+    """
+    places, counts = np.asarray(plan["questions"]), np.asarray(plan["counts"])
+    if places.shape != counts.shape or {places.dtype.kind, counts.dtype.kind} - {"i", "u", "f"}:
+        raise ValueError(f"counts {plan['counts']!r:.200} of questions {plan['questions']!r:.200}")
+    found = np.bincount(places.astype(np.intp), counts, k)
+    whole = found.astype(np.int64)
+    if len(found) != k or (places != np.floor(places)).any() or (found != whole).any():
+        raise ValueError(f"counts {plan['counts']!r:.200} of questions {plan['questions']!r:.200}")
+    if (counts < 0).any():
+        raise ValueError(f"counts {plan['counts']!r:.200}")
+    return whole

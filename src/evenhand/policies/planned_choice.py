@@ -42,11 +42,13 @@ from evenhand.policies.base import Policy, is_number
 from evenhand.policies.biases import named_biases
 from evenhand.policies.dense import DenseFit
 from evenhand.policies.e_process import planned_interval
+from evenhand.policies.extension import Move, grown
 from evenhand.policies.messages import (
     Certainty,
     Decision,
     Estimate,
     Feedback,
+    counts_in,
     dense,
     nothing,
     sparse,
@@ -56,7 +58,7 @@ from evenhand.policies.models import Fit, Spread
 from evenhand.policies.registry import registered
 from evenhand.policies.terms import most_evaluations
 from evenhand.policies.winner import Winner
-from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
 Looks = Literal["once", "always"]
 
@@ -178,12 +180,13 @@ class PlannedChoice(Policy):
         self.confidence, self.delta = float(confidence), 1.0 - float(confidence)
         self.tolerance, self.looks, self.give_up = float(tolerance), looks, float(give_up)
         self.model = model_of(self.actions)
+        self._by_others = wanted is not None
         if wanted is None:
             wanted = planned_counts(self.questions, self.model, self.horizon, self.money)
         self._planned = wanted
         self._order: Indices = even_order(self.questions, np.random.default_rng(seed))
         self._told = nothing(len(self.questions))
-        self._used = 0.0  # share of δ
+        self._used = self._gone = 0.0  # share of δ; that of plans before this one
         self._answer: int | None = 0 if len(self._rivals(0)) == 0 else None
         self._gave_up = False
         self._seen: list[tuple[int, Winner, float]] = []  # who led at a look, and its share of δ
@@ -202,6 +205,75 @@ class PlannedChoice(Policy):
         have = self._told.counts + pending
         most = min(n, self.room(pending))
         return next_ones(self._planned, have, self._order, self.left(pending), most)
+
+    def expects(self, feedback: Feedback) -> bool:
+        """Tell whether these answers are planned, and not in yet."""
+        return bool((self._told.counts + feedback.counts <= self._planned).all())
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Leave out of the plan what was answered before; nothing else is made of it.
+
+        The winner test is about answers whose questions were fixed before, without a look at any
+        of them. Of logged scores nobody knows that, so they are no part of it, and it does not
+        matter who chose them: the plan is made after them, and its answers have noise of their
+        own. What may be asked once and was answered is not asked again. The checks see them.
+        Refused once something was told, and where the rest cannot compare all options by itself.
+        """
+        if self._told.counts.any() or self._over:
+            return False
+        plan = self._made_plan()
+        if not self._compares(plan):
+            return False
+        self._put_in_force(plan)
+        self._plan_number += 1
+        return True
+
+    def _made_plan(self) -> Counts:
+        """Return (q,) how often questions are asked, with what is in or on its way of the plan.
+
+        What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
+        """
+        questions, others = self.questions, self._asked - self._told.counts
+        have = self._told.counts + self._outstanding
+        capacity = np.where(
+            questions.capacity == UNLIMITED, UNLIMITED, np.maximum(questions.capacity - others, 0)
+        )
+        if self._by_others:
+            return np.asarray(np.maximum(np.minimum(self._planned, capacity), have))
+        who = questions.evaluator
+        done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
+        work = np.maximum(questions.workload - done.astype(np.int64), 0)
+        work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
+        told = int(self._told.counts.sum())
+        money = self.money - self._paid + float(self._told.counts @ questions.prices)
+        left = questions._changed(capacity=capacity, workload=work)
+        return planned_counts(left, self.model, self.remaining + told, money, have)
+
+    def _compares(self, planned: Counts) -> bool:
+        """Tell whether all options can be compared by these answers."""
+        zeros = np.zeros(len(planned))
+        fit = self.model.fit(Feedback(planned, zeros, zeros), 1.0)
+        return bool(np.isfinite(fit.leads(0, np.arange(len(self.options))).variances).all())
+
+    def _put_in_force(self, planned: Counts) -> None:
+        self._planned = planned
+        vars(self).pop("_whole", None)
+
+    @property
+    def why_not_observed(self) -> str:
+        """Why scores that were not asked for are refused, and what to do instead."""
+        if self._told.counts.any():
+            return (
+                f"{self.name!r} has a plan, of which {self.spent} answers are in; scores that were "
+                "not asked for come before the first answer, or not at all. decide() says what all "
+                "scores tell, where what was scored was decided without looking at any."
+            )
+        return (
+            "with these scores, the questions that may still be asked do not compare all options "
+            "with one another, and scores that were not asked for cannot: nobody knows how they "
+            "were chosen. Allow more (capacity, evaluators), or, where what was scored was decided "
+            "without looking at any score, use decide() on all of them."
+        )
 
     def learn(self, feedback: Feedback) -> None:
         """Take in what came back, and look at it if that is due."""
@@ -233,14 +305,21 @@ class PlannedChoice(Policy):
         if not self._to_come.any():
             return 1.0, True
         if self.looks == "once":
-            return 0.0, False
+            return self._gone, False
         N = int(self._planned.sum())
         t = int(self._told.counts.sum()) / N
         step = max((time for time in _TIMES if time <= t + 1e-9), default=0.0) ** 2
         steady = math.floor(t * _MOST_LOOKS) / _MOST_LOOKS if N > _MOST_LOOKS else t
-        return (1.0 - _STEADY) * step + _STEADY * steady, self._used < (1.0 - _STEADY) * step
+        share = (1.0 - _STEADY) * step + _STEADY * steady
+        left = 1.0 - self._gone
+        return self._gone + left * share, self._used < self._gone + left * (1.0 - _STEADY) * step
 
     # ------------------------------------------------------------------ a look
+
+    @property
+    def _chance(self) -> float:
+        """What of δ was not used up by plans before this one."""
+        return self.delta * (1.0 - self._gone)
 
     def _look(self) -> None:
         """Use the share of δ that is due to see whether the leader is certain."""
@@ -289,7 +368,7 @@ class PlannedChoice(Policy):
         if not self.noise_known and self._fit.freedom < _HEARD:
             return 1.0
         t = int(self._told.counts.sum()) / int(self._planned.sum())
-        last = (1.0 - _TIMES[-2] ** 2) * (1.0 - _STEADY) * self.delta
+        last = (1.0 - _TIMES[-2] ** 2) * (1.0 - _STEADY) * self._chance
         z, enough = (-float(special.ndtri(0.5 * p)) for p in (max(worst, 1e-300), last))
         return float(special.ndtr((z / math.sqrt(t) - enough) / math.sqrt((1.0 - t) / t)))
 
@@ -451,14 +530,14 @@ class PlannedChoice(Policy):
             elif freedom < 1.0 or (self.looks == "once" and self._used < 1.0):
                 ends.append((value, -math.inf, math.inf))
             elif self.looks == "once":
-                width = -_quantile(0.5 * self.delta, freedom) * math.sqrt(variance)
+                width = -_quantile(0.5 * self._chance, freedom) * math.sqrt(variance)
                 width *= 1.0 if math.isinf(freedom) else math.sqrt(scatter / freedom)
                 ends.append((value, value - width, value + width))
             else:
                 J = 1.0 / variance
                 plan_J = 1.0 / plan if plan > 0.0 else J
                 ends.append(
-                    (value, *planned_interval(value, J, scatter, freedom, plan_J, self.delta))
+                    (value, *planned_interval(value, J, scatter, freedom, plan_J, self._chance))
                 )
         return np.array(ends).reshape(-1, 3) * self._unit
 
@@ -483,7 +562,7 @@ class PlannedChoice(Policy):
         confirmed = False
         if fit is not None and self._answer is not None and self._leader(fit) == self._answer:
             winner = self._winner(fit, self._answer)
-            confirmed = float(winner.chances(-self._slack).max(initial=0.0)) < self.delta
+            confirmed = float(winner.chances(-self._slack).max(initial=0.0)) < self._chance
         return difference_found(chance, confirmed, fit is not None)
 
     def forecast(self) -> float:
@@ -498,7 +577,7 @@ class PlannedChoice(Policy):
         worst = float(self._winner(self._fit, leader).chances(-self._slack).max(initial=0.0))
         z, before = -float(special.ndtri(0.5 * max(worst, 1e-300))), 0.0
         for time in _TIMES:
-            due, before = (1.0 - _STEADY) * self.delta * (time**2 - before), time**2
+            due, before = (1.0 - _STEADY) * self._chance * (time**2 - before), time**2
             if time * N > n and z * math.sqrt(time * N / n) > -float(special.ndtri(0.5 * due)):
                 return min(left, math.ceil(time * N) - n)
         return left
@@ -544,6 +623,104 @@ class PlannedChoice(Policy):
             "no others can come. Plan more of them, or ask other evaluators."
         )
 
+    # ------------------------------------------------------------------ what is frozen
+
+    @property
+    def plan_id(self) -> int | None:
+        """The number of the plan in force."""
+        return self._plan_number
+
+    def frozen(self) -> dict[str, Any]:
+        """Return all that was fixed before the first answer, by name.
+
+        Returns
+        -------
+        dict
+            ``questions`` and ``counts``: how often each is asked. ``order``: all questions in the
+            order in which they are asked, round by round. ``gone``: the share of δ that plans
+            before this one have used up.
+        """
+        (used,) = np.nonzero(self._planned)
+        return {
+            "questions": used,
+            "counts": self._planned[used],
+            "order": self._order,
+            "gone": self._gone,
+        }
+
+    def freeze(self, plan: Mapping[str, Any]) -> None:
+        """Put a plan in force that `frozen` returned."""
+        q = len(self.questions)
+        counts, order = counts_in(plan, q), np.asarray(plan["order"], dtype=np.intp)
+        if not np.array_equal(np.sort(order), np.arange(q)):
+            raise ValueError("the order does not have every question once")
+        if (counts < self._told.counts).any() or plan["gone"] != self._gone:
+            raise ValueError("it is the plan of other answers")
+        self._put_in_force(counts)
+        self._order = order
+
+    def purpose(self) -> dict[str, Any]:
+        """Return why what is asked now is asked: since it was planned before the first answer."""
+        return {"what": "ask what was planned", "stage": self._plan_number}
+
+    def extended(self, actions: Askable) -> PlannedChoice:
+        """Return the policy with more options, evaluators or capacity, and a plan that has them.
+
+        While nothing was decided by what is in, the plan just becomes longer: it is still one that
+        was fixed without looking, if what was added does not depend on the scores. The share of δ
+        that was used stays used, and looks go on by the share of the longer plan.
+
+        Once it is over, what comes after does depend on the scores. Then what is in counts as
+        logged, the new plan is of other answers alone, and its looks have what is left of δ: so all
+        that is ever called certain is wrong with probability δ at most. Where one has looked at all
+        answers nothing is left, and it is refused; likewise where new answers alone cannot compare
+        all options, and where somebody else made the plan.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> old = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> new = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
+        >>> eh.PlannedChoice(old).extended(new).ask().total
+        6
+        """
+        if self._by_others:
+            raise InputError(
+                "this plan was made by somebody else (planned=), who would have to extend it; make "
+                "a new policy."
+            )
+        new, move = grown(self, actions)
+        if self._answer is not None and not move.newcomers.any():
+            new._recall_answer(self, move)
+        elif not self._over:
+            new._told, new._used = move.feedback(self._told), self._used
+            new._gone = self._gone
+            new._put_in_force(new._made_plan())
+        elif self._used >= 1.0:
+            raise InputError(
+                f"all {self.spent} answers were looked at, which has used up the chance of "
+                f"{self.delta:g} to be wrong: whatever comes now cannot make it certain. Make a "
+                "new policy, for which these are logged scores (observe), and say that you did."
+            )
+        else:
+            new._used = new._gone = self._used
+            new._put_in_force(new._made_plan())
+        if new._answer is None and not new._compares(new._planned):
+            raise InputError(
+                "the answers that can still come do not compare all options with one another. Add "
+                "evaluators, or allow more answers (capacity, at_most)."
+            )
+        return new
+
+    def _recall_answer(self, old: PlannedChoice, move: Move) -> None:
+        """Stay with the answer of a policy that had the same options."""
+        assert old._answer is not None
+        self._told, self._used, self._gone = move.feedback(old._told), old._used, old._gone
+        self._answer = int(move.options[old._answer])
+        self._put_in_force(move.counts(old._planned))
+        if np.array_equal(move.options, np.arange(move.k)):
+            self._seen = list(old._seen)
+
     # ------------------------------------------------------------------ what is remembered
 
     def memory(self) -> dict[str, Any]:
@@ -553,6 +730,7 @@ class PlannedChoice(Policy):
             "order": self._order,
             "told": sparse(self._told),
             "used": self._used,
+            "gone": self._gone,
             "answer": self._answer,
             "gave_up": self._gave_up,
             "seen": [
@@ -568,6 +746,8 @@ class PlannedChoice(Policy):
         self._told = dense(memory["told"], len(self.questions))
         self._fitted = self._alike = None
         self._used, self._answer = memory["used"], memory["answer"]
+        self._gone = memory.get("gone", 0.0)
+        vars(self).pop("_whole", None)
         self._gave_up = memory["gave_up"]
         self._seen = [
             (entry["leader"], Winner.recalled(entry), entry["failure"]) for entry in memory["seen"]
