@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from postgres_server import Postgres
 
 # The same examples on every machine and run; solves vary in time, so no deadline.
 settings.register_profile(
@@ -25,3 +33,29 @@ settings.register_profile(
 )
 
 settings.load_profile("evenhand")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """Databases on a real PostgreSQL: one server for each process of tests."""
+    from postgres_server import some_server  # noqa: PLC0415 # only where a test needs it
+
+    with some_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_address(postgres: Postgres) -> Iterator[str]:
+    """The address of a database of one's own, with the tables of a store in it."""
+    url = postgres.fresh()
+    yield url
+    postgres.drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store is: a file that is not there yet, then a database of a real PostgreSQL."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store.db")
+    address: str = request.getfixturevalue("postgres_address")
+    return address

@@ -20,7 +20,7 @@ _NAMES = {
         "decide",
     ),
     "evenhand.auditing": ("Audit", "BiasEstimate", "Placebo", "Spread", "audit"),
-    "evenhand.campaigns": ("Campaign", "NoTicket", "Receipt", "Ticket"),
+    "evenhand.campaigns": ("Campaign", "NoTicket", "Notice", "Receipt", "Status", "Ticket"),
     "evenhand.designs": (
         "Certificate",
         "Design",

@@ -34,8 +34,10 @@ from evenhand.auditing import Placebo as Placebo
 from evenhand.auditing import Spread as Spread
 from evenhand.auditing import audit as audit
 from evenhand.campaigns import Campaign as Campaign
+from evenhand.campaigns import Notice as Notice
 from evenhand.campaigns import NoTicket as NoTicket
 from evenhand.campaigns import Receipt as Receipt
+from evenhand.campaigns import Status as Status
 from evenhand.campaigns import Ticket as Ticket
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design

@@ -26,6 +26,7 @@ Looks = Literal["always", "once"]
 _MOST_PARALLEL = 10_000
 _FEW = 4  # up to so often for each question, a fixed plan is sure more often than a search
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
+_LEASE = 3600.0  # seconds for which somebody else than a run may hold a question of a choice
 _NOT_CHECKED = (
     "No evaluation was spent on checking the model (checks=False): where it fails, that may not "
     "have been seen."
@@ -53,6 +54,7 @@ def choose(
     at_once: int | None = None,
     available: Available | None = None,
     looks: Looks | None = None,
+    store: Any = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
 
@@ -118,6 +120,9 @@ def choose(
         Where every question can be asked once, or four times at most: "always" looks at the scores
         after each, and stops when the choice is sure; "once" has all of them answered, looks once,
         and is sure more often. To be decided before the first score; "always" if not given.
+    store
+        A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
+        the same call goes on where it was; several programs may work on the same choice.
 
     Returns
     -------
@@ -169,6 +174,36 @@ def choose(
         raise InputError(
             f"available must be a function that returns names of evaluators; got {available!r}."
         )
+    if store is not None:
+        from evenhand.campaigns.choosing import choose_on  # noqa: PLC0415 # the door upstairs
+
+        made = {
+            "policy": policy,
+            "at_most": at_most,
+            "budget": budget,
+            "display": None,
+            "looks": looks,
+            "settings": {
+                "confidence": confidence,
+                "tolerance": tolerance,
+                "lease": _LEASE,
+                "retries": retries,
+                "noise_scale": noise_scale,
+                "deviation": deviation,
+                "scores": scores,
+                "bounds": bounds,
+                "checks": checks,
+                "seed": seed,
+            },
+        }
+        run_by = {
+            "evaluate": evaluate,
+            "parallel": parallel,
+            "at_once": at_once,
+            "available": available,
+            "progress": progress,
+        }
+        return choose_on(store, options, made, run_by)
     asked = asked_of(options, deviation)
     reading = Scores(scores, bounds, comparing=compares(Questions.of(asked)))
     if policy is None:

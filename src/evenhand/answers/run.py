@@ -23,12 +23,12 @@ from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifia
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 
-_TICK = 0.2  # seconds between two looks at the clock, for a progress bar
+TICK = 0.2  # seconds between two looks at the clock, for a progress bar
 _INTERRUPTED = "it was interrupted"
 _NOBODY = (
     "those who are to be asked now are not available; policy=answer.policy goes on when they are"
 )
-_LEAST_PATIENCE = 5  # questions given up in a row before the evaluator is taken to be broken
+LEAST_PATIENCE = 5  # questions given up in a row before the evaluator is taken to be broken
 
 
 @dataclass
@@ -110,7 +110,7 @@ class _Desk:
         self._indices: dict[int, int] = {}  # likewise: which question of the policy's it is
         self._turns: dict[int, int] = {}  # by question: the next turn
         self._returned: dict[int, list[int]] = {}  # likewise: turns that nobody answered
-        self._patience = max(_LEAST_PATIENCE, 2 * parallel)
+        self._patience = max(LEAST_PATIENCE, 2 * parallel)
         self._given_up = 0  # questions in a row, of whatever option
         self._given_up_on: Counter[str] = Counter()  # questions in a row, of this option
         self._run = Run(left=attendance.left)
@@ -121,7 +121,7 @@ class _Desk:
                 while not interrupts.seen and self._hand_out():
                     reply = None
                     with interrupts.allowed():
-                        reply = self._crew.wait(_TICK)
+                        reply = self._crew.wait(TICK)
                     if reply is not None:
                         self._take(reply)
                     self._watch(self._run)
@@ -196,7 +196,7 @@ class _Desk:
             raise error
         if isinstance(error, AbsentError):
             self._unanswered(question)
-            self._part_with(question, _said(error) or "not available")
+            self._part_with(question, in_one_line(error) or "not available")
             return
         if error is None:
             try:
@@ -225,7 +225,7 @@ class _Desk:
         self._attendance.leave(question.evaluator, why)
 
     def _give_up(self, question: Question, error: BaseException) -> None:
-        said, name, patience = _said(error), question.evaluator, self._patience
+        said, name, patience = in_one_line(error), question.evaluator, self._patience
         self._run.failures.append(Failure(question, said, self._attempts[question.number]))
         self._unanswered(question)
         if name in self._run.left:
@@ -267,7 +267,7 @@ class _Desk:
         return Feedback(counts, counts * score, counts * score**2)
 
 
-def _said(error: BaseException) -> str:
+def in_one_line(error: BaseException) -> str:
     """Return an error in one line, after its kind; ours speak for themselves."""
     kind = "" if isinstance(error, EvenhandError) else type(error).__name__
     return " ".join(": ".join(part for part in (kind, str(error)) if part).split())

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from evenhand.answers.run import Run
 from evenhand.errors import InputError
-from evenhand.policies.base import Policy
+from evenhand.policies.messages import Decision
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -71,12 +71,30 @@ class Progress:
         return f"{spent}; {self.leader} leads{failed}"
 
 
+class Watched(Protocol):
+    """What is watched: a policy, or what stands for one."""
+
+    @property
+    def spent(self) -> int:
+        """Evaluations told so far."""
+
+    @property
+    def horizon(self) -> int:
+        """Evaluations that there may be in all."""
+
+    def forecast(self) -> float:
+        """Return how many evaluations are still expected to come."""
+
+    def recommend(self) -> Decision:
+        """Return the option to choose by what is known now."""
+
+
 Watch = Callable[[Run], None]
 
 
 @contextmanager
 def watching(
-    policy: Policy, progress: bool | Callable[[Progress], object] | None
+    policy: Watched, progress: bool | Callable[[Progress], object] | None
 ) -> Iterator[Watch]:
     """Give what is called as evaluations come in.
 
@@ -106,7 +124,7 @@ def watching(
         )
 
 
-def progress_of(policy: Policy, run: Run) -> Progress:
+def progress_of(policy: Watched, run: Run) -> Progress:
     """Return how far a run has come."""
     return Progress(
         policy.spent,
@@ -117,7 +135,7 @@ def progress_of(policy: Policy, run: Run) -> Progress:
     )
 
 
-def _told(policy: Policy, progress: Callable[[Progress], object]) -> Watch:
+def _told(policy: Watched, progress: Callable[[Progress], object]) -> Watch:
     """Call a function whenever a score was told or a question given up."""
     last = (policy.spent, 0)
 
@@ -131,7 +149,7 @@ def _told(policy: Policy, progress: Callable[[Progress], object]) -> Watch:
     return watch
 
 
-def _lines(policy: Policy) -> Watch:
+def _lines(policy: Watched) -> Watch:
     """Write a line now and then, where no bar can be drawn: in a notebook, in a log."""
     following = time.monotonic() + _PATIENCE
 
@@ -147,7 +165,7 @@ def _lines(policy: Policy) -> Watch:
 class _LateBar:
     """A bar that appears when something takes longer than a second."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Watched) -> None:
         self._policy = policy
         self._next = time.monotonic() + _PATIENCE
         self._bar: Bar | None = None

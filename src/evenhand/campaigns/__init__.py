@@ -1,6 +1,7 @@
 """Campaigns: evaluations by many, over days, kept in a store and provable afterwards."""
 
 from evenhand.campaigns.campaign import Campaign
-from evenhand.campaigns.tickets import NoTicket, Receipt, Ticket
+from evenhand.campaigns.standing import Status
+from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 
-__all__ = ["Campaign", "NoTicket", "Receipt", "Ticket"]
+__all__ = ["Campaign", "NoTicket", "Notice", "Receipt", "Status", "Ticket"]

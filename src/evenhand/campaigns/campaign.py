@@ -9,36 +9,41 @@ something in meanwhile.
 
 from __future__ import annotations
 
-import math
 import os
-import threading
-from collections.abc import Mapping
-from typing import Any, Self, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Self, overload
 
-from evenhand.answers.answer import Answer, answer_of
-from evenhand.answers.choose import asked_of, notes_on, policy_for
-from evenhand.answers.question import Failure, Question, question_of
-from evenhand.answers.scores import Bounds, Kind, Scores, compares
-from evenhand.campaigns import ledger
-from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow
-from evenhand.campaigns.replica import FORMAT, OutdatedError, Replica
+from evenhand.answers.answer import Answer
+from evenhand.answers.attendance import Available
+from evenhand.answers.choose import Looks
+from evenhand.answers.crews import Evaluate
+from evenhand.answers.scores import Bounds, Kind
+from evenhand.answers.watch import Progress
+from evenhand.campaigns import asking, changing, ledger, running, telling, tending
+from evenhand.campaigns.deciding import answer_from
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.founding import founded, founding
+from evenhand.campaigns.given import checked_name
+from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.standing import Status, status_of
 from evenhand.campaigns.stores import Store, open_store
-from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tickets import NoTicket, Receipt, Ticket, identifier, parsed
-from evenhand.errors import ConflictError, InputError
+from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
+from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions import Askable
 
-_MOST_AHEAD = 256  # tickets that are made before anybody asks for them
-_AHEAD = 1 / 32  # likewise, as a share of the evaluations so far
-_PIECE = 4096  # events that are read at once
-_SNAPSHOT = 512  # events between two snapshots
+Where = str | os.PathLike[str] | Store
 
 
 class Campaign:
     """Evaluations by many, over days, kept in a store.
 
-    `create` begins one, `open` goes on with one, from any process.
+    `create` begins one, `open` goes on with one, from any process. Whoever evaluates asks for a
+    ticket and tells the score; what is acknowledged is never lost, and a ticket whose holder does
+    not come back goes to the next when its lease is over. All operations may be repeated: what was
+    done is not done twice.
+
+    One object may be used by many threads, and many objects, in many processes, by one store.
 
     Attributes
     ----------
@@ -46,34 +51,46 @@ class Campaign:
         Its name in the store.
     store
         Where it is kept.
+    id
+        Its number there.
 
     Examples
     --------
     >>> import tempfile, os
     >>> import evenhand as eh
     >>> folder = tempfile.TemporaryDirectory()
+    >>> store = os.path.join(folder.name, "prizes.db")
     >>> panel = eh.Questions.panel({"Ann": "home", "Bo": "away"}, {"Paul": "home", "Quinn": "away"},
     ...                            capacity=None)
-    >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prize.db"), "prize", panel)
+    >>> campaign = eh.Campaign.create(store, "prize", panel)
     >>> ticket = campaign.ask("Paul")
-    >>> campaign.tell(ticket, 7.5).counted
+    >>> campaign.ask("Paul") == ticket                          # until it is told
+    True
+    >>> campaign.tell(ticket, 7.5)
+    Receipt(evaluation=1, counted=True, repeated=False, why='')
+    >>> campaign.tell(ticket, 7.5).repeated                     # once more does no harm
     True
     >>> campaign.close()
+
+    Another day, another process:
+
+    >>> with eh.Campaign.open(store, "prize") as campaign:
+    ...     status = campaign.status()
+    >>> status.status, status.evaluations
+    ('running', 1)
     >>> folder.cleanup()
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self._id = store, name, id
-        self._lock = threading.RLock()
-        self._replica: Replica | None = None
-        self._last_snapshot = 0
+        self.store, self.name, self.id = store, name, id
+        self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning
 
     @classmethod
     def create(
         cls,
-        store: str | os.PathLike[str] | Store,
+        store: Where,
         name: str,
         questions: Askable,
         confidence: float = 0.95,
@@ -81,7 +98,7 @@ class Campaign:
         at_most: int | None = None,
         *,
         budget: float | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         lease: float = 3600.0,
         retries: int = 2,
         noise_scale: float | None = None,
@@ -89,57 +106,94 @@ class Campaign:
         scores: Kind | None = None,
         bounds: Bounds | None = None,
         checks: bool = True,
-        looks: Any = None,
+        looks: Looks | None = None,
         seed: int = 0,
         display: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Self:
-        """Begin a campaign."""
-        checked_askable(questions)
-        asked = asked_of(questions, deviation)
-        reading = Scores(scores, bounds, comparing=compares(Questions.of(asked)))
-        if policy is None:
-            settings: dict[str, Any] = {
-                "at_most": at_most,
-                "confidence": confidence,
-                "tolerance": tolerance,
-                "noise_scale": noise_scale,
-                "bounds": reading.limits,
-                "seed": seed,
-            }
-            policy = policy_for(asked, deviation, checks, looks, budget, settings)
-        content = {
-            "policy": policy.state(),
-            "settings": {
+        """Begin a campaign.
+
+        Parameters
+        ----------
+        store
+            A file, which is made if it is not there; "postgresql://…" for several machines; or a
+            store that is open.
+        name
+            What the campaign is called there, up to 200 characters.
+        questions
+            The options, or the questions that evaluators can be asked about them.
+        confidence, tolerance, at_most, budget, noise_scale, deviation
+            As for `choose`.
+        scores, bounds, checks, looks
+            Likewise.
+        policy
+            What decides what is asked: a policy that has been told nothing yet, or the name of one.
+        lease
+            Seconds for which a ticket is its holder's. Then it may go to somebody else; a score
+            that comes all the same counts unless another came first.
+        retries
+            How often a question that failed is tried again before it is given up.
+        seed
+            Where the order of questions comes from.
+        display
+            What evaluators are shown of an option beside its name: texts by name, by the option's
+            name. Nothing else of it is ever shown.
+
+        Raises
+        ------
+        ConflictError
+            If there is a campaign of that name.
+        NotIdentifiableError
+            If no number of answers could tell the options apart.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = os.path.join(folder.name, "prompts.db")
+        >>> options = eh.ActionSet([[1.0], [2.0]], ["short", "long"], ["A", "B"])
+        >>> campaign = eh.Campaign.create(store, "prompts", options, bounds=(0, 10),
+        ...                               display={"A": {"prompt": "Say it in a word."}})
+        >>> eh.Campaign.create(store, "prompts", options)
+        Traceback (most recent call last):
+        evenhand.errors.ConflictError: there is a campaign 'prompts' in the store already...
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        content = founding(
+            name,
+            questions,
+            policy=policy,
+            at_most=at_most,
+            budget=budget,
+            display=display,
+            looks=looks,
+            settings={
                 "confidence": confidence,
                 "tolerance": tolerance,
                 "lease": lease,
                 "retries": retries,
+                "noise_scale": noise_scale,
                 "deviation": deviation,
                 "scores": scores,
-                "bounds": None if bounds is None else list(bounds),
+                "bounds": bounds,
                 "checks": checks,
                 "seed": seed,
             },
-            "display": {o: dict(columns) for o, columns in (display or {}).items()},
-        }
+        )
         opened = open_store(store)
-
-        def begin(session: Session) -> int:
-            if ledger.find(session, name) is not None:
-                raise ConflictError(
-                    f"there is a campaign {name!r} in the store already; open it, or choose "
-                    "another name."
-                )
-            page = Page.new(session, name)
-            page.append("created", content)
-            page.close()
-            return page.id
-
-        return cls(opened, name, opened.write(begin))
+        return cls(opened, name, founded(opened, name, content))
 
     @classmethod
-    def open(cls, store: str | os.PathLike[str] | Store, name: str) -> Self:
-        """Go on with a campaign."""
+    def open(cls, store: Where, name: str) -> Self:
+        """Go on with a campaign.
+
+        Parameters
+        ----------
+        store, name
+            As for `create`.
+        """
+        checked_name(name, "name")
         opened = open_store(store, must_exist=True)
         id = opened.read(lambda session: ledger.find(session, name))
         if id is None:
@@ -147,299 +201,260 @@ class Campaign:
             raise InputError(f"there is no campaign {name!r} in the store; there are {known!r}.")
         return cls(opened, name, id)
 
+    @classmethod
+    def names(cls, store: Where) -> dict[str, str]:
+        """Return the names of the campaigns in a store, the oldest first, and their status.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = os.path.join(folder.name, "prizes.db")
+        >>> eh.Campaign.create(store, "prize", eh.Questions.panel(["Ann", "Bo"], ["P"])).close()
+        >>> eh.Campaign.names(store)
+        {'prize': 'running'}
+        >>> folder.cleanup()
+        """
+        return open_store(store, must_exist=True).read(ledger.names)
+
     # ------------------------------------------------------------------ asking and telling
 
     @overload
-    def ask(self, evaluator: str | None = None, *, worker: str = "") -> Ticket | NoTicket: ...
+    def ask(
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        lease: float | None = None,
+    ) -> Ticket | NoTicket: ...
 
     @overload
     def ask(
-        self, evaluator: str | None = None, *, worker: str = "", n: int
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        n: int,
+        lease: float | None = None,
     ) -> list[Ticket] | NoTicket: ...
 
     def ask(
-        self, evaluator: str | None = None, *, worker: str = "", n: int | None = None
+        self,
+        evaluator: str | Sequence[str] | None = None,
+        *,
+        worker: str = "",
+        n: int | None = None,
+        lease: float | None = None,
     ) -> Ticket | list[Ticket] | NoTicket:
-        """Return what an evaluator is to evaluate next: the open ticket again if there is one."""
-        whom = self._whom(self._known(), evaluator)
-        holder, want = evaluator or "", 1 if n is None else n
-        while True:
-            got = self.store.write(lambda s: self._handed_out(s, whom, holder, worker, want))
-            if not got:
-                got = self._proposed(whom, holder, worker, want)
-            if isinstance(got, NoTicket):
-                return got
-            if got:
-                tickets = [self._ticket(row) for row in got]
-                return tickets[0] if n is None else tickets
+        """Return what an evaluator is to evaluate next: the open ticket again if there is one.
 
-    def _handed_out(
-        self, session: Session, whom: str | None, holder: str, worker: str, want: int
-    ) -> list[TicketRow] | NoTicket:
-        """Return tickets that are held, or wait to be."""
-        page = Page(session, self._id)
-        if page.status != "running":
-            return _nothing_now(page)
-        got = self._leased(page, whom, holder, worker, want)
-        page.close()
-        return got
+        Parameters
+        ----------
+        evaluator
+            Who asks. Where the questions are anybody's, whatever name the tickets should be under.
+            In a panel, None or several names: a program that passes questions on takes what there
+            is for anybody, or for one of these.
+        worker
+            Which of the evaluator's hands: each has tickets of its own, so a model judge works on
+            several at once.
+        n
+            How many tickets are wanted; then a list of up to so many, those that are held included.
+        lease
+            Seconds for which the tickets are held; as the campaign has it if not given.
 
-    def _leased(
-        self, page: Page, whom: str | None, holder: str, worker: str, want: int
-    ) -> list[TicketRow]:
-        held = page.held(holder, worker, want)
-        if len(held) == want:
-            return held
-        until = page.now + self._settings["lease"]
-        new = page.lease(whom or "", holder, worker, until, want - len(held))
-        if new:
-            page.append(
-                "leased",
-                {
-                    "tickets": [row.number for row in new],
-                    "holder": holder,
-                    "worker": worker,
-                    "until": until,
-                },
-            )
-        return held + new
-
-    def _proposed(
-        self, whom: str | None, holder: str, worker: str, want: int
-    ) -> list[TicketRow] | NoTicket:
-        """Have the policy say what to ask, and hand it out; [] to try again."""
-        with self._lock:
-            replica = self._followed()
-            others = self.store.read(lambda s: Page(s, self._id, lock=False).at_work(whom or ""))
-            ahead = min(_MOST_AHEAD, max(others, int(_AHEAD * replica.policy.spent)))
-            wanted = replica.wanted(whom, want + ahead)
-            version, head = replica.version, replica.head
-            finished = not wanted and replica.policy.finished and not replica.has_news
-            purpose: dict[str, Any] = {}
-
-        def put_in(session: Session) -> list[TicketRow] | NoTicket:
-            page = Page(session, self._id)
-            if page.status != "running":
-                return _nothing_now(page)
-            if page.version != version:
-                return []
-            if wanted:
-                made = page.issue(wanted)
-                page.append("proposed", {"tickets": made, "seen": head, "purpose": purpose})
-                page.version += 1
-                got: list[TicketRow] | NoTicket = self._leased(page, whom, holder, worker, want)
-            elif replica.has_news:
-                page.append("looked", {"seen": head})
-                page.version += 1
-                got = []
-            elif finished:
-                self._decide(page)
-                got = _nothing_now(page)
-            else:
-                got = _waiting(page)
-            page.close()
-            return got
-
-        got = self.store.write(put_in)
-        self._keep_snapshot()
-        return got
-
-    def _decide(self, page: Page) -> None:
-        answer = self.answer()
-        page.append(
-            "decided",
-            {"option": answer.label, "sure": answer.sure, "because": answer.stopped_because},
-        )
-        page.void()
-        page.version += 1
-        page.status = "finished"
+        Returns
+        -------
+        Ticket or NoTicket
+            The latter, which is false, says why there is nothing, and when to come back.
+        """
+        return asking.ask(self._follower, evaluator, worker, n, lease)
 
     def tell(self, ticket: Ticket | str, score: object, *, key: str | None = None) -> Receipt:
-        """Take the score of a ticket; once it is acknowledged, it is not lost."""
-        id = ticket.id if isinstance(ticket, Ticket) else str(ticket)
-        number, token = parsed(id)
-        self._known()
+        """Take the score of a ticket; once it is acknowledged, it is not lost.
 
-        def work(session: Session) -> Receipt:
-            page = Page(session, self._id)
-            row = self._own(page, number, token, id)
-            value = self._reading.read(self._question(row), score)
-            who = ticket.holder if isinstance(ticket, Ticket) else row.holder
-            said = id if key is None else key
-            before = page.by_key(who, said)
-            if before is not None:
-                if before.ticket != number or before.score != value:
-                    raise ConflictError(
-                        f"{said!r} was told before, of ticket {before.ticket} with score "
-                        f"{before.score!r}; now it is ticket {number} with {value!r}. Nothing was "
-                        "changed; withdraw the first if it was a slip."
-                    )
-                return Receipt(before.number, before.standing == "counted", repeated=True)
-            late = row.state not in ("open", "leased") or page.status == "finished"
-            page.evaluations += 1
-            entry = [page.evaluations, number, row.question, value, who, said]
-            at = page.append("late" if late else "told", {"evaluations": [entry]})
-            standing = "late" if late else "counted"
-            page.enter([EvaluationRow(*entry, standing, at)])  # type: ignore[arg-type]
-            if not late:
-                page.counted += 1
-                page.settle(row, "done")
-            page.close()
-            return Receipt(page.evaluations, not late)
+        The first score for a ticket counts, whoever had it then. Others, and those that come after
+        the decision, are kept and do not count; the receipt says so.
 
-        return self.store.write(work)
+        Parameters
+        ----------
+        ticket
+            What `ask` returned, or its id.
+        score
+            The score, as the campaign's ``scores`` and ``bounds`` allow.
+        key
+            A name for this very message, up to 200 characters, to tell a repetition from something
+            new; if not given, the ticket and which try it is.
 
-    def fail(self, ticket: Ticket | str, reason: str) -> None:
-        """Give a ticket back that could not be answered; after some tries it is given up."""
-        raise NotImplementedError
+        Raises
+        ------
+        ConflictError
+            If the same key came with another ticket or score. Nothing has changed then.
+        """
+        return telling.tell(self._follower, [(ticket, score, key)])[0]
 
-    # ------------------------------------------------------------------ the answer
+    def tell_many(self, told: Iterable[tuple[Ticket | str, object, str | None]]) -> list[Receipt]:
+        """Take several scores, as (ticket, score, key), all of them or, if one is refused, none.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"])
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prizes.db"), "prize", panel)
+        >>> sheet = campaign.ask("Paul", n=2)
+        >>> [r.counted for r in campaign.tell_many([(t, 7.0, None) for t in sheet])]
+        [True, True]
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        return telling.tell(self._follower, told)
+
+    def withdraw(self, evaluation: Receipt | int, reason: str) -> Receipt:
+        """Have an evaluation count no more, such as a typing error; it is kept, and marked.
+
+        Its ticket waits for another score: from whoever is asked next, or told by its id. Where the
+        campaign was decided, it goes on.
+
+        Parameters
+        ----------
+        evaluation
+            Its receipt, or its number.
+        reason
+            Why, for the record.
+        """
+        return telling.withdraw(self._follower, evaluation, reason)
+
+    def run(
+        self,
+        evaluate: Evaluate,
+        parallel: int = 1,
+        *,
+        at_once: int | None = None,
+        available: Available | None = None,
+        progress: bool | Callable[[Progress], object] | None = None,
+    ) -> Answer:
+        """Have a function answer the questions until the campaign is finished; `choose` on a store.
+
+        Whatever ends it, a kill or a loss of power, running the same again goes on where it was.
+        Several runs, on several machines, may work on one campaign.
+
+        Parameters
+        ----------
+        evaluate, parallel, at_once, available, progress
+            As for `choose`.
+
+        Returns
+        -------
+        Answer
+            Where the run ended before the campaign, ``stopped_because`` says why.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import numpy as np
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"], capacity=None)
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prizes.db"), "prize", panel)
+        >>> rng = np.random.default_rng(0)
+        >>> answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())
+        >>> answer.label, answer.sure, campaign.status().status
+        ('Ann', True, 'finished')
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        return running.run(
+            self._follower,
+            evaluate,
+            parallel,
+            at_once=at_once,
+            available=available,
+            progress=progress,
+        )
+
+    # ------------------------------------------------------------------ tickets in hand
+
+    def fail(self, ticket: Ticket | str, reason: str | BaseException) -> Notice:
+        """Give a ticket back that could not be answered; after some tries it is given up.
+
+        An evaluator of whom five questions in a row are given up is taken to have left. Where all
+        evaluations fail, or all of one option, the campaign is paused.
+        """
+        return tending.fail(self._follower, ticket, reason)
+
+    def release(self, ticket: Ticket | str) -> Notice:
+        """Give a ticket back unanswered; it waits for whoever asks next."""
+        return tending.release(self._follower, ticket)
+
+    def renew(self, ticket: Ticket | str, lease: float | None = None) -> Ticket | NoTicket:
+        """Keep a ticket for a further ``lease``, in seconds from now; as at first if not given."""
+        return tending.renew(self._follower, ticket, lease)
+
+    # ------------------------------------------------------------------ changes
+
+    def pause(self, reason: str = "") -> None:
+        """Hand out nothing until `resume`; what is out may still come back."""
+        changing.pause(self._follower, reason)
+
+    def resume(self) -> None:
+        """Go on after `pause`."""
+        changing.resume(self._follower)
+
+    def leave(self, evaluator: str, reason: str = "") -> None:
+        """Go on without an evaluator, until `join`; what waits for him is taken back."""
+        changing.leave(self._follower, evaluator, reason)
+
+    def join(self, evaluator: str) -> None:
+        """Have an evaluator back who left."""
+        changing.join(self._follower, evaluator)
+
+    def extend(
+        self,
+        at_most: int | None = None,
+        budget: float | None = None,
+        questions: Askable | None = None,
+        display: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Go on with more; a campaign that was decided goes on, too.
+
+        Parameters
+        ----------
+        at_most, budget
+            Evaluations, or money, in all: those before included.
+        questions
+            All that can be asked from now on: what could be before, and more options, evaluators
+            or capacity.
+        display
+            What evaluators are shown of the new options.
+        """
+        changing.extend(self._follower, at_most, budget, questions, display)
+
+    # ------------------------------------------------------------------ what is known
+
+    def status(self) -> Status:
+        """Return how the campaign stands: what came, what is out, who is there, what was found."""
+        return status_of(self._follower)
 
     def answer(self) -> Answer:
-        """Return what the evaluations so far say."""
-        with self._lock:
-            replica = self._followed()
-            policy = replica.up_to_date()
-            settings = replica.settings
-            if policy.spent + policy.observed > 0:
-                policy.checks.look()
-            return answer_of(
-                policy,
-                confidence=settings["confidence"],
-                tolerance=settings["tolerance"],
-                features_exact=settings["deviation"] == 0,
-                failures=[
-                    Failure(question_of(policy.questions, x, number), reason, settings["retries"])
-                    for x, number, reason in replica.given_up
-                ],
-                notes=notes_on(policy, settings["checks"]),
-            )
+        """Return what the evaluations so far say; once it is decided, the decision."""
+        with self._follower.lock:
+            return answer_from(self._follower.followed())
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store; what is done later opens it again."""
         self.store.close()
 
-    # ------------------------------------------------------------------ following the log
+    def __enter__(self) -> Self:
+        return self
 
-    def _known(self) -> Replica:
-        """Return the replica, whether or not it has the newest events: the questions are there."""
-        return self._followed() if self._replica is None else self._replica
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Campaign({self.name!r} in {self.store.name!r})"
 
     def _followed(self) -> Replica:
         """Return the replica with all events of the log in it."""
-        with self._lock:
-            if self._replica is None:
-                self._replica = self._loaded()
-            try:
-                self._follow(self._replica)
-            except OutdatedError:
-                self._replica = self._loaded()
-                self._follow(self._replica)
-            return self._replica
-
-    def _follow(self, replica: Replica) -> None:
-        while True:
-            events = self.store.read(
-                lambda s: ledger.events_after(s, self._id, replica.head, _PIECE)
-            )
-            replica.fold(events)
-            if len(events) < _PIECE:
-                return
-
-    def _loaded(self) -> Replica:
-        """Return the newest snapshot that can be used, or the beginning."""
-        withdrawn, kept = self.store.read(
-            lambda s: (ledger.withdrawn(s, self._id), ledger.snapshots(s, self._id))
-        )
-        for event, format, body, digest in kept:
-            if format != FORMAT:
-                continue
-            try:
-                replica = Replica.from_snapshot(body, digest)
-            except ValueError:
-                continue
-            if replica.withdrawn == withdrawn and replica.head == event:
-                self._last_snapshot = event
-                self._made_of(replica)
-                return replica
-        replica = Replica(withdrawn)
-        replica.fold(self.store.read(lambda s: ledger.events_after(s, self._id, 0, 1)))
-        self._made_of(replica)
-        return replica
-
-    def _made_of(self, replica: Replica) -> None:
-        settings = replica.settings
-        bounds = settings["bounds"]
-        self._settings = settings
-        self._reading = Scores(
-            settings["scores"],
-            None if bounds is None else tuple(bounds),
-            comparing=compares(replica.questions),
-        )
-
-    def _keep_snapshot(self) -> None:
-        with self._lock:
-            replica = self._replica
-            if replica is None or replica.head - self._last_snapshot < _SNAPSHOT:
-                return
-            body, digest = replica.snapshot()
-            head, before = replica.head, self._last_snapshot
-            known = {
-                event for event, *_ in self.store.read(lambda s: ledger.snapshots(s, self._id))
-            }
-            if head not in known:
-                self.store.write(
-                    lambda s: ledger.keep_snapshot(s, self._id, head, FORMAT, body, digest, before)
-                )
-            self._last_snapshot = head
-
-    # ------------------------------------------------------------------ small things
-
-    def _whom(self, replica: Replica, evaluator: str | None) -> str | None:
-        """Return whose questions an evaluator answers; None where they are anybody's."""
-        names = replica.questions.evaluators
-        if not names:
-            return None
-        if evaluator not in names:
-            raise InputError(f"there is no evaluator {evaluator!r}; there are {names!r}.")
-        return evaluator
-
-    def _own(self, page: Page, number: int, token: str, id: str) -> TicketRow:
-        row = page.ticket(number)
-        if row is None or row.token != token:
-            raise InputError(
-                f"there is no ticket {id!r} in campaign {self.name!r}; give what ask() returned."
-            )
-        return row
-
-    def _question(self, row: TicketRow) -> Question:
-        assert self._replica is not None
-        return question_of(self._replica.questions, row.question, row.number, row.turn)
-
-    def _ticket(self, row: TicketRow) -> Ticket:
-        question = self._question(row)
-        assert self._replica is not None
-        display = self._replica.display
-        return Ticket(
-            identifier(row.number, row.token),
-            question,
-            row.holder,
-            row.worker,
-            row.attempt,
-            row.until,
-            tuple(display.get(label, {}) for label in question.labels),
-        )
-
-
-def _nothing_now(page: Page) -> NoTicket:
-    if page.status == "finished":
-        return NoTicket("finished", "the campaign is finished", math.inf)
-    return NoTicket("paused", "the campaign is paused", None)
-
-
-def _waiting(page: Page) -> NoTicket:
-    out = page.waiting()
-    again = None if out.first_until is None else max(0.0, out.first_until - page.now)
-    if out.leased:
-        return NoTicket("waiting", f"waiting for {out.leased} evaluations that are out", again)
-    return NoTicket("not now", "nothing is to be asked of this evaluator now", None)
+        return self._follower.followed()

@@ -16,25 +16,41 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Kind = Literal[
-    "created",  # {policy, settings, display, evenhand}
-    "proposed",  # {tickets: [[number, token, question, turn]], seen, purpose, plan}
+    "created",  # {policy, settings, display, evenhand, made}
+    "proposed",  # {tickets: [[number, token, question, turn]], prices, seen, purpose, plan}
     "leased",  # {tickets, holder, worker, until}
     "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]]}
-    "late",  # {evaluations: likewise, why}
-    "failed",  # {ticket, reason, given_up}
-    "released",  # {ticket}
-    "renewed",  # {ticket, until}
-    "withdrawn",  # {evaluation, reason}
+    "late",  # {evaluations: likewise}
+    "failed",  # {ticket, holder, reason, given_up}
+    "released",  # {ticket, holder}
+    "renewed",  # {ticket, holder, until}
+    "withdrawn",  # {evaluation, ticket, reason, reopened}
     "imported",  # {evaluations: likewise, without tickets}
-    "left",  # {evaluator, reason}
+    "left",  # {evaluator, reason, tickets}
     "joined",  # {evaluator}
     "paused",  # {reason}
     "resumed",  # {}
-    "extended",  # {at_most, budget, questions}
+    "extended",  # {at_most, budget, questions, numbers, display}
     "alarmed",  # {assumption, text}
     "looked",  # {seen}: the policy learns what came up to then
-    "decided",  # {answer, because}
+    "decided",  # {answer, because, evaluations, seen, plan}
 ]
+
+TURNS = frozenset(
+    (
+        "proposed",
+        "failed",
+        "withdrawn",
+        "imported",
+        "left",
+        "joined",
+        "resumed",
+        "extended",
+        "looked",
+        "decided",
+    )
+)
+"""Kinds that a proposal has to know of: each makes a new version of the campaign."""
 
 START = b"\0" * 32  # what the first event is sealed to
 

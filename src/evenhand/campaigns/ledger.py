@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
 
-from evenhand.campaigns.events import START, Event, Kind, sealed
+from evenhand.campaigns.events import START, TURNS, Event, Kind, sealed
 from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
 from evenhand.errors import InputError
@@ -28,7 +28,8 @@ def _p(name: str) -> Any:
 
 _T, _E = ticket.c, evaluation.c
 # as words and not as parameters, so that a database sees that an index of the waiting ones serves
-_OPEN, _LEASED = literal_column("'open'"), literal_column("'leased'")
+_OPEN: Any = literal_column("'open'")
+_LEASED: Any = literal_column("'leased'")
 _OF = _T.campaign == _p("id")
 # a lease is over when its time is up, and when the clock says that it has not begun
 _OVER = or_(_T.until <= _p("now"), _T.leased > _p("now") + _SKEW)
@@ -123,48 +124,72 @@ _HELD = Statement(
     .order_by(_T.number)
     .limit(_p("most"))
 )
-_next = (
-    select(_T.number)
-    .where(_OF, _T.evaluator == _p("evaluator"), _T.state.in_([_OPEN, _LEASED]), _FREE)
+_HELD_BY = Statement(
+    select(*_TICKET)
+    .where(_OF, _T.state == _LEASED, _T.worker == _p("worker"), ~_OVER)
     .order_by(_T.number)
     .limit(_p("most"))
-    .with_for_update(skip_locked=True)
 )
-_LEASE = Statement(
-    update(ticket)
-    .where(_OF, _T.number.in_(_next))
-    .values(
-        state="leased",
-        holder=_p("holder"),
-        worker=_p("worker"),
-        attempt=_T.attempt + 1,
-        leased=_p("now"),
-        until=_p("end"),
+_OF_RUNS = Statement(
+    select(*_TICKET)
+    .where(_OF, _T.state == _LEASED, _T.worker.startswith(_p("sign")))
+    .order_by(_T.number)
+)
+
+
+def _leasing(holder: Any, *whose: Any) -> Statement:
+    """Return the statement that hands out the oldest tickets that wait, to a holder."""
+    oldest = (
+        select(_T.number)
+        .where(_OF, *whose, _T.state.in_([_OPEN, _LEASED]), _FREE)
+        .order_by(_T.number)
+        .limit(_p("most"))
+        .with_for_update(skip_locked=True)
     )
-    .returning(*_TICKET)
-)
+    return Statement(
+        update(ticket)
+        .where(_OF, _T.number.in_(oldest))
+        .values(
+            state="leased",
+            holder=holder,
+            worker=_p("worker"),
+            attempt=_T.attempt + 1,
+            leased=_p("now"),
+            until=_p("end"),
+        )
+        .returning(*_TICKET)
+    )
+
+
+_LEASE = _leasing(_p("holder"), _T.evaluator == _p("evaluator"))
+_LEASE_ANY = _leasing(_T.evaluator)
 _SETTLE = Statement(
     update(ticket)
     .where(_OF, _T.number == _p("number"))
     .values(
-        {name: _p(f"new_{name}") for name in ("state", "holder", "worker", "failures", "until")}
+        {
+            name: _p(f"new_{name}")
+            for name in ("state", "holder", "worker", "attempt", "failures", "until")
+        }
     )
 )
-_VOID = Statement(
-    update(ticket).where(_OF, _T.state.in_([_OPEN, _LEASED])).values(state="void", worker="")
+_WAITS = _T.state.in_([_OPEN, _LEASED])
+_VOID = Statement(update(ticket).where(_OF, _WAITS).values(state="void", worker=""))
+_VOID_OF = Statement(
+    update(ticket)
+    .where(_OF, _T.evaluator == _p("of_evaluator"), _WAITS)
+    .values(state="void", worker="")
+    .returning(_T.number)
 )
 _OUT = Statement(
     select(
+        _T.evaluator,
         func.count(),
         func.coalesce(func.sum(case((_FREE, 0), else_=1)), 0),
         func.min(case((_FREE, None), else_=_T.until)),
-    ).where(_OF, _T.state.in_([_OPEN, _LEASED]))
-)
-
-_AT_WORK = Statement(
-    select(func.count()).where(
-        _OF, _T.evaluator == _p("evaluator"), _T.state.in_([_OPEN, _LEASED]), ~_FREE
     )
+    .where(_OF, _WAITS)
+    .group_by(_T.evaluator)
 )
 
 _EVALUATION = (
@@ -228,11 +253,12 @@ _KEEP = Statement(
         digest=_p("digest"),
     )
 )
-_DROP = Statement(snapshot.delete().where(_S.campaign == _p("id"), _S.event < _p("before")))
+_DROP = Statement(snapshot.delete().where(_S.campaign == _p("id"), _S.event == _p("event")))
 _SNAPSHOTS = Statement(
-    select(_S.event, _S.format, _S.body, _S.digest)
-    .where(_S.campaign == _p("id"))
-    .order_by(_S.event.desc())
+    select(_S.event, _S.format).where(_S.campaign == _p("id")).order_by(_S.event.desc())
+)
+_SNAPSHOT = Statement(
+    select(_S.body, _S.digest).where(_S.campaign == _p("id"), _S.event == _p("event"))
 )
 
 
@@ -274,10 +300,18 @@ class EvaluationRow:
 
 @dataclass(frozen=True)
 class Waiting:
-    """How many tickets wait for an answer, how many of them are out, and until when the first."""
+    """Tickets that wait for an answer.
 
-    tickets: int
-    leased: int
+    Parameters
+    ----------
+    open, leased
+        How many nobody has, and how many are out, by the evaluator they are for.
+    first_until
+        When the first of the latter is over; None if none is out.
+    """
+
+    open: dict[str, int]
+    leased: dict[str, int]
     first_until: float | None
 
 
@@ -308,23 +342,24 @@ def withdrawn(session: Session, id: int) -> frozenset[int]:
     return frozenset(int(number) for (number,) in session.rows(_WITHDRAWN, id=id))
 
 
-def snapshots(session: Session, id: int) -> list[tuple[int, int, bytes, bytes]]:
-    """Return event, format, body and digest of the snapshots, the newest first."""
-    rows = session.rows(_SNAPSHOTS, id=id)
-    return [(int(e), int(f), bytes(body), bytes(digest)) for e, f, body, digest in rows]
+def snapshots(session: Session, id: int) -> list[tuple[int, int]]:
+    """Return event and format of the snapshots, the newest first."""
+    return [(int(at), int(format)) for at, format in session.rows(_SNAPSHOTS, id=id)]
+
+
+def snapshot_at(session: Session, id: int, event: int) -> tuple[bytes, bytes] | None:
+    """Return body and digest of the snapshot at an event, if it is still there."""
+    row = session.row(_SNAPSHOT, id=id, event=event)
+    return None if row is None else (bytes(row[0]), bytes(row[1]))
 
 
 def keep_snapshot(
-    session: Session,
-    id: int,
-    event: int,
-    format: int,
-    body: bytes,
-    digest: bytes,
-    forget_before: int,
+    session: Session, id: int, event: int, format: int, body: bytes, digest: bytes, most: int
 ) -> None:
-    """Keep a snapshot, and forget those that are older than some event."""
-    session.run(_DROP, id=id, before=forget_before)
+    """Keep a snapshot, and only the newest ``most``."""
+    kept = [at for at, _ in snapshots(session, id)]
+    for at in {event, *kept[most - 1 :]}:
+        session.run(_DROP, id=id, event=at)
     session.run(_KEEP, id=id, event=event, format=format, body=body, digest=digest)
 
 
@@ -367,6 +402,7 @@ class Page:
         """Add an event; return its number."""
         added = sealed(self.hash, self.head + 1, self.now, kind, content)
         self.head, self.hash = added.number, added.hash
+        self.version += kind in TURNS
         self._events.append(added)
         return added.number
 
@@ -404,7 +440,7 @@ class Page:
     # ------------------------------------------------------------------ tickets
 
     def issue(self, wanted: Sequence[tuple[int, int, str]]) -> list[list[Any]]:
-        """Make open tickets for (question, turn, evaluator); return number, token, question, turn."""
+        """Make open tickets for (question, turn, evaluator); return their entries in the log."""
         made = []
         for question, turn, evaluator in wanted:
             self.tickets += 1
@@ -426,57 +462,78 @@ class Page:
         row = self.session.row(_GET, id=self.id, number=number)
         return None if row is None else TicketRow(*row)
 
-    def held(self, holder: str, worker: str, most: int) -> list[TicketRow]:
-        """Return the tickets that somebody has and has not answered, the oldest first."""
-        rows = self.session.rows(
-            _HELD, id=self.id, holder=holder, worker=worker, now=self.now, most=most
-        )
+    def held(self, holder: str | None, worker: str, most: int) -> list[TicketRow]:
+        """Return the tickets that somebody has and has not answered, the oldest first.
+
+        Without a holder, those of a worker, whoever they are for.
+        """
+        given = {"id": self.id, "worker": worker, "now": self.now, "most": most}
+        if holder is None:
+            rows = self.session.rows(_HELD_BY, **given)
+        else:
+            rows = self.session.rows(_HELD, holder=holder, **given)
         return [TicketRow(*row) for row in rows]
 
+    def held_by_workers(self, sign: str) -> list[TicketRow]:
+        """Return the tickets that were handed out to workers whose names begin so."""
+        return [TicketRow(*row) for row in self.session.rows(_OF_RUNS, id=self.id, sign=sign)]
+
     def lease(
-        self, evaluator: str, holder: str, worker: str, until: float, most: int
+        self, evaluator: str | None, holder: str, worker: str, until: float, most: int
     ) -> list[TicketRow]:
-        """Hand out the oldest tickets that wait for an evaluator, so many at most."""
-        rows = self.session.rows(
-            _LEASE,
-            id=self.id,
-            evaluator=evaluator,
-            holder=holder,
-            worker=worker,
-            now=self.now,
-            end=until,
-            most=most,
-        )
+        """Hand out the oldest tickets that wait for an evaluator, so many at most.
+
+        Without an evaluator, those that wait for anybody, each under the name of whom it is for.
+        """
+        given = {
+            "id": self.id,
+            "worker": worker,
+            "now": self.now,
+            "end": until,
+            "most": most,
+        }
+        if evaluator is None:
+            rows = self.session.rows(_LEASE_ANY, **given)
+        else:
+            rows = self.session.rows(_LEASE, evaluator=evaluator, holder=holder, **given)
         return sorted((TicketRow(*row) for row in rows), key=lambda row: row.number)
 
-    def settle(
-        self, row: TicketRow, state: str, *, failures: int | None = None, until: float = 0.0
-    ) -> None:
-        """Change the state of a ticket; its holder stays where it is leased or done."""
-        gone = state in ("open", "failed", "void")
+    def settle(self, row: TicketRow, state: str, **changes: Any) -> None:
+        """Change the state of a ticket, and what else is named; nobody has what is given back."""
+        now = {
+            "holder": row.holder,
+            "worker": row.worker,
+            "attempt": row.attempt,
+            "failures": row.failures,
+            "until": row.until,
+        }
+        if state in ("open", "failed", "void"):
+            now |= {"holder": "", "worker": "", "until": 0.0}
         self.session.run(
             _SETTLE,
             id=self.id,
             number=row.number,
             new_state=state,
-            new_holder="" if gone else row.holder,
-            new_worker="" if gone else row.worker,
-            new_failures=row.failures if failures is None else failures,
-            new_until=until,
+            **{f"new_{name}": value for name, value in (now | changes).items()},
         )
 
     def void(self) -> None:
         """Take back all tickets that were not answered."""
         self.session.run(_VOID, id=self.id)
 
-    def at_work(self, evaluator: str) -> int:
-        """Return how many tickets of an evaluator are out."""
-        return int(self.session.row(_AT_WORK, id=self.id, now=self.now, evaluator=evaluator)[0])
+    def void_of(self, evaluator: str) -> list[int]:
+        """Take back the tickets of an evaluator that were not answered; return their numbers."""
+        rows = self.session.rows(_VOID_OF, id=self.id, of_evaluator=evaluator)
+        return sorted(int(number) for (number,) in rows)
 
     def waiting(self) -> Waiting:
-        """Return what is out."""
-        tickets, leased, first = self.session.row(_OUT, id=self.id, now=self.now)
-        return Waiting(int(tickets), int(leased), first)
+        """Return what waits for an answer."""
+        rows = self.session.rows(_OUT, id=self.id, now=self.now)
+        return Waiting(
+            {who: int(n) - int(leased) for who, n, leased, _ in rows if n > leased},
+            {who: int(leased) for who, _, leased, _ in rows if leased},
+            min((first for *_, first in rows if first is not None), default=None),
+        )
 
     # ------------------------------------------------------------------ evaluations
 

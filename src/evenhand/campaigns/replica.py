@@ -5,33 +5,88 @@ again; what was told is learnt in the order of the log. To learn is work, so a p
 several evaluations at once where there are many already: when the share `_SHARE` of those before
 has come. Where that falls depends on the log alone.
 
-What is withdrawn was learnt before: then the fold begins anew, without it.
+What is withdrawn was learnt before: then the fold begins anew, without it. A policy that cannot
+take an event in (nobody is left who could compare two options, say) must not make the log
+unreadable: the fold begins anew, without that step, and says what is wrong (`Replica.trouble`).
+From there on the policy learns nothing, until an event comes that may mend it.
+
+Questions have numbers that stay theirs for good. When more are added the policy may have them at
+other places; `Replica.places` knows where.
 """
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from evenhand.arrays import Counts
-from evenhand.campaigns.events import Event, canonical
+from evenhand.actions import ActionSet
+from evenhand.answers.question import Question, question_of
+from evenhand.arrays import Counts, Indices
+from evenhand.campaigns.events import TURNS, Event, canonical
+from evenhand.errors import InputError, StoreError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.policies.terms import afford_more
-from evenhand.questions import Questions
+from evenhand.questions import Askable, Questions
 
 FORMAT = 1
 _SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before
+_PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
+
+_PLAIN = (  # what a snapshot keeps as it is
+    "settings",
+    "display",
+    "head",
+    "version",
+    "status",
+    "why",
+    "trouble",
+    "evaluations",
+    "counted",
+    "late",
+    "done",
+    "voided",
+    "alarms",
+    "given_up",
+    "left",
+    "tally",
+    "plan_id",
+    "taken_back",
+    "_in_row",
+    "_in_row_on",
+    "_new",
+    "_held",
+    "_learnt",
+    "_deferred",
+)
 
 
 class OutdatedError(Exception):
     """An event takes back what was learnt: the fold must begin anew."""
+
+
+class BrokenError(Exception):
+    """A policy could not take an event in: the fold must begin anew, without that step.
+
+    Parameters
+    ----------
+    event
+        Which one.
+    why
+        What the policy said.
+    """
+
+    def __init__(self, event: int, why: str) -> None:
+        super().__init__(f"event {event}: {why}")
+        self.event, self.why = event, why
 
 
 class Replica:
@@ -41,6 +96,8 @@ class Replica:
     ----------
     withdrawn
         Numbers of the evaluations that do not count, though the log will tell them.
+    skipped
+        Events that the policy could not take in, and why.
 
     Attributes
     ----------
@@ -54,24 +111,59 @@ class Replica:
         The last event that was folded in.
     version
         How many of the events were such that a proposal must know of them.
+    status, why
+        "running", "paused" or "finished", and why, if it is not running.
+    trouble
+        What is wrong, if the policy cannot go on; else "".
     pending
         (q,) evaluations on their way: in tickets, or told and not learnt yet.
+    places, numbers
+        (q,) where the policy has the question of a number, and the numbers of its questions.
+    evaluations, counted, late
+        How many evaluations came in all, how many of them count, and how many came late.
+    done, voided
+        How many tickets were answered, and how many were taken back.
+    alarms
+        Assumptions and texts of the alarms in the log.
+    given_up
+        Question, ticket and reason of what was given up.
+    left
+        Who left, and why.
+    tally
+        By evaluator: how many evaluations count, came late, were withdrawn or given up.
+    plan_id
+        Which plan of the policy is in the log.
+    taken_back
+        How many withdrawals were folded in.
     """
 
     policy: Policy
     settings: dict[str, Any]
     display: dict[str, dict[str, str]]
 
-    def __init__(self, withdrawn: Iterable[int] = ()) -> None:
-        self.withdrawn = set(withdrawn)
+    def __init__(
+        self, withdrawn: Iterable[int] = (), skipped: Mapping[int, str] | None = None
+    ) -> None:
+        self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
         self.head = self.version = 0
-        self.status = "running"
+        self.status, self.why, self.trouble = "running", "", ""
+        self.evaluations = self.counted = self.late = self.done = self.voided = 0
         self.alarms: list[list[str]] = []
         self.given_up: list[list[Any]] = []
+        self.left: dict[str, str] = {}
+        self.tally: dict[str, list[int]] = {}
+        self.plan_id: int | None = None
+        self.taken_back = 0
+        self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
+        self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
-        self._new: list[list[Any]] = []  # event, evaluation, question, score: told, not learnt
+        self._spoilt: dict[int, tuple[int, int, int]] = {}  # ticket, question, turn of withdrawn
+        self._issued: dict[int, int] = {}  # turns that were handed out, by question
+        self._returned: dict[int, list[int]] = {}  # turns that nobody answered, by question
+        self._new: list[list[Any]] = []  # event, question, score: told, not learnt
         self._held: list[list[Any]] = []  # likewise, learnt when the policy expects them
         self._learnt = 0
+        self._deferred: list[list[Any]] = []  # changes that the policy could not take in
 
     # ------------------------------------------------------------------ the fold
 
@@ -79,109 +171,255 @@ class Replica:
         """Take in the next events of the log."""
         for event in events:
             if event.number != self.head + 1:
-                raise AssertionError(f"event {event.number} after {self.head}")
-            getattr(self, f"_{event.kind}")(event, event.content)
+                raise StoreError(
+                    f"event {self.head + 1} is missing in the record, which goes on with "
+                    f"{event.number}. Something was taken out; go back to a copy."
+                )
+            take = getattr(self, f"_{event.kind}", None)
+            if take is None:
+                raise StoreError(
+                    f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
+                    "not know; use a newer one."
+                )
+            try:
+                take(event.number, event.content)
+            except (OutdatedError, BrokenError, StoreError):
+                raise
+            except Exception as error:
+                raise StoreError(
+                    f"event {event.number} ({event.kind}) of the record cannot be followed: "
+                    f"{error!r}. Verify the campaign; it may have been changed."
+                ) from error
             self.head = event.number
+            self.version += event.kind in TURNS
 
-    def _created(self, event: Event, content: Any) -> None:
+    def _created(self, event: int, content: Any) -> None:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]
         q = len(self.policy.questions)
         self.pending: Counts = np.zeros(q, dtype=np.int64)
-        self._issued: Counts = np.zeros(q, dtype=np.int64)
-        self._returned: dict[int, list[int]] = {}  # turns that nobody answered, by question
+        self.places: Indices = np.arange(q)
+        self.numbers: Indices = self.places
 
-    def _proposed(self, event: Event, content: Any) -> None:
-        self.version += 1
+    def _proposed(self, event: int, content: Any) -> None:
+        self._adopt(content.get("plan"))
         counts = np.zeros_like(self.pending)
         for number, _, question, turn in content["tickets"]:
             self._out[number] = question, turn
-            counts[question] += 1
-            if turn == self._issued[question]:
-                self._issued[question] += 1
+            counts[self.places[question]] += 1
+            if turn == self._issued.get(question, 0):
+                self._issued[question] = turn + 1
             else:
                 self._returned[question].remove(turn)
-        self.pending += counts
-        _hand_out(self.policy, self.pending)
+        self._hand_out(counts)
 
-    def _told(self, event: Event, content: Any) -> None:
-        for number, ticket, question, score, *_ in content["evaluations"]:
-            out = self._out.pop(ticket)
+    def _told(self, event: int, content: Any) -> None:
+        for number, ticket, question, score, evaluator, *_ in content["evaluations"]:
+            self.evaluations = number
+            asked, turn = self._out.pop(ticket)
+            tally = self._tally(evaluator)
+            self._answered(evaluator, question)
+            self.done += 1
             if number in self.withdrawn:
-                self._return(*out)
-            else:
-                self._new.append([event.number, number, question, score])
+                self._spoilt[number] = ticket, asked, turn
+                self.pending[self.places[asked]] -= 1
+                tally[2] += 1
+                continue
+            self.counted += 1
+            tally[0] += 1
+            self._new.append([event, question, score])
         if len(self._new) >= 1 + int(self._learnt * _SHARE):
-            self._learn()
+            self._guard(event, self._learn)
 
-    def _imported(self, event: Event, content: Any) -> None:
-        self.version += 1
-        self._learn()
-        kept = [row for row in content["evaluations"] if row[0] not in self.withdrawn]
-        if kept:
-            self.policy.observe(self._feedback([row[2] for row in kept], [row[3] for row in kept]))
+    def _late(self, event: int, content: Any) -> None:
+        for number, _, _, _, evaluator, *_ in content["evaluations"]:
+            self.evaluations = number
+            self.late += 1
+            self._tally(evaluator)[1] += 1
 
-    def _withdrawn(self, event: Event, content: Any) -> None:
-        self.version += 1
+    def _imported(self, event: int, content: Any) -> None:
+        kept = []
+        for number, _, question, score, evaluator, *_ in content["evaluations"]:
+            self.evaluations = number
+            self._tally(evaluator)[2 if number in self.withdrawn else 0] += 1
+            if number not in self.withdrawn:
+                self.counted += 1
+                kept.append([question, score])
+        self._change(event, "imported", kept)
+
+    def _withdrawn(self, event: int, content: Any) -> None:
         if content["evaluation"] not in self.withdrawn:
             raise OutdatedError
+        self.taken_back += 1
+        self.plan_id = None
+        spoilt = self._spoilt.pop(content["evaluation"], None)
+        if spoilt is not None:
+            ticket, question, turn = spoilt
+            self.done -= 1
+            if content["reopened"]:
+                self._out[ticket] = question, turn
+                counts = np.zeros_like(self.pending)
+                counts[self.places[question]] = 1
+                self._hand_out(counts)
+            else:
+                self._returned.setdefault(question, []).append(turn)
+        self._reopen()
+        self._change(event)
 
-    def _failed(self, event: Event, content: Any) -> None:
-        if content["given_up"]:
-            self.version += 1
-            question, turn = self._out.pop(content["ticket"])
-            self._return(question, turn)
-            self.given_up.append([question, content["ticket"], content["reason"]])
+    def _failed(self, event: int, content: Any) -> None:
+        if not content["given_up"]:
+            return
+        question, turn = self._out.pop(content["ticket"])
+        self._return(question, turn)
+        self.given_up.append([question, content["ticket"], content["reason"]])
+        who = self.evaluator_of(question) or content["holder"]
+        self._tally(who)[3] += 1
+        about = self.question(question).label
+        self._in_row[who] = self._in_row.get(who, 0) + 1
+        self._in_row_on[about] = self._in_row_on.get(about, 0) + 1
 
-    def _looked(self, event: Event, content: Any) -> None:
-        self.version += 1
-        self._learn(content["seen"])
+    def _left(self, event: int, content: Any) -> None:
+        name = content["evaluator"]
+        self.left[name] = content["reason"]
+        for ticket in content["tickets"]:
+            self._return(*self._out.pop(ticket))
+        self.voided += len(content["tickets"])
+        self._change(event, "left", name)
 
-    def _left(self, event: Event, content: Any) -> None:
-        self.version += 1
-        self._learn()
-        self.policy.leave(content["evaluator"])
+    def _joined(self, event: int, content: Any) -> None:
+        name = content["evaluator"]
+        self.left.pop(name, None)
+        self._in_row.pop(name, None)
+        self._reopen()
+        if ["left", name] in self._deferred:
+            self._deferred.remove(["left", name])
+            self._change(event)
+        else:
+            self._change(event, "joined", name)
 
-    def _joined(self, event: Event, content: Any) -> None:
-        self.version += 1
-        self._learn()
-        self.policy.join(content["evaluator"])
+    def _looked(self, event: int, content: Any) -> None:
+        self._guard(event, lambda: self._learn(content["seen"]))
 
-    def _paused(self, event: Event, content: Any) -> None:
-        self.status = "paused"
+    def _paused(self, event: int, content: Any) -> None:
+        self.status, self.why = "paused", content["reason"]
 
-    def _resumed(self, event: Event, content: Any) -> None:
-        self.status = "running"
+    def _resumed(self, event: int, content: Any) -> None:
+        self._in_row.clear()
+        self._in_row_on.clear()
+        self.status, self.why = "running", ""
+        self._change(event)
 
-    def _extended(self, event: Event, content: Any) -> None:
-        self.version += 1
-        self.status = "running"
-        self._learn()
-        if content.get("at_most") is not None:
-            self.policy.allow(content["at_most"])
-        if content.get("budget") is not None:
-            afford_more(self.policy, content["budget"])
+    def _extended(self, event: int, content: Any) -> None:
+        self.display |= content["display"]
+        self._reopen()
+        self._change(event, "extended", content)
 
-    def _alarmed(self, event: Event, content: Any) -> None:
+    def _alarmed(self, event: int, content: Any) -> None:
         self.alarms.append([content["assumption"], content["text"]])
 
-    def _decided(self, event: Event, content: Any) -> None:
-        self.version += 1
-        self.status = "finished"
-        self._learn()
+    def _decided(self, event: int, content: Any) -> None:
+        self._guard(event, self._learn)
+        self._adopt(content.get("plan"))
+        self.status, self.why = "finished", content["because"]
         for question, turn in self._out.values():
             self._return(question, turn)
+        self.voided += len(self._out)
         self._out.clear()
 
-    def _leased(self, event: Event, content: Any) -> None:
+    def _leased(self, event: int, content: Any) -> None:
         pass
 
-    _released = _renewed = _late = _leased
+    _released = _renewed = _leased
+
+    # ------------------------------------------------------------------ parts of it
+
+    def _tally(self, evaluator: str) -> list[int]:
+        return self.tally.setdefault(evaluator, [0, 0, 0, 0])
+
+    def _answered(self, evaluator: str, question: int) -> None:
+        """Take note that somebody, and something, is not broken."""
+        if self._in_row:
+            self._in_row.pop(evaluator, None)
+        if self._in_row_on:
+            self._in_row_on.pop(self.question(question).label, None)
 
     def _return(self, question: int, turn: int) -> None:
         """Take note that a ticket will not be answered."""
-        self.pending[question] -= 1
+        self.pending[self.places[question]] -= 1
         self._returned.setdefault(question, []).append(turn)
+
+    def _hand_out(self, counts: Counts) -> None:
+        """Take note of what is on its way by the record."""
+        self.policy.hand_out(counts, self.pending)
+        self.pending += counts
+
+    def _adopt(self, plan: Any) -> None:
+        """Go by the plan in the record, which another machine may have rounded otherwise.
+
+        A plan that was made when something still counted that is withdrawn now was another one;
+        the policy keeps its own.
+        """
+        if plan is None:
+            return
+        self.plan_id = plan["id"]
+        if plan["id"] == self.policy.plan_id and self.taken_back == len(self.withdrawn):
+            with contextlib.suppress(InputError):
+                self.policy.adopt(plan)
+
+    def _reopen(self) -> None:
+        """Let a campaign that was decided run again."""
+        if self.status == "finished":
+            self.status, self.why = "running", ""
+
+    def _change(self, event: int, *change: Any) -> None:
+        """Have the policy learn what came, and take in a change, after those that it could not."""
+        self._deferred += [list(change)] if change else []
+        self.trouble = ""
+        self._guard(event, self._take_changes)
+
+    def _take_changes(self) -> None:
+        self._learn()
+        for kind, given in self._deferred:
+            if kind == "left":
+                self.policy.leave(given)
+            elif kind == "joined":
+                self.policy.join(given)
+            elif kind == "imported" and given:
+                self.policy.observe(self._feedback([x for x, _ in given], [s for _, s in given]))
+            elif kind == "extended":
+                self._extend(given)
+        self._deferred = []
+        self._learn_held()
+
+    def _guard(self, event: int, step: Any) -> None:
+        """Have the policy do something, unless it is known that it cannot, or there is trouble."""
+        if self.trouble:
+            return
+        if event in self.skipped:
+            self.trouble = self.skipped[event]
+            return
+        try:
+            step()
+        except Exception as error:
+            raise BrokenError(event, said(error)) from error
+
+    def _extend(self, content: Any) -> None:
+        """Give the policy more to ask, or more to spend."""
+        if content["questions"] is not None:
+            self._add(asked_from(content["questions"]), content["numbers"])
+        if content["at_most"] is not None:
+            self.policy.allow(content["at_most"])
+        if content["budget"] is not None:
+            afford_more(self.policy, content["budget"])
+
+    def _add(self, asked: Askable, numbers: list[int]) -> None:
+        """Go on with more questions, of which those before keep their numbers."""
+        before = self.pending[self.places]  # by number
+        self.policy = self.policy.extended(asked)
+        self.numbers = np.asarray(numbers, dtype=np.intp)
+        self.places = np.argsort(self.numbers)
+        self.pending = np.zeros(len(numbers), dtype=np.int64)
+        self.pending[self.places[: len(before)]] = before
 
     # ------------------------------------------------------------------ learning
 
@@ -192,7 +430,7 @@ class Replica:
         if not ready:
             return
         self._learnt += len(ready)
-        feedback = self._feedback([row[2] for row in ready], [row[3] for row in ready])
+        feedback = self._feedback([row[1] for row in ready], [row[2] for row in ready])
         if not self._held and self.policy.expects(feedback):
             self.policy.tell(feedback)
             self.pending -= feedback.counts
@@ -206,7 +444,7 @@ class Replica:
         while taken and self._held:
             taken, rest = False, []
             for row in self._held:
-                one = self._feedback([row[2]], [row[3]])
+                one = self._feedback([row[1]], [row[2]])
                 if self.policy.expects(one):
                     self.policy.tell(one)
                     self.pending -= one.counts
@@ -217,72 +455,141 @@ class Replica:
 
     def _feedback(self, questions: list[int], scores: list[float]) -> Feedback:
         q, values = len(self.pending), np.asarray(scores, dtype=np.float64)
+        at = self.places[questions]
         return Feedback(
-            np.bincount(questions, minlength=q),
-            np.bincount(questions, values, minlength=q),
-            np.bincount(questions, values**2, minlength=q),
+            np.bincount(at, minlength=q),
+            np.bincount(at, values, minlength=q),
+            np.bincount(at, values**2, minlength=q),
         )
 
     # ------------------------------------------------------------------ what to ask
 
     @property
-    def has_news(self) -> bool:
-        """Whether there are evaluations that the policy has not learnt."""
-        return bool(self._new)
+    def questions(self) -> Questions:
+        """What can be asked."""
+        return self.policy.questions
 
-    def wanted(self, evaluator: str | None, n: int) -> list[tuple[int, int, str]]:
-        """Return question, turn and evaluator of what to ask next, n at most, in a random order."""
-        questions = self.policy.questions
-        if evaluator is None:
-            counts = self.policy.ask(n, self.pending).counts
-        else:
-            counts = self.policy.ask(n, self.pending, available=[evaluator]).counts
-        (chosen,) = np.nonzero(counts)
-        order = np.repeat(chosen, counts[chosen])
+    @property
+    def has_anybodys(self) -> bool:
+        """Whether some questions are nobody's in particular."""
+        return bool((self.questions.evaluator < 0).any())
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there are evaluations that the policy has not learnt, and could."""
+        return bool(self._new) and not self.trouble
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to ask."""
+        if self.trouble or self.has_news:
+            return False
+        return len(self.policy.options) == 1 or self.policy.finished
+
+    def knows(self, number: int) -> bool:
+        """Tell whether there is a question of that number."""
+        return 0 <= number < len(self.places)
+
+    def question(self, number: int, ticket: int = 0, turn: int = 0) -> Question:
+        """Return the question of a number, as an evaluator is asked it."""
+        return question_of(self.questions, int(self.places[number]), ticket, turn)
+
+    def evaluator_of(self, number: int) -> str | None:
+        """Return who is to answer the question of a number; None if anybody."""
+        return self.questions.evaluator_of(int(self.places[number]))
+
+    def wanted(
+        self, evaluators: Sequence[str] | None, n: int, ahead: int, room: int
+    ) -> list[tuple[int, int, str]]:
+        """Return question, turn and evaluator of what to ask next.
+
+        First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
+        random order. Where there is nothing for these, others are asked as much ahead as there is
+        ``room`` for: beside that there may be.
+        """
+        gone = evaluators is not None and all(name in self.left for name in evaluators)
+        if self.trouble or gone or len(self.policy.options) == 1:
+            return []
+        own = self._asked(n, self.pending, evaluators)
+        more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
+        if more.any() and not own.any():
+            own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
-        rng.shuffle(order)
         issued: dict[int, int] = {}
         returned: dict[int, list[int]] = {}
         wanted = []
-        for x in order.tolist():
-            turn = issued.get(x, int(self._issued[x]))
-            spare = returned.setdefault(x, list(self._returned.get(x, ())))
-            if turn >= questions.capacity[x] and spare:
-                turn = spare.pop(0)
-            else:
-                issued[x] = turn + 1
-            wanted.append((x, turn, questions.evaluator_of(x) or ""))
+        for counts in (own, more):
+            (chosen,) = np.nonzero(counts)
+            order = np.repeat(chosen, counts[chosen])
+            rng.shuffle(order)
+            for x in order.tolist():
+                number = int(self.numbers[x])
+                turn = issued.get(number, self._issued.get(number, 0))
+                spare = returned.setdefault(number, list(self._returned.get(number, ())))
+                if turn >= self.questions.capacity[x] and spare:
+                    turn = spare.pop(0)
+                else:
+                    issued[number] = turn + 1
+                wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    # ------------------------------------------------------------------ the answer and snapshots
+    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
+        """Return (q,) what the policy wants beside what is pending, n at most."""
+        if n < 1:
+            return np.zeros_like(pending)
+        if evaluators is None:
+            return self.policy.ask(n, pending).counts
+        who = self.questions.evaluator
+        theirs = [self.questions.evaluators.index(name) for name in evaluators]
+        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
+
+    def new_plan(self) -> dict[str, Any]:
+        """Return the plan in force, if the log does not have it, as a part of an event."""
+        if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
+            return {}
+        return {"plan": self.policy.plan()}
+
+    def broken(self) -> str | None:
+        """Return the evaluator whose questions are given up again and again; None if nobody."""
+        names = self.questions.evaluators
+        for who, times in self._in_row.items():
+            if times >= _PATIENCE and who in names and who not in self.left:
+                return who
+        return None
+
+    def hopeless(self) -> str | None:
+        """Return what is given up again and again, in words; None if nothing is."""
+        reason = self.given_up[-1][2] if self.given_up else ""
+        for about, times in self._in_row_on.items():
+            if times >= _PATIENCE:
+                return f"{about!r} was given up {times} times in a row, last with: {reason}"
+        if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
+            return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
+        return None
+
+    # ------------------------------------------------------------------ copies and snapshots
 
     def up_to_date(self) -> Policy:
-        """Return the policy with all that came learnt; a copy if that is more than the log says."""
-        if not self._new:
-            return self.policy
-        kept = Replica.from_snapshot(*self.snapshot())
-        kept._learn()
-        return kept.policy
+        """Return a copy of the policy, with all that came learnt."""
+        if self._new and not self.trouble:
+            kept = Replica.from_snapshot(*self.snapshot())
+            kept._learn()
+            return kept.policy
+        return copy.copy(self.policy)
 
     def snapshot(self) -> tuple[bytes, bytes]:
         """Return the replica as bytes, and their digest."""
-        content = {
-            "policy": self.policy.state(),
-            "settings": self.settings,
-            "display": self.display,
+        policy = self.policy.state()
+        policy["run"]["answers"] = []  # what was asked for is in the log
+        content = {name: getattr(self, name) for name in _PLAIN} | {
+            "policy": policy,
             "withdrawn": sorted(self.withdrawn),
-            "head": self.head,
-            "version": self.version,
-            "status": self.status,
-            "alarms": self.alarms,
-            "given_up": self.given_up,
             "out": [[number, *out] for number, out in self._out.items()],
-            "new": self._new,
-            "held": self._held,
-            "learnt": self._learnt,
-            "pending": _sparse(self.pending),
-            "issued": _sparse(self._issued),
+            "spoilt": [[number, *out] for number, out in self._spoilt.items()],
+            "issued": list(self._issued.items()),
             "returned": [[x, turns] for x, turns in self._returned.items() if turns],
+            "pending": _sparse(self.pending),
+            "numbers": self.numbers.tolist(),
         }
         body = zlib.compress(canonical(content).encode(), 1)
         return body, hashlib.sha256(body).digest()
@@ -295,29 +602,33 @@ class Replica:
         content = json.loads(zlib.decompress(body))
         replica = cls(content["withdrawn"])
         replica.policy = restore(content["policy"])
-        for name in ("settings", "display", "head", "version", "status", "alarms", "given_up"):
+        for name in _PLAIN:
             setattr(replica, name, content[name])
         replica._out = {number: (question, turn) for number, question, turn in content["out"]}
-        replica._new, replica._held = content["new"], content["held"]
-        replica._learnt = content["learnt"]
-        q = len(replica.policy.questions)
-        replica.pending, replica._issued = (
-            _dense(content["pending"], q),
-            _dense(content["issued"], q),
-        )
-        replica._returned = {x: turns for x, turns in content["returned"]}
+        replica._spoilt = {number: (t, x, turn) for number, t, x, turn in content["spoilt"]}
+        replica._issued = dict(content["issued"])
+        replica._returned = dict(content["returned"])
+        replica.pending = _dense(content["pending"], len(replica.policy.questions))
+        replica.numbers = np.asarray(content["numbers"], dtype=np.intp)
+        replica.places = np.argsort(replica.numbers)
         return replica
 
-    @property
-    def questions(self) -> Questions:
-        """What can be asked."""
-        return self.policy.questions
+
+def asked_from(content: Mapping[str, Any]) -> Askable:
+    """Return options or questions from what an event holds of them."""
+    if "actions" in content:
+        return ActionSet.from_dict(content["actions"])
+    return Questions.from_dict(content["questions"])
 
 
-def _hand_out(policy: Policy, pending: Counts) -> None:
-    """Take note in a policy of what is on its way by the record."""
-    np.maximum(policy._outstanding, pending, out=policy._outstanding)
-    policy._answers.clear()
+def asked_to(asked: Askable) -> dict[str, Any]:
+    """Return options or questions as an event holds them."""
+    return {"actions" if isinstance(asked, ActionSet) else "questions": asked.to_dict()}
+
+
+def said(error: BaseException) -> str:
+    """Return an error in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _sparse(counts: Counts) -> list[list[int]]:

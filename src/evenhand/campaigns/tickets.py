@@ -9,7 +9,7 @@ from typing import Literal
 from evenhand.answers.question import Question
 from evenhand.errors import InputError
 
-Reason = Literal["waiting", "not now", "finished", "paused"]
+Reason = Literal["waiting", "not now", "left", "blocked", "finished", "paused"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ class NoTicket:
     Parameters
     ----------
     reason
-        "waiting" for others, "not now" (nothing for this evaluator), "finished" or "paused".
+        "waiting" for evaluations that are out, "not now" (others are to be asked, not this
+        evaluator), "left" (this evaluator has), "blocked" (nothing can be asked until somebody
+        mends it), "finished" or "paused".
     why
         The same in words.
     again_in
@@ -88,11 +90,43 @@ class Receipt:
         is kept and does not.
     repeated
         Whether it had been told before; then this is the first receipt again.
+    why
+        Why it does not count; "" if it does.
+
+    Examples
+    --------
+    >>> Receipt(17, counted=True)
+    Receipt(evaluation=17, counted=True, repeated=False, why='')
     """
 
     evaluation: int
     counted: bool
     repeated: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What became of a ticket that was given back. It is false if nothing was done.
+
+    Parameters
+    ----------
+    done
+        Whether the ticket was the caller's to give back.
+    why
+        What became of it, in words.
+
+    Examples
+    --------
+    >>> bool(Notice(False, "it was answered")), Notice(True, "it waits for the next try").why
+    (False, 'it waits for the next try')
+    """
+
+    done: bool
+    why: str
+
+    def __bool__(self) -> bool:
+        return self.done
 
 
 def identifier(number: int, token: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 
 from evenhand.campaigns.stores.sqlite import SqliteStore
 from evenhand.campaigns.stores.store import Store
 from evenhand.errors import InputError
 
 __all__ = ["SqliteStore", "Store", "open_store"]
+
+_SERVER = re.compile(r"^postgres(ql)?(\+psycopg)?://")
 
 
 def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = False) -> Store:
@@ -25,10 +28,10 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
 
     if isinstance(where, Store):
         store = where
-    elif isinstance(where, str) and where.startswith(("postgresql:", "postgres:", "postgresql+")):
+    elif isinstance(where, str) and _SERVER.match(where):
         from evenhand.campaigns.stores.postgres import PostgresStore  # noqa: PLC0415 # optional
 
-        store = PostgresStore(where.replace("postgres:", "postgresql:", 1))
+        store = PostgresStore(_SERVER.sub("postgresql://", where))
     elif isinstance(where, str | os.PathLike):
         if isinstance(where, str) and "://" in where:
             raise InputError(f"a store is a file or postgresql://…; got {where!r}.")

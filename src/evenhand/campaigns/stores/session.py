@@ -1,8 +1,8 @@
 """A transaction that is open: statements are run in it.
 
-Statements are written once, with SQLAlchemy, and put into words once for each kind of database; then
-they go to the driver as they are. That is what makes a small transaction cost little more than its
-commit.
+Statements are written once, with SQLAlchemy, and put into words once for each kind of database;
+then they go to the driver as they are. That is what makes a small transaction cost little more than
+its commit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The tables of a store, the same on every database.
 
-``event`` is the truth: an append-only log, chained by hashes. ``ticket`` and ``evaluation`` are what
-the log says, in a form that can be looked up; ``snapshot`` is a cache of what a fold over the log
-comes to. The migrations in ``schema`` make these tables; a test holds the two together.
+``event`` is the truth: an append-only log, chained by hashes. ``ticket`` and ``evaluation`` are
+what the log says, in a form that can be looked up; ``snapshot`` is a cache of what a fold over the
+log comes to. The migrations in ``schema`` make these tables; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ evaluation = Table(
     PrimaryKeyConstraint("campaign", "number"),
     UniqueConstraint("campaign", "evaluator", "key"),
 )
-_ON_TIME = text("ticket IS NOT NULL AND standing <> 'late'")
+_ON_TIME = text("ticket IS NOT NULL AND standing = 'counted'")
 Index(
     "evaluation_of_ticket",
     evaluation.c.campaign,

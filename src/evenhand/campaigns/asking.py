@@ -1,0 +1,286 @@
+"""Asking: tickets that are held, tickets that wait, and what the policy wants asked next.
+
+The first two are one short transaction. Only where nothing waits is the policy asked, outside of
+any transaction; what it wants is put in if the campaign is still at the version that it knew.
+Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.campaigns.changing import leave, pause
+from evenhand.campaigns.deciding import decision_of
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
+from evenhand.campaigns.ledger import Page, TicketRow, Waiting
+from evenhand.campaigns.replica import Replica, said
+from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.tickets import NoTicket, Ticket
+
+_MOST_AT_ONCE = 10_000
+_MOST_AHEAD = 256  # tickets that wait for whoever asks next
+_AHEAD = 1 / 32  # likewise, as a share of the evaluations so far
+_NAMED = 5  # evaluators that a message names
+
+
+@dataclass(frozen=True)
+class _Asker:
+    """Who asks, and for how many."""
+
+    evaluators: tuple[str, ...] | None  # whose questions; None where that does not matter
+    holder: str | None  # None: each ticket is held by whom it is for
+    worker: str
+    want: int
+    lease: float | None = None
+
+    @property
+    def evaluator(self) -> str | None:
+        """The one evaluator who asks; None if it is several, or anybody."""
+        alone = self.evaluators is not None and len(self.evaluators) == 1
+        return self.evaluators[0] if alone and self.evaluators else None
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """What to put into the log, and what the campaign must be like for it to be right."""
+
+    version: int
+    evaluations: int
+    seen: int
+    wanted: list[tuple[int, int, str]]
+    why: dict[str, Any]  # purpose, prices, and the plan if it is new
+    alarms: list[dict[str, str]]
+    looked: bool
+    decision: dict[str, Any] | None
+    nothing: NoTicket | None
+    snapshot: Any
+
+
+def ask(
+    follower: Follower,
+    evaluator: str | Sequence[str] | None,
+    worker: str,
+    n: int | None,
+    lease: float | None = None,
+) -> Ticket | list[Ticket] | NoTicket:
+    """Return what an evaluator is to evaluate next, or why there is nothing."""
+    asker = _asker(follower, evaluator, worker, n, lease)
+    while True:
+        rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
+        if rows is not None and len(rows) < asker.want:
+            more = _propose(follower, asker)
+            if more is None:
+                continue
+            if not isinstance(more, NoTicket):
+                rows = more
+            elif not rows:
+                return more
+        if rows is None:
+            return _not_running(follower.followed())
+        tickets = [follower.ticket(row) for row in rows]
+        return tickets[0] if n is None else tickets
+
+
+def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) -> _Asker:
+    want = 1 if n is None else checked_count(n, "n", 1, _MOST_AT_ONCE)
+    checked_name(worker, "worker", empty=True)
+    span = None if lease is None else checked_seconds(lease)
+    if not follower.known().questions.evaluators:
+        holder = "" if evaluator is None else checked_name(evaluator, "evaluator", empty=True)
+        return _Asker(None, holder, worker, want, span)
+    if evaluator is None:
+        return _Asker(None, None, worker, want, span)
+    if isinstance(evaluator, str):
+        name = follower.evaluator(evaluator)
+        return _Asker((name,), name, worker, want, span)
+    names = tuple(follower.evaluator(name) for name in evaluator)
+    return _Asker(names, None, worker, want, span)
+
+
+# ---------------------------------------------------------------------- tickets that are there
+
+
+def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
+    """Return tickets that are held, or wait to be; None if the campaign does not run."""
+    page = Page(session, follower.id)
+    if page.status != "running":
+        return None
+    rows = _leased(page, follower, asker)
+    page.close()
+    return rows
+
+
+def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
+    rows = page.held(asker.holder, asker.worker, asker.want)
+    replica = follower.known()
+    span = replica.settings["lease"] if asker.lease is None else asker.lease
+    until = page.now + span
+    whose: list[str | None] = [None]
+    if asker.evaluators is not None:
+        whose = [*asker.evaluators, *([""] if replica.has_anybodys else [])]
+    elif asker.holder is not None:
+        whose = [""]
+    for whom in whose:
+        if len(rows) >= asker.want:
+            break
+        holder = (whom or "") if asker.holder is None else asker.holder
+        new = page.lease(whom, holder, asker.worker, until, asker.want - len(rows))
+        for name in dict.fromkeys(row.holder for row in new):
+            numbers = [row.number for row in new if row.holder == name]
+            who = {"holder": name, "worker": asker.worker}
+            page.append("leased", {"tickets": numbers, **who, "until": until})
+        rows += new
+    return rows
+
+
+# ---------------------------------------------------------------------- tickets that are made
+
+
+def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
+    """Have the policy say what to ask, and hand it out; None to look again."""
+    mend(follower)
+    with follower.lock:
+        replica = follower.followed()
+        proposal = _proposal(follower, replica, asker)
+
+    def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
+        page = Page(session, follower.id)
+        if page.status != "running" or page.version != proposal.version:
+            return None
+        if proposal.snapshot is not None:
+            proposal.snapshot(session)
+        for alarm in proposal.alarms:
+            page.append("alarmed", alarm)
+        got: list[TicketRow] | NoTicket | None = None
+        if proposal.wanted:
+            made = page.issue(proposal.wanted)
+            page.append("proposed", {"tickets": made, "seen": proposal.seen} | proposal.why)
+            got = _leased(page, follower, asker)
+            got = got if len(got) == asker.want else None
+        elif proposal.looked:
+            page.append("looked", {"seen": proposal.seen})
+        elif proposal.decision is None:
+            got = proposal.nothing
+            if got is None:
+                got = _nothing(page.waiting(), page.now, asker)
+        elif page.evaluations == proposal.evaluations:
+            page.append("decided", proposal.decision)
+            page.void()
+            page.status = "finished"
+        page.close()
+        return got
+
+    return follower.store.write(put_in)
+
+
+def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
+    out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
+    waiting, leased = sum(out.open.values()), sum(out.leased.values())
+    ahead = max(leased, int(_AHEAD * replica.counted), 0 if waiting else 1)
+    wanted: list[tuple[int, int, str]] = []
+    why: dict[str, Any] = {}
+    alarms: list[dict[str, str]] = []
+    decision, nothing = None, _reason(replica, asker)
+    try:
+        alarms = _alarms(replica)
+        wanted = replica.wanted(
+            asker.evaluators, asker.want, min(ahead, _MOST_AHEAD), _MOST_AHEAD - waiting
+        )
+        if wanted:
+            why = _why(replica, wanted)
+        if not wanted and replica.finished:
+            decision = decision_of(replica)
+    except Exception as error:  # a policy that breaks must not break the campaign
+        wanted, nothing = [], _blocked(said(error))
+    return _Proposal(
+        replica.version,
+        replica.evaluations,
+        replica.head,
+        wanted,
+        why,
+        alarms,
+        not wanted and replica.has_news,
+        decision,
+        nothing,
+        follower.due_snapshot(),
+    )
+
+
+def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
+    """Return what the record says of why something is asked, and at which price."""
+    places = replica.places[[number for number, *_ in wanted]]
+    prices = replica.questions.prices[places].tolist()
+    return {"prices": prices, "purpose": replica.policy.purpose()} | replica.new_plan()
+
+
+def _alarms(replica: Replica) -> list[dict[str, str]]:
+    """Return the alarms that are not in the log."""
+    known = {assumption for assumption, _ in replica.alarms}
+    return [
+        {"assumption": found.assumption, "text": found.message}
+        for found in replica.policy.findings()
+        if found.alarm and found.assumption not in known
+    ]
+
+
+def mend(follower: Follower) -> None:
+    """Go on without evaluators who fail again and again; pause where everything fails."""
+    with follower.lock:
+        replica = follower.followed()
+        broken, hopeless = replica.broken(), replica.hopeless()
+        why = replica.given_up[-1][2] if replica.given_up else ""
+    if broken is not None:
+        leave(follower, broken, f"failed again and again, last with: {why}")
+    elif hopeless is not None and replica.status == "running":
+        pause(follower, hopeless)
+
+
+# ---------------------------------------------------------------------- why there is nothing
+
+
+def _not_running(replica: Replica) -> NoTicket:
+    why = f": {replica.why}" if replica.why else ""
+    if replica.status == "finished":
+        return NoTicket("finished", f"the campaign is finished{why}", math.inf)
+    return NoTicket("paused", f"the campaign is paused{why}", None)
+
+
+def _blocked(why: str) -> NoTicket:
+    return NoTicket("blocked", f"nothing can be asked now: {why}", None)
+
+
+def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
+    """Return why there is nothing for somebody, whatever the tickets are; None if that decides."""
+    if asker.evaluator in replica.left:
+        why = replica.left[asker.evaluator]
+        text = f"{asker.evaluator} left{': ' if why else ''}{why}; join() lets him in again"
+        return NoTicket("left", text, None)
+    return _blocked(replica.trouble) if replica.trouble else None
+
+
+def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
+    """Return why there is nothing for somebody, by the tickets that wait."""
+    again = None if out.first_until is None else max(0.0, out.first_until - now)
+    own = asker.evaluators or ()
+    others = {name for name in out.open if name and name not in own}
+    if out.leased:
+        n = sum(out.leased.values())
+        whose = _listed(name for name in out.leased if name)
+        out_ones = "an evaluation that is" if n == 1 else f"{n} evaluations that are"
+        text = f"waiting for {out_ones} out{f', of {whose}' if whose else ''}"
+        if others:
+            text += f"; and {_listed(others)} must be asked"
+        return NoTicket("waiting", text, again)
+    if others:
+        return NoTicket("not now", f"others must be asked first: {_listed(others)}", None)
+    return NoTicket("not now", "there is nothing to ask now", None)
+
+
+def _listed(names: Iterable[str]) -> str:
+    known = sorted(names)
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    return ", ".join(known[:_NAMED]) + more

@@ -1,0 +1,201 @@
+"""Changes of a campaign: paused and resumed, people who leave and join, more to ask or to spend."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.given import checked_display, checked_reason
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.replica import Replica, asked_to
+from evenhand.campaigns.stores.session import Session
+from evenhand.errors import InputError
+from evenhand.policies.base import is_number
+from evenhand.policies.terms import afford_more
+from evenhand.questions import Askable, Questions, Superset
+
+Result = TypeVar("Result")
+
+
+def pause(follower: Follower, reason: Any) -> None:
+    """Hand out nothing until `resume`; what is out may come back."""
+    reason = checked_reason(reason)
+
+    def work(session: Session) -> None:
+        page = Page(session, follower.id)
+        if page.status == "finished":
+            raise InputError(f"campaign {follower.name!r} is finished; there is nothing to pause.")
+        if page.status == "running":
+            page.append("paused", {"reason": reason})
+            page.status = "paused"
+            page.close()
+
+    follower.store.write(work)
+
+
+def resume(follower: Follower) -> None:
+    """Go on after `pause`, and try again what could not be done."""
+
+    def work(session: Session) -> None:
+        page = Page(session, follower.id)
+        if page.status == "finished":
+            raise InputError(
+                f"campaign {follower.name!r} is finished; extend() goes on with more to spend or "
+                "to ask."
+            )
+        if page.status == "paused":
+            page.append("resumed", {})
+            page.status = "running"
+            page.close()
+
+    follower.store.write(work)
+
+
+def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
+    """Go on without an evaluator, until `join`; tickets that wait for him are taken back."""
+    name, reason = _attending(follower, evaluator), checked_reason(reason)
+
+    def change(replica: Replica, page: Page) -> None:
+        if name not in replica.left:
+            tickets = page.void_of(name)
+            page.append("left", {"evaluator": name, "reason": reason, "tickets": tickets})
+
+    changed(follower, change)
+
+
+def join(follower: Follower, evaluator: Any) -> None:
+    """Have an evaluator back who left."""
+    name = _attending(follower, evaluator)
+
+    def change(replica: Replica, page: Page) -> None:
+        if name in replica.left:
+            page.append("joined", {"evaluator": name})
+            reopen(page)
+
+    changed(follower, change)
+
+
+def extend(follower: Follower, at_most: Any, budget: Any, questions: Any, display: Any) -> None:
+    """Allow more evaluations or money, or add questions; a finished campaign goes on."""
+    if at_most is None and budget is None and questions is None and display is None:
+        raise InputError("say what there is more of: at_most, budget or questions.")
+
+    def prepare(replica: Replica) -> dict[str, Any] | None:
+        return _more(replica, at_most, budget, questions, display)
+
+    def change(replica: Replica, page: Page, more: dict[str, Any] | None) -> None:
+        if more is not None:
+            page.append("extended", more)
+            reopen(page)
+
+    changed(follower, change, prepare)
+
+
+def _more(
+    replica: Replica, at_most: Any, budget: Any, questions: Askable | None, display: Any
+) -> dict[str, Any] | None:
+    """Return what an extension comes to, or say why it cannot be; None if there is nothing new."""
+    policy = copy.copy(replica.policy)
+    if isinstance(policy.actions, ActionSet) and budget is not None and math.isinf(policy.money):
+        if not is_number(budget) or budget < 1.0:
+            raise InputError(f"budget must be a number ≥ 1, the price of one; got {budget!r}.")
+        at_most = min(math.floor(budget), math.inf if at_most is None else at_most)
+        budget = None
+    numbers = None
+    if questions is not None:
+        numbers = _numbers(replica, questions)
+        policy = policy.extended(questions)
+    if at_most is not None:
+        policy.allow(at_most)
+    if budget is not None:
+        afford_more(policy, budget)
+    shown = checked_display(display, policy.questions.items)
+    same = policy.horizon == replica.policy.horizon and policy.money == replica.policy.money
+    if (
+        same
+        and policy.actions == replica.policy.actions
+        and shown.items() <= replica.display.items()
+    ):
+        return None
+    return {
+        "at_most": None if at_most is None else int(at_most),
+        "budget": None if budget is None else float(budget),
+        "questions": None if questions is None else asked_to(questions),
+        "numbers": numbers,
+        "display": shown,
+    }
+
+
+def _numbers(replica: Replica, questions: Askable) -> list[int]:
+    """Return the numbers of questions: those before keep theirs, new ones come after."""
+    before = Superset.of(replica.policy.actions, questions).questions
+    numbers = np.full(len(Questions.of(questions)), -1)
+    numbers[before] = replica.numbers
+    numbers[numbers < 0] = np.arange(len(before), len(numbers))
+    return numbers.tolist()
+
+
+def _attending(follower: Follower, evaluator: Any) -> str:
+    name = follower.evaluator(evaluator)
+    if not follower.known().policy.heeds_limits:
+        raise InputError(
+            f"{follower.known().policy.name!r} asks whom it likes, and cannot do without some. Use "
+            "certain-choice or greedy-questions."
+        )
+    return name
+
+
+def reopen(page: Page) -> None:
+    """Let a campaign that was decided run again."""
+    if page.status == "finished":
+        page.status = "running"
+
+
+def changed(
+    follower: Follower,
+    change: Callable[..., Result],
+    prepare: Callable[[Replica], Any] | None = None,
+) -> Result:
+    """Make a change to a campaign that is as the replica knows it.
+
+    Parameters
+    ----------
+    follower
+        The campaign.
+    change
+        Is called in a transaction with the replica, the page, and what ``prepare`` returned.
+    prepare
+        Works something out beforehand, from the replica.
+    """
+    while True:
+        with follower.lock:
+            replica = follower.followed()
+            version = replica.version
+            more = () if prepare is None else (prepare(replica),)
+        done = follower.store.write(partial(_put, follower.id, version, change, replica, more))
+        if done is not None:
+            return done[0]
+
+
+def _put(
+    id: int,
+    version: int,
+    change: Callable[..., Result],
+    replica: Replica,
+    more: tuple[Any, ...],
+    session: Session,
+) -> tuple[Result] | None:
+    """Make a change, unless the campaign has moved on."""
+    page = Page(session, id)
+    if page.version != version:
+        return None
+    result = change(replica, page, *more)
+    page.close()
+    return (result,)

@@ -1,0 +1,192 @@
+"""What one process knows of a campaign: its replica, kept up with the log.
+
+The newest snapshot that can be used is where a process begins; then it reads the events after it.
+Snapshots are made when the events since the last one take as much room as a snapshot does, so that
+they never make up more than half of what is written, and go with a proposal: they cost no commit of
+their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from evenhand.answers.question import Question
+from evenhand.answers.scores import Scores, compares
+from evenhand.campaigns import ledger
+from evenhand.campaigns.events import Event
+from evenhand.campaigns.ledger import TicketRow
+from evenhand.campaigns.replica import FORMAT, BrokenError, OutdatedError, Replica
+from evenhand.campaigns.stores import Store
+from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.tickets import Ticket, identifier
+from evenhand.errors import InputError, StoreError
+
+_PIECE = 4096  # events that are read at once
+_LEAST_EVENTS = 512  # between two snapshots
+_KEPT = 3  # snapshots that are kept, in case the newest cannot be used
+_OVERHEAD = 128  # bytes of an event beside its body, about
+
+
+class Follower:
+    """Follows the log of a campaign.
+
+    Parameters
+    ----------
+    store, id, name
+        Where it is, and what it is called.
+
+    Attributes
+    ----------
+    lock
+        To be held while the replica is used.
+    """
+
+    def __init__(self, store: Store, id: int, name: str) -> None:
+        self.store, self.id, self.name = store, id, name
+        self.lock = threading.RLock()
+        self._replica: Replica | None = None
+        self._skipped: dict[int, str] = {}
+        self._events = self._bytes = 0  # since the newest snapshot
+        self._size = 0  # of the last snapshot
+
+    # ------------------------------------------------------------------ following
+
+    def known(self) -> Replica:
+        """Return the replica, whether or not it has the newest events: most questions are there."""
+        return self._replica or self.followed()
+
+    def followed(self) -> Replica:
+        """Return the replica with all events of the log in it."""
+        with self.lock:
+            while True:
+                try:
+                    if self._replica is None:
+                        self._replica = self._loaded()
+                    return self._caught_up(self._replica)
+                except OutdatedError:
+                    self._replica = None
+                except BrokenError as broken:
+                    self._skipped[broken.event] = broken.why
+                    self._replica = None
+                except BaseException:
+                    self._replica = None  # it may have gone half-way
+                    raise
+
+    def _caught_up(self, replica: Replica) -> Replica:
+        while True:
+            events = self.store.read(
+                lambda s: ledger.events_after(s, self.id, replica.head, _PIECE)
+            )
+            replica.fold(events)
+            self._note(events)
+            if len(events) < _PIECE:
+                return replica
+
+    def _loaded(self) -> Replica:
+        """Return the newest snapshot that can be used, or the beginning."""
+        withdrawn, kept = self.store.read(
+            lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
+        )
+        self._events = self._bytes = 0
+        for event, format in kept:
+            if format != FORMAT or any(event >= skipped for skipped in self._skipped):
+                continue
+            replica = self._revived(event, withdrawn)
+            if replica is not None:
+                return replica
+        replica = Replica(withdrawn, self._skipped)
+        replica.fold(self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1)))
+        return replica
+
+    def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
+        """Return the replica of a snapshot; None if it is not what the log says now."""
+        found = self.store.read(lambda s: ledger.snapshot_at(s, self.id, event))
+        if found is None:
+            return None
+        try:
+            replica = Replica.from_snapshot(*found)
+        except Exception:  # whatever is wrong with it: the log is the truth
+            return None
+        seen = {number for number in withdrawn if number <= replica.evaluations}
+        if replica.head != event or seen != {
+            n for n in replica.withdrawn if n <= replica.evaluations
+        }:
+            return None
+        replica.withdrawn, replica.skipped = set(withdrawn), dict(self._skipped)
+        self._size = len(found[0])
+        return replica
+
+    # ------------------------------------------------------------------ snapshots
+
+    def _note(self, events: list[Event]) -> None:
+        self._events += len(events)
+        self._bytes += sum(len(event.body) + _OVERHEAD for event in events)
+
+    def due_snapshot(self) -> Callable[[Session], None] | None:
+        """Return what keeps a snapshot, if it is time for one; the lock must be held."""
+        replica = self._replica
+        if replica is None or self._events < _LEAST_EVENTS or self._bytes < self._size:
+            return None
+        kept = self.store.read(lambda s: ledger.snapshots(s, self.id))
+        newest = max((event for event, format in kept if format == FORMAT), default=0)
+        if 0 < replica.head - newest < self._events and newest:
+            self._bytes = self._bytes * (replica.head - newest) // self._events
+            self._events = replica.head - newest  # another process was faster
+            if self._events < _LEAST_EVENTS or self._bytes < self._size:
+                return None
+        try:
+            body, digest = replica.snapshot()
+        except Exception:  # a policy that cannot say its state now: there is the log
+            self._events = self._bytes = 0
+            return None
+        self._events, self._bytes, self._size = 0, 0, len(body)
+        head = replica.head
+        return lambda s: ledger.keep_snapshot(s, self.id, head, FORMAT, body, digest, _KEPT)
+
+    # ------------------------------------------------------------------ small things
+
+    @property
+    def reading(self) -> Scores:
+        """Which scores are possible."""
+        replica = self.known()
+        bounds = replica.settings["bounds"]
+        return Scores(
+            replica.settings["scores"],
+            None if bounds is None else tuple(bounds),
+            comparing=compares(replica.questions),
+        )
+
+    def evaluator(self, name: object) -> str:
+        """Return the name of an evaluator, or say who there is."""
+        if name not in self.known().questions.evaluators:  # perhaps one who was added meanwhile
+            names = self.followed().questions.evaluators
+            if name not in names:
+                there = f"there are {names!r}" if names else "its questions are anybody's"
+                raise InputError(
+                    f"there is no evaluator {name!r} in campaign {self.name!r}; {there}."
+                )
+        return str(name)
+
+    def question(self, row: TicketRow) -> Question:
+        """Return what a ticket asks."""
+        replica = self.known()
+        if not replica.knows(row.question):
+            replica = self.followed()
+        if not replica.knows(row.question):
+            raise StoreError(f"ticket {row.number} asks a question that there is not; verify.")
+        return replica.question(row.question, row.number, row.turn)
+
+    def ticket(self, row: TicketRow) -> Ticket:
+        """Return a ticket as its holder gets it."""
+        question = self.question(row)
+        display = self.known().display
+        return Ticket(
+            identifier(row.number, row.token),
+            question,
+            row.holder,
+            row.worker,
+            row.attempt,
+            row.until,
+            tuple(display.get(label, {}) for label in question.labels),
+        )

@@ -1,0 +1,156 @@
+"""How a campaign begins: what is given is checked, and becomes the first event."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from importlib.metadata import version
+from typing import Any
+
+from evenhand.answers.choose import asked_of, policy_for
+from evenhand.answers.scores import Scores, compares
+from evenhand.campaigns import ledger
+from evenhand.campaigns.given import (
+    checked_count,
+    checked_display,
+    checked_name,
+    checked_seconds,
+)
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.stores import Store
+from evenhand.campaigns.stores.session import Session
+from evenhand.errors import ConflictError, InputError
+from evenhand.policies.base import Policy, is_number
+from evenhand.policies.registry import policy_class
+from evenhand.policies.terms import afford_more, checked_bounds, most_evaluations
+from evenhand.questions import Askable, Questions, checked_askable
+
+
+def founded(store: Store, name: str, content: dict[str, Any]) -> int:
+    """Put a campaign into a store; return its id."""
+    content = content | {"made": secrets.token_hex(8)}
+
+    def begin(session: Session) -> int:
+        there = ledger.find(session, name)
+        if there is not None:
+            (first,) = ledger.events_after(session, there, 0, 1)
+            if first.content.get("made") == content["made"]:
+                return there  # this very one, of a try whose outcome was not known
+            raise ConflictError(
+                f"there is a campaign {name!r} in the store already; open it, or choose another "
+                "name."
+            )
+        page = Page.new(session, name)
+        page.append("created", content)
+        page.close()
+        return page.id
+
+    return store.write(begin)
+
+
+def founding(
+    name: str,
+    questions: Askable,
+    *,
+    policy: Policy | str | None,
+    at_most: int | None,
+    budget: float | None,
+    display: Any,
+    looks: Any,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Return what the first event says, or what is wrong with what was given."""
+    checked_name(name, "name")
+    checked_askable(questions)
+    given = settings | {
+        "lease": checked_seconds(settings["lease"]),
+        "retries": checked_count(settings["retries"], "retries", 0, 1_000),
+        "seed": checked_count(settings["seed"], "seed", 0, 2**63 - 1),
+        "checks": bool(settings["checks"]),
+    }
+    deviation = given["deviation"]
+    if deviation is not None and (not is_number(deviation) or deviation < 0.0):
+        raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
+    asked = asked_of(questions, deviation)
+    about = Questions.of(asked)
+    reading = Scores(given["scores"], given["bounds"], comparing=compares(about))
+    given["bounds"] = None if given["bounds"] is None else checked_bounds(given["bounds"])
+    if policy is None:
+        arguments = {
+            "at_most": at_most,
+            "confidence": given["confidence"],
+            "tolerance": given["tolerance"],
+            "noise_scale": given["noise_scale"],
+            "bounds": reading.limits,
+            "seed": given["seed"],
+        }
+        made = policy_for(asked, deviation, given["checks"], looks, budget, arguments)
+    elif isinstance(policy, str):
+        made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
+    else:
+        made = _fresh(policy, asked, at_most, budget)
+    _checked_shares(given)
+    for evaluator in about.evaluators:
+        checked_name(evaluator, "the name of an evaluator")
+    return {
+        "policy": made.state(),
+        "settings": _plain_numbers(given) | {"looks": looks},
+        "display": checked_display(display, about.items),
+        "evenhand": version("evenhand"),
+    }
+
+
+def _named(
+    name: str, asked: Askable, at_most: int | None, budget: float | None, given: dict[str, Any]
+) -> Policy:
+    """Make a policy by its name, of as much of what was given as it takes."""
+    made = policy_class(name)
+    takes = inspect.signature(made).parameters
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in takes.values())
+    given = given | {"budget": budget}
+    names = ("noise_scale", "seed", "budget", "confidence", "tolerance", "bounds", "deviation")
+    arguments = {
+        key: given[key]
+        for key in names
+        if given[key] is not None
+        and (key in takes or (takes_all and key in ("noise_scale", "seed", "budget")))
+    }
+    return made(asked, most_evaluations(asked, None, at_most), **arguments)
+
+
+def _fresh(policy: Any, asked: Askable, at_most: int | None, budget: float | None) -> Policy:
+    """Return a policy of the user's that knows nothing yet: what it knows would not be recorded."""
+    if not isinstance(policy, Policy):
+        raise InputError(f"policy must be a Policy, the name of one, or None; got {policy!r}.")
+    if policy.actions != asked:
+        raise InputError(
+            f"the policy is about other options ({policy.actions!r}) than those given "
+            f"({asked!r}); give the same to both."
+        )
+    if policy.spent + policy.observed > 0:
+        raise InputError(
+            f"the policy has been told {policy.spent + policy.observed} evaluations, which the "
+            "record would not have; give a new one, and import the scores."
+        )
+    if at_most is not None and at_most != policy.horizon:
+        policy.allow(at_most)
+    if budget is not None and budget != policy.money:
+        afford_more(policy, budget)
+    return policy
+
+
+def _checked_shares(given: dict[str, Any]) -> None:
+    confidence, tolerance = given["confidence"], given["tolerance"]
+    if not is_number(confidence) or not 0.0 < confidence < 1.0:
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
+    if not is_number(tolerance) or tolerance < 0.0:
+        raise InputError(f"tolerance must be a number ≥ 0; got {tolerance!r}.")
+
+
+def _plain_numbers(given: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with numbers of arrays as plain ones."""
+    bounds = given["bounds"]
+    return {
+        key: float(value) if is_number(value) and not isinstance(value, int) else value
+        for key, value in given.items()
+    } | {"bounds": None if bounds is None else [float(end) for end in bounds]}

@@ -1,0 +1,164 @@
+"""How a campaign stands: what came, what is out, who is there, what was found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evenhand.campaigns.deciding import plain
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.ledger import Page, Waiting
+from evenhand.campaigns.stores.session import Session
+
+
+@dataclass(frozen=True)
+class EvaluatorStatus:
+    """How one evaluator stands.
+
+    Parameters
+    ----------
+    evaluator
+        The name.
+    left
+        Why the evaluator left; None if he is there.
+    open, leased
+        Tickets that wait for him, and that he has.
+    evaluations, late, withdrawn, given_up
+        What came from him and counts, came late, was withdrawn, and was given up.
+    """
+
+    evaluator: str
+    left: str | None
+    open: int
+    leased: int
+    evaluations: int
+    late: int
+    withdrawn: int
+    given_up: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a campaign stands.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    status, why
+        "running", "paused" or "finished", and why, if it is not running.
+    trouble
+        What keeps the policy from going on, if something does; else "".
+    evaluations, late, withdrawn
+        How many evaluations count, came late, and were withdrawn.
+    open, leased, done, given_up, void
+        Tickets that wait, are out, were answered, were given up, and were taken back.
+    at_most, paid, budget
+        Evaluations that are allowed; what those so far cost, and how much money there is (infinite
+        if nobody said).
+    forecast
+        How many more evaluations are expected to settle it; NaN if nobody can say.
+    evaluators
+        How each evaluator stands.
+    alarms
+        What contradicts an assumption, in words.
+    events, hash
+        How long the record is, and the seal of its last event, in hexadecimal digits. Whoever has
+        written these down can tell later whether anything before was changed.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> import evenhand as eh
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> options = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"])
+    >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prizes.db"), "prize", options)
+    >>> receipt = campaign.tell(campaign.ask("Paul"), 7.5)
+    >>> status = campaign.status()
+    >>> status.status, status.evaluations, status.evaluators[0].evaluator
+    ('running', 1, 'Paul')
+    >>> campaign.close()
+    >>> folder.cleanup()
+    """
+
+    name: str
+    status: str
+    why: str
+    trouble: str
+    evaluations: int
+    late: int
+    withdrawn: int
+    open: int
+    leased: int
+    done: int
+    given_up: int
+    void: int
+    at_most: int
+    paid: float
+    budget: float
+    forecast: float
+    evaluators: tuple[EvaluatorStatus, ...]
+    alarms: tuple[str, ...]
+    events: int
+    hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a plain value, fit for JSON: numbers that are not finite are texts."""
+        content: dict[str, Any] = plain(asdict(self))
+        return content
+
+
+def status_of(follower: Follower) -> Status:
+    """Return how a campaign stands."""
+
+    def look(session: Session) -> tuple[Page, Waiting]:
+        page = Page(session, follower.id, lock=False)
+        return page, page.waiting()
+
+    with follower.lock:
+        replica = follower.followed()
+        page, out = follower.store.read(look)
+        policy, finished = replica.policy, replica.status == "finished"
+        names = [*replica.questions.evaluators]
+        names += [who for who in (*replica.tally, *out.open, *out.leased) if who not in names]
+        if replica.questions.evaluators:
+            names = [*replica.questions.evaluators]
+        return Status(
+            name=follower.name,
+            status=page.status,
+            why=replica.why,
+            trouble=replica.trouble,
+            evaluations=page.counted,
+            late=replica.late,
+            withdrawn=len(replica.withdrawn),
+            open=sum(out.open.values()),
+            leased=sum(out.leased.values()),
+            done=replica.done,
+            given_up=len(replica.given_up),
+            void=replica.voided,
+            at_most=policy.horizon,
+            paid=policy.paid,
+            budget=policy.money,
+            forecast=0.0 if finished else _forecast(policy),
+            evaluators=tuple(
+                EvaluatorStatus(
+                    name,
+                    replica.left.get(name),
+                    out.open.get(name, 0),
+                    out.leased.get(name, 0),
+                    *replica.tally.get(name, (0, 0, 0, 0)),
+                )
+                for name in dict.fromkeys(names)
+            ),
+            alarms=tuple(found.message for found in policy.findings() if found.alarm),
+            events=page.head,
+            hash=page.hash.hex(),
+        )
+
+
+def _forecast(policy: Any) -> float:
+    try:
+        return float(policy.forecast())
+    except Exception:  # a policy that cannot say so now
+        return math.nan

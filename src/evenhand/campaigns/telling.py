@@ -1,0 +1,182 @@
+"""Telling: scores that come back, and scores that are taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evenhand.answers.question import Question
+from evenhand.campaigns.changing import changed, reopen
+from evenhand.campaigns.events import Kind
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.given import checked_count, checked_name, checked_reason
+from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow
+from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.tickets import Receipt, Ticket, identifier, parsed
+from evenhand.errors import ConflictError, InputError
+
+_LATE = {
+    "done": "another score for the ticket came first",
+    "failed": "the ticket had been given up",
+    "void": "the ticket was no longer wanted",
+}
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """A score that was told, checked as far as it can be without the store."""
+
+    id: str
+    number: int
+    token: str
+    ticket: Ticket | None
+    score: float
+    key: str | None
+
+
+def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]]) -> list[Receipt]:
+    """Take (ticket, score, key), all or none."""
+    reading = follower.reading
+    replies = []
+    for ticket, score, key in told:
+        id = ticket.id if isinstance(ticket, Ticket) else str(ticket)
+        number, token = parsed(id)
+        question = ticket.question if isinstance(ticket, Ticket) else None
+        value = reading.read(question or Question(0, f"ticket {id}", number), score)
+        if key is not None:
+            checked_name(key, "key")
+        replies.append(
+            _Reply(
+                identifier(number, token),
+                number,
+                token,
+                ticket if isinstance(ticket, Ticket) else None,
+                value,
+                key,
+            )
+        )
+    return follower.store.write(lambda session: _Desk(session, follower).take(replies))
+
+
+class _Desk:
+    """Takes scores in one transaction."""
+
+    def __init__(self, session: Session, follower: Follower) -> None:
+        self._page, self._name = Page(session, follower.id), follower.name
+        self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
+
+    def take(self, replies: list[_Reply]) -> list[Receipt]:
+        """Take scores; a refused one undoes all."""
+        page = self._page
+        receipts = [self._one(reply) for reply in replies]
+        self._write("told", "counted")
+        self._write("late", "late")
+        page.close()
+        return receipts
+
+    def _write(self, kind: Kind, standing: str) -> None:
+        rows = [row for row in self._entered.values() if row.standing == standing]
+        if rows:
+            entries = [[r.number, r.ticket, r.question, r.score, r.evaluator, r.key] for r in rows]
+            at = self._page.append(kind, {"evaluations": entries})
+            self._page.enter(replace(row, event=at) for row in rows)
+
+    def _one(self, reply: _Reply) -> Receipt:
+        page, row = self._page, own(self._page, reply.number, reply.token, reply.id, self._name)
+        who = reply.ticket.holder if reply.ticket else row.holder or row.evaluator
+        for key in _keys(reply, row):
+            before = self._entered.get((who, key)) or page.by_key(who, key)
+            if before is not None and (key == reply.key or key == _key(reply, row)):
+                return self._again(before, reply, key)
+            if before is not None and before.score == reply.score:
+                return self._again(before, reply, key)
+        late = row.state not in ("open", "leased") or page.status == "finished"
+        page.evaluations += 1
+        key = _key(reply, row)
+        standing = "late" if late else "counted"
+        self._entered[who, key] = EvaluationRow(
+            page.evaluations, row.number, row.question, reply.score, who, key, standing, 0
+        )
+        if late:
+            finished = page.status == "finished"
+            why = "the campaign was finished" if finished else _LATE[row.state]
+            return Receipt(page.evaluations, False, why=why)
+        page.counted += 1
+        page.settle(row, "done", holder=who)
+        return Receipt(page.evaluations, True)
+
+    def _again(self, before: EvaluationRow, reply: _Reply, key: str) -> Receipt:
+        """Return the first receipt again, or say that this is something else."""
+        if before.ticket != reply.number or before.score != reply.score:
+            was = ", and was withdrawn" if before.standing == "withdrawn" else ""
+            raise ConflictError(
+                f"{key!r} was told before, of ticket {before.ticket} with score {before.score!r}"
+                f"{was}; now it is ticket {reply.number} with {reply.score!r}. Nothing was "
+                "changed. Where the first was a slip, withdraw it, ask again, and tell that."
+            )
+        why = {"counted": "", "withdrawn": "it was withdrawn"}.get(before.standing, "it came late")
+        return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
+
+
+def _key(reply: _Reply, row: TicketRow) -> str:
+    """Return what a score is told under: if nothing is said, its ticket and which try that is."""
+    if reply.key is not None:
+        return reply.key
+    attempt = reply.ticket.attempt if reply.ticket else row.attempt
+    return reply.id if attempt <= 1 else f"{reply.id}.{attempt}"
+
+
+def _keys(reply: _Reply, row: TicketRow) -> list[str]:
+    """Return under what a score may have been told before.
+
+    Who names a ticket by its id alone does not say which try it was: any of them.
+    """
+    if reply.key is not None or reply.ticket is not None or row.attempt <= 1:
+        return [_key(reply, row)]
+    return [reply.id, *(f"{reply.id}.{attempt}" for attempt in range(2, row.attempt + 1))]
+
+
+def own(page: Page, number: int, token: str, id: str, name: str) -> TicketRow:
+    """Return a ticket of this campaign by its number and token."""
+    row = page.ticket(number)
+    if row is None or row.token != token:
+        raise InputError(
+            f"there is no ticket {id!r} in campaign {name!r}; give what ask() returned."
+        )
+    return row
+
+
+def withdraw(follower: Follower, evaluation: Any, reason: Any) -> Receipt:
+    """Have an evaluation count no more; its ticket waits for another score."""
+    number = evaluation.evaluation if isinstance(evaluation, Receipt) else evaluation
+    number = checked_count(number, "evaluation", 1, 2**62)
+    reason = checked_reason(reason)
+
+    def change(replica: Replica, page: Page) -> Receipt:
+        row = page.evaluation(number)
+        if row is None:
+            raise InputError(
+                f"there is no evaluation {number} in campaign {follower.name!r}; there are "
+                f"{page.evaluations} so far."
+            )
+        if row.standing == "withdrawn":
+            return Receipt(number, False, repeated=True, why="it was withdrawn")
+        if row.standing == "late":
+            raise InputError(f"evaluation {number} came late and does not count; it can stay.")
+        ticket = None if row.ticket is None else page.ticket(row.ticket)
+        reopened = ticket is not None and ticket.evaluator not in replica.left
+        if ticket is not None:
+            state = "open" if reopened else "void"
+            page.settle(ticket, state, attempt=ticket.attempt + 1)
+        page.mark(number, "withdrawn")
+        page.counted -= 1
+        page.append(
+            "withdrawn",
+            {"evaluation": number, "ticket": row.ticket, "reason": reason, "reopened": reopened},
+        )
+        reopen(page)
+        return Receipt(number, False, why="it was withdrawn")
+
+    return changed(follower, change)
