@@ -7,6 +7,18 @@ docs/careful.md and docs/checks.md.
 """
 
 from evenhand.campaigns.proof.derive import Conclusion, derive, disagreements
+from evenhand.campaigns.proof.examine import Examination, examine
+from evenhand.campaigns.proof.log import record_of
 from evenhand.campaigns.proof.record import Derived, Plan, Record
 
-__all__ = ["Conclusion", "Derived", "Plan", "Record", "derive", "disagreements"]
+__all__ = [
+    "Conclusion",
+    "Derived",
+    "Examination",
+    "Plan",
+    "Record",
+    "derive",
+    "disagreements",
+    "examine",
+    "record_of",
+]

@@ -44,6 +44,7 @@ class _Stage:
     begin: int
     end: int
     before: Fit
+    among: tuple[int, ...] | None = None
 
 
 class Certain:
@@ -68,6 +69,7 @@ class Certain:
         self.wealth, self.gains = np.zeros(k), np.zeros((k, k))
         self.rejected: Truths = np.zeros(k, dtype=np.bool_)
         self.cleared: Truths = np.zeros((k, k), dtype=np.bool_)
+        self.among: tuple[int, ...] | None = None  # options that there were; None for all
         self.same = np.array([self.asked.same(x) for x in range(k)])
         self.answer: int | None = 0 if not len(self._open(0)) else None
         self.answered_at = 0 if self.answer is not None else -1
@@ -81,26 +83,28 @@ class Certain:
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        plans = list(self.record.plans)
+        plans = self._placed(list(self.record.plans))
         for number, plan in enumerate(plans):
-            if self.answer is not None:
-                return
             last = number + 1 == len(plans)
+            if self.answer is not None:
+                if last or plan.among == plans[number + 1].among:
+                    return
+                self.answer = self.present = None  # others came since: the stage counts no more
             end = self.record.total if last else plans[number + 1].at
             whole_at = self._whole_at(plan) if last else end
+            end = min(end, whole_at)
             leader = int(plan.content["leader"])
             rivals = np.array(plan.content["rivals"], dtype=np.intp)
-            before = self._before(plan)
-            end = min(end, whole_at)
-            stage = _Stage(leader, rivals, plan.at, end, before)
-            whole = end == whole_at
+            self.among = plan.among
+            stage = _Stage(leader, rivals, plan.at, end, self._before(plan), plan.among)
+            whole, some = end == whole_at, len(self.record.told(plan.at, end))
             if leader >= 0:
                 self._look(stage, whole)
             if self.answer is not None:
                 stage.end = self.answered_at
                 self.present = stage
-                return
-            if whole and end > plan.at:
+                continue
+            if whole and some:
                 self.stages.append(stage)
                 if last:
                     self._see_whether_all_are_out(end)
@@ -108,6 +112,37 @@ class Certain:
                 self.present = stage
             empty = not len(plan.content["order"])
             self.stuck = last and leader < 0 and empty and self.answer is None
+
+    def _placed(self, plans: list[Plan]) -> list[Plan]:
+        """Return the plans with when each came into force: when the one before was whole.
+
+        Or when somebody left or joined, or when scores were observed that open a search. A plan
+        that only goes on, since more was added or allowed, is no new one.
+        """
+        placed: list[Plan] = []
+        for plan in plans:
+            before = placed[-1] if placed else None
+            if before is not None and _same_stage(before, plan):
+                continue
+            at = plan.at
+            if at < 0:
+                at = 0 if before is None else self._closed_at(before)
+                if at > plan.by >= 0:
+                    self.wrong.append(f"the plan that was written at {plan.by} evaluations")
+                    at = plan.by
+            placed.append(plan._replace(at=at))
+        return placed
+
+    def _closed_at(self, plan: Plan) -> int:
+        """Return when a stage was closed that another one followed."""
+        record = self.record
+        found = [self._whole_at(plan), *(at for at, _ in record.absences if at >= plan.at)]
+        (seen,) = np.nonzero(record.observed[plan.at :])
+        if int(plan.content["leader"]) < 0 and len(seen):
+            first = plan.at + int(seen[0])
+            if not len(record.told(plan.at, first)):
+                found.append(record.look_after(first + 1))
+        return min(found)
 
     def _before(self, plan: Plan) -> Fit:
         """Return what was known when a plan was made.
@@ -313,7 +348,10 @@ class Certain:
             self.answer, self.answered_at = leader, end
 
     def _open(self, leader: int) -> Indices:
-        return np.flatnonzero(~(self.same[leader] | self.rejected | self.cleared[leader]))
+        there = ~(self.same[leader] | self.rejected | self.cleared[leader])
+        if self.among is not None:
+            there &= np.isin(np.arange(len(there)), self.among)
+        return np.flatnonzero(there)
 
     def _leading(self, fit: Fit) -> int:
         said = fit.along(self.H[0] - self.H)
@@ -467,6 +505,12 @@ def certain(record: Record) -> Derived:
         derived=("estimates", "leads", "values", "biases", "evidence of every stage", "loss"),
         taken=("which option led each stage, its rivals and its questions",),
     )
+
+
+def _same_stage(one: Plan, other: Plan) -> bool:
+    """Tell whether a plan goes on with the stage of the one before."""
+    names = ("leader", "rivals", "order", "times", "stage")
+    return all(one.content.get(name) == other.content.get(name) for name in names)
 
 
 def _within(estimates: Floats, low: Floats, high: Floats) -> Floats:

@@ -112,7 +112,8 @@ def _heeded(record: Record, found: Derived, alarmed: set[str]) -> set[str]:
 
 def _concluded(record: Record, found: Derived) -> Conclusion:
     """Put what follows in the terms of an answer."""
-    asked, tolerance = record.asked, float(record.setting("tolerance", 0.0))
+    asked, stated = record.asked, {**record.settings, **record.stated}
+    tolerance = float(stated.get("tolerance") or 0.0)
     unit, option = record.noise_scale or 1.0, found.option
     fit = record.fit_of(record.counted(0, record.total))
     if found.alarms:
@@ -135,7 +136,7 @@ def _concluded(record: Record, found: Derived) -> Conclusion:
         biases = [(name, estimate, *everything) for name, estimate, *_ in biases]
         if leads is not None:
             leads[:, 1:] = everything
-    exact = record.setting("deviation") == 0
+    exact = stated.get("deviation") == 0
     sure = found.loss <= tolerance and (
         found.certainty == "own scores" or (found.certainty == "features exact" and exact)
     )
@@ -264,7 +265,7 @@ def number(stated: Any) -> float:
     if stated is None:
         return math.nan
     if isinstance(stated, Mapping):
-        return float(stated["number"])
+        stated = stated["number"]
     return float(stated)
 
 

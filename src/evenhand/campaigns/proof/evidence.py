@@ -45,10 +45,10 @@ def log_moment(nu: Floats, y: Floats) -> Floats:
     --------
     With one degree of freedom it is exp(y²/2)·2Φ(y).
 
-    >>> float(np.exp(log_moment(np.array([0.0]), np.array([1.0]))[0])).__round__(9)
-    2.774285978
-    >>> round(math.exp(0.5) * 2.0 * float(special.ndtr(1.0)), 9)
-    2.774285978
+    >>> float(np.exp(log_moment(np.array([0.0]), np.array([1.0]))[0])).__round__(6)
+    2.774286
+    >>> round(math.exp(0.5) * 2.0 * float(special.ndtr(1.0)), 6)
+    2.774286
     """
     nu, y = np.broadcast_arrays(np.asarray(nu, dtype=np.float64), np.asarray(y, dtype=np.float64))
     n, x, out = nu.reshape(-1) + 1.0, y.reshape(-1), np.empty(y.size)
@@ -135,7 +135,7 @@ def one_sided(
     --------
     >>> effects, logs = one_sided(np.array([2.0]), np.array([0.5]), 1.0, math.inf, 0.0)
     >>> effects[0, [0, -1]].round(6).tolist(), round(float(np.exp(logs).sum()), 9)
-    ([0.1, 3.5], 1.0)
+    ([0.025, 3.5], 1.0)
     """
     g = (centres - above) / unit
     s = np.sqrt(spreads**2 + 2.0 * g**2 / heard)

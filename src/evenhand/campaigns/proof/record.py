@@ -18,10 +18,24 @@ TIE = 1e-9
 
 
 class Plan(NamedTuple):
-    """A plan of what to ask, and how many evaluations were in when it came into force."""
+    """A plan of what to ask.
+
+    Parameters
+    ----------
+    at
+        How many evaluations were in when it came into force; −1 if that has to be worked out.
+    content
+        What was frozen, by name.
+    by
+        How many were in when it was written down.
+    among
+        The options that there were then; None if all.
+    """
 
     at: int
     content: Mapping[str, Any]
+    by: int = -1
+    among: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +66,9 @@ class Record:
     ends
         When all was looked at out of turn, as at the end of a run: how many evaluations were in.
         At the end, if nothing is said.
+    stated
+        What the campaign was asked for, where that is not what the policy was told: a tolerance,
+        and whether features are exact (``deviation``).
     """
 
     content: Mapping[str, Any]
@@ -66,6 +83,7 @@ class Record:
     allowed: Sequence[tuple[int, int]] = ()
     learnt: Counts | None = None
     ends: Sequence[int] | None = None
+    stated: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def looks(self) -> Counts:
