@@ -31,12 +31,14 @@ def played(
     ``stop`` of them it is over.
     """
     rng = np.random.default_rng(seed)
-    settings = {
+    settings: dict[str, Any] = {
         name: given.get(name, usual)
         for name, usual in (("at_most", None), ("confidence", 0.95), ("tolerance", 0.0))
     } | {name: given.get(name) for name in ("noise_scale", "bounds")}
     deviation = given.get("deviation")
-    policy = policy_for(asked, deviation, True, given.get("looks"), given.get("budget"), settings)
+    policy: Any = policy_for(
+        asked, deviation, True, given.get("looks"), given.get("budget"), settings
+    )
     loud = np.ones(len(means)) if policy.questions.noise is None else policy.questions.noise
     told: list[int] = []
     scores: list[float] = []
@@ -48,10 +50,6 @@ def played(
         if plan is not None and (not plans or plans[-1].content["id"] != plan["id"]):
             plans.append(Plan(len(told), json.loads(json.dumps(plan))))
 
-    if policy.name == "planned-choice" and not plans:
-        (some,) = np.nonzero(policy._planned)
-        counts = policy._planned[some].tolist()
-        plans.append(Plan(0, {"questions": some.tolist(), "counts": counts}))
     note()
     q = len(means)
     out: list[int] = []
