@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test fuzz check bench bench-regret bench-certain dist format clean
+.PHONY: setup demo test fuzz torture check bench bench-regret bench-certain dist format clean
 
 setup: $(READY)
 
@@ -33,6 +33,11 @@ test: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
 	$(BIN)/python tests/fuzz.py --seconds 60
+
+# A thousand kills of workers and of servers, then many processes at once: some twenty minutes.
+torture: $(READY)
+	$(BIN)/python tests/torture.py --kills 500
+	$(BIN)/python tests/crowd.py --processes 16 --evaluations 10000
 
 check: $(READY)
 	$(BIN)/ruff check .

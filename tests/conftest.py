@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from postgres_server import Postgres
+
+# The runner makes all commands anew for every call, 60 times the work of the call itself. They are
+# values that no call changes.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 # The same examples on every machine and run; solves vary in time, so no deadline.
 settings.register_profile(

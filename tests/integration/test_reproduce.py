@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
 from evenhand.environments import SimulatedEvaluations
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
-from evenhand.reproduction import FULL, QUICK, Measurements, measure, statements, steps
+from evenhand.reproduction import FULL, QUICK, Measurements, measure, output, statements, steps
 from evenhand.reproduction.audit import Audit, Check, audit_run
 from evenhand.reproduction.experiments import (
     Audits,
@@ -131,18 +131,18 @@ def test_the_lemmas_are_tried_and_hold(found: Measurements) -> None:
             assert check.closest <= 1.0
 
 
-def test_processes_do_not_change_a_digit(found: Measurements) -> None:
-    with ProcessPoolExecutor(2) as pool:
-        assert statements(measure(TINY, 1, pool)) == statements(found)
-
-
-def test_every_step_is_reported() -> None:
+def test_processes_do_not_change_a_digit_and_every_step_is_reported() -> None:
     small = dataclasses.replace(
-        TINY, rate_in_horizon=RateInHorizon(((2, 1.0),), (1.0,), (10**4,), 1)
+        TINY,  # of failures more than one worker takes at a time
+        audits=dataclasses.replace(
+            TINY.audits, replications=6, deltas=(0.4,), frail_replications=260
+        ),
     )
     calls: list[int] = []
-    measure(small, 0, None, lambda: calls.append(1))
+    alone = measure(small, 1, None, lambda: calls.append(1))
     assert len(calls) == steps(small)
+    with ProcessPoolExecutor(2) as pool:
+        assert statements(measure(small, 1, pool)) == statements(alone)
 
 
 @pytest.mark.parametrize("programme", [FULL, QUICK], ids=["full", "quick"])
@@ -317,11 +317,21 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
+QUICKLY = ("reproduce", "--quick", "--seed", "1", "--workers", "1", "--out")
+
+
 @pytest.fixture(scope="module")
-def folder(found: Measurements, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("reproduction")
-    write_reproduction(found, statements(found), target, "evenhand reproduce --seed 1")
-    return target
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The command itself on the small programme: the folder it wrote, and what it printed."""
+    target = tmp_path_factory.mktemp("reproduction") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["evenhand.cli.reproduce"], "QUICK", TINY)
+        return target, CliRunner().invoke(app, [*QUICKLY, str(target)])
+
+
+@pytest.fixture(scope="module")
+def folder(told: tuple[Path, Result]) -> Path:
+    return told[0]
 
 
 def read(folder: Path) -> tuple[str, Reader]:
@@ -360,7 +370,7 @@ def test_the_page_says_what_was_measured(found: Measurements, folder: Path) -> N
 
 def test_the_same_measurements_give_the_same_page(found: Measurements, folder: Path) -> None:
     drawings = {p.name: (folder / f"{p.name}.svg").read_text("utf-8") for p in PICTURES}
-    again = page(found, statements(found), drawings, "evenhand reproduce --seed 1")
+    again = page(found, statements(found), drawings, "evenhand reproduce --quick --seed 1")
     assert again == (folder / "index.html").read_text("utf-8")
 
 
@@ -395,16 +405,30 @@ def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Measurements) -> None:
-    monkeypatch.setattr(sys.modules["evenhand.cli.reproduce"], "QUICK", TINY)
-    arguments = ["reproduce", "--quick", "--seed", "1", "--workers", "1", "--out"]
-    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "out")])
+def test_the_command(told: tuple[Path, Result], found: Measurements) -> None:
+    folder, result = told
     assert result.exit_code == (0 if all(holds(found).values()) else 1), result.output
     assert "Theorem 1, in T" in " ".join(result.stdout.split())
-    assert (tmp_path / "out" / "index.html").is_file()
-    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "out"), "--json"])
+    assert (folder / "index.html").is_file()
+
+
+@pytest.mark.parametrize("holding", [True, False])
+def test_the_command_in_json(
+    holding: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Measurements
+) -> None:
+    """What it says and how it ends, of verdicts that are known; measured and drawn is above."""
+    rows = tuple(dataclasses.replace(row, holds=holding) for row in statements(found))
+    command = sys.modules["evenhand.cli.reproduce"]
+    monkeypatch.setattr(command, "measure", lambda *_: found)
+    monkeypatch.setattr(command, "statements", lambda _: rows)
+    monkeypatch.setattr(output, "write_reproduction", lambda *given: given[2] / "index.html")
+    result = CliRunner().invoke(app, [*QUICKLY, str(tmp_path / "out"), "--json"])
+    assert result.exit_code == (0 if holding else 1), result.output
     said = json.loads(result.stdout)
-    assert {row["source"]: row["holds"] for row in said["statements"]} == holds(found)
+    assert said["page"] == str(tmp_path / "out" / "index.html")
+    assert {row["source"]: row["holds"] for row in said["statements"]} == {
+        row.source: holding for row in rows
+    }
 
 
 def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -475,12 +475,12 @@ STUDIED = [
 def test_lemmas_hold_on_every_run_of_the_good_event(
     problem: Problem, horizon: int, end: str
 ) -> None:
-    """Lemmas 12, 20, 11, 14 and 13, 500 runs each, δ = 0.2.
+    """Lemmas 12, 20, 11, 14 and 13, 200 runs each, δ = 0.2.
 
     A large δ makes phases short and estimates wild, so that the lemmas are tried. The gaps decide
     how a good run ends: the best group is found, or the search given up.
     """
-    study = study_runs(problem, horizon, delta=0.2, runs=500)
+    study = study_runs(problem, horizon, delta=0.2, runs=200)
     assert getattr(study, end) >= study.runs - study.failures
     assert study.removed > 0
     assert study.failures > 0
@@ -490,9 +490,9 @@ def test_lemmas_hold_on_every_run_of_the_good_event(
 def test_failures_are_as_rare_as_promised(delta: float) -> None:
     """Lemma 10, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
 
-    Over 4,000 runs, up to four standard errors; both failures do happen.
+    Over 1,500 runs, up to four standard errors; both failures do happen.
     """
-    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, 4_000)
+    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, 1_500)
     for failures, bound in ((study.failures, 2 * delta), (study.missed, delta)):
         error = math.sqrt(bound * (1 - bound) / study.runs)
         assert 0 < failures / study.runs <= bound + 4 * error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -25,6 +26,7 @@ str(eh.choose(actions, lambda question: 1.0, policy=eh.policy("uniform", actions
 """
 
 
+@cache
 def loaded_by(program: str) -> set[str]:
     """Return the modules that a fresh interpreter has loaded at the end of the program."""
     report = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import date
 from importlib.metadata import version
 
@@ -36,8 +37,13 @@ _MOST_FAILURES = 20
 _LITTLE = 0.005  # share of evaluations that is next to nothing
 
 
-def report_of(answer: Answer, title: str | None = None, made: date | None = None) -> str:
-    """Return the report of an answer as one page of HTML."""
+def report_of(
+    answer: Answer,
+    title: str | None = None,
+    made: date | None = None,
+    more: Sequence[Section] = (),
+) -> str:
+    """Return the report of an answer as one page of HTML, with more sections before the last."""
     return document(
         title or f"Which of {len(answer.options):,} options to choose",
         words.verdict(answer),
@@ -50,6 +56,7 @@ def report_of(answer: Answer, title: str | None = None, made: date | None = None
             Section("What no scores can tell", _untold(answer)),
             Section("What to ask next", _next(answer)),
             Section("Questions that nobody answered", _failures(answer)),
+            *more,
             Section("How it was computed", _method(answer)),
         ],
         made,

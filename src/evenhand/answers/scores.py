@@ -105,6 +105,21 @@ class Scores:
             )
         return score - self._middle
 
+    def allows(self, number: float) -> bool:
+        """Tell whether a number can be a reply, by the ends that were stated."""
+        return self._ends is None or self._ends[0] <= number <= self._ends[1]
+
+    def reply(self, score: float) -> float:
+        """Return the number that was replied, of a score that was read.
+
+        Examples
+        --------
+        >>> votes = Scores("votes", None, comparing=True)
+        >>> votes.reply(votes.read(Question(0, "Ann against Bo", 1), 1))
+        1.0
+        """
+        return score + self._middle
+
 
 def compares(questions: Questions) -> bool:
     """Tell whether all questions are about two options each."""

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Self, overload
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.attendance import Available
@@ -32,6 +34,9 @@ from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.questions import Askable
 
+if TYPE_CHECKING:
+    from evenhand.campaigns.transfer import Imported
+
 Where = str | os.PathLike[str] | Store
 
 
@@ -51,8 +56,6 @@ class Campaign:
         Its name in the store.
     store
         Where it is kept.
-    id
-        Its number there.
 
     Examples
     --------
@@ -82,7 +85,7 @@ class Campaign:
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self.id = store, name, id
+        self.store, self.name, self._id = store, name, id
         self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning
@@ -441,6 +444,136 @@ class Campaign:
         """Return what the evaluations so far say; once it is decided, the decision."""
         with self._follower.lock:
             return answer_from(self._follower.followed())
+
+    # ------------------------------------------------------------------ tables and files
+
+    def import_scores(
+        self,
+        table: Any,
+        *,
+        option: str = "option",
+        evaluator: str = "evaluator",
+        score: str = "score",
+        rival: str = "rival",
+        key: str | None = None,
+        decimal: str | None = None,
+    ) -> Imported:
+        """Take the scores of a table: all of them, or none and why.
+
+        A sheet of tickets, as ``evenhand campaign ask --sheet`` writes it, is known by its column
+        "ticket": scores go to their tickets, and what is not filled in stays open. Other tables are
+        logs of scores that were given without being asked for. Policies take such scores before the
+        first one that they asked for. The same table again changes nothing.
+
+        Parameters
+        ----------
+        table
+            A frame of pandas, polars or pyarrow, or the path of a CSV, Parquet or Excel file. It
+            has the columns that are named here, and no others.
+        option, evaluator, score, rival
+            The columns of logged scores: what was scored and by whom; in comparisons, the option
+            that stands second.
+        key
+            The column with what a logged score is known by, so that it counts once. If not given,
+            a score is known by what its line says, and equal lines are as many scores.
+        decimal
+            What stands before decimals in texts, "." or ","; found out if not said.
+
+        Returns
+        -------
+        Imported
+            How many scores count, came late, had been told before or are not filled in.
+
+        Raises
+        ------
+        InputError, ConflictError
+            With every line that is wrong, and what is wrong with it.
+
+        Examples
+        --------
+        >>> import pandas as pd, tempfile
+        >>> import evenhand as eh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     ticket = campaign.ask("P")
+        ...     sheet = pd.DataFrame({"ticket": [ticket.id], "score": ["7,5"]})
+        ...     first, again = campaign.import_scores(sheet), campaign.import_scores(sheet)
+        ...     campaign.close()
+        >>> first.counted, again.counted, again.repeated
+        (1, 0, 1)
+        """
+        from evenhand.campaigns.transfer import import_scores  # noqa: PLC0415 # loads pyarrow
+
+        return import_scores(
+            self._follower,
+            table,
+            option=option,
+            evaluator=evaluator,
+            score=score,
+            rival=rival,
+            key=key,
+            decimal=decimal,
+        )
+
+    def export(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the record to files that others can read; return which.
+
+        Parameters
+        ----------
+        path
+            FILE.csv for all evaluations, one a line, with how each stands (counted, late or
+            withdrawn); FILE.jsonl for all events, one a line, with their hashes; a folder for both.
+            Texts that a spreadsheet would take for formulas have an apostrophe before them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import evenhand as eh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     receipt = campaign.tell(campaign.ask("P"), 7.5)
+        ...     files = campaign.export(folder + "/record")
+        ...     campaign.close()
+        ...     files[0].read_text().splitlines()[1].split(",")[3:6]
+        ['P', '7.5', 'counted']
+        """
+        from evenhand.campaigns.transfer import export  # noqa: PLC0415 # as above
+
+        return export(self._follower, path)
+
+    def report(
+        self, path: str | os.PathLike[str], title: str | None = None, made: date | None = None
+    ) -> None:
+        """Write a report that a committee can read and print, with the record and how to check it.
+
+        As `Answer.report`, and beside it: who was asked how much and why, what was withdrawn, came
+        late or could not be answered, and the seal of the last event.
+
+        Parameters
+        ----------
+        path, title, made
+            As for `Answer.report`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import evenhand as eh
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        ...     campaign = eh.Campaign.create(folder + "/prize.db", "prize", panel)
+        ...     receipt = campaign.tell(campaign.ask("P"), 7.5)
+        ...     campaign.report(folder + "/prize.html")
+        ...     seal = campaign.status().hash
+        ...     campaign.close()
+        ...     seal in Path(folder, "prize.html").read_text("utf-8")
+        True
+        """
+        from evenhand.campaigns.reporting import write_report  # noqa: PLC0415 # loads matplotlib
+
+        write_report(self._follower, path, title, made)
 
     def close(self) -> None:
         """Let go of the store; what is done later opens it again."""

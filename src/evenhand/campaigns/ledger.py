@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
 
 from evenhand.campaigns.events import START, TURNS, Event, Kind, sealed
-from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.session import Clock, Session, Statement
 from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
 from evenhand.errors import InputError
 
@@ -60,6 +60,7 @@ _COLUMNS = (
     campaign.c.tickets,
     campaign.c.evaluations,
     campaign.c.counted,
+    Clock(),
 )
 _LOCK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")).with_for_update())
 _LOOK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")))
@@ -389,7 +390,7 @@ class Page:
         self.name, self.status, self.head, self.hash = row[0], row[1], int(row[2]), bytes(row[3])
         self.version, self.tickets, self.evaluations = int(row[4]), int(row[5]), int(row[6])
         self.counted = int(row[7])
-        self.now = session.now()
+        self.now = session.time(row[8])
         self._events: list[Event] = []
 
     @classmethod

@@ -25,7 +25,7 @@ _LATE = {
 
 
 @dataclass(frozen=True)
-class _Reply:
+class Reply:
     """A score that was told, checked as far as it can be without the store."""
 
     id: str
@@ -48,7 +48,7 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]]) -> list[Recei
         if key is not None:
             checked_name(key, "key")
         replies.append(
-            _Reply(
+            Reply(
                 identifier(number, token),
                 number,
                 token,
@@ -57,34 +57,38 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]]) -> list[Recei
                 key,
             )
         )
-    return follower.store.write(lambda session: _Desk(session, follower).take(replies))
+    return follower.store.write(lambda session: Desk(session, follower).take(replies))
 
 
-class _Desk:
+class Desk:
     """Takes scores in one transaction."""
 
     def __init__(self, session: Session, follower: Follower) -> None:
-        self._page, self._name = Page(session, follower.id), follower.name
+        self.page, self._name = Page(session, follower.id), follower.name
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
 
-    def take(self, replies: list[_Reply]) -> list[Receipt]:
+    def take(self, replies: list[Reply]) -> list[Receipt]:
         """Take scores; a refused one undoes all."""
-        page = self._page
-        receipts = [self._one(reply) for reply in replies]
+        receipts = [self.one(reply) for reply in replies]
+        self.close()
+        return receipts
+
+    def close(self) -> None:
+        """Write down what was taken."""
         self._write("told", "counted")
         self._write("late", "late")
-        page.close()
-        return receipts
+        self.page.close()
 
     def _write(self, kind: Kind, standing: str) -> None:
         rows = [row for row in self._entered.values() if row.standing == standing]
         if rows:
             entries = [[r.number, r.ticket, r.question, r.score, r.evaluator, r.key] for r in rows]
-            at = self._page.append(kind, {"evaluations": entries})
-            self._page.enter(replace(row, event=at) for row in rows)
+            at = self.page.append(kind, {"evaluations": entries})
+            self.page.enter(replace(row, event=at) for row in rows)
 
-    def _one(self, reply: _Reply) -> Receipt:
-        page, row = self._page, own(self._page, reply.number, reply.token, reply.id, self._name)
+    def one(self, reply: Reply) -> Receipt:
+        """Take a score, as `close` will write it down."""
+        page, row = self.page, own(self.page, reply.number, reply.token, reply.id, self._name)
         who = reply.ticket.holder if reply.ticket else row.holder or row.evaluator
         for key in _keys(reply, row):
             before = self._entered.get((who, key)) or page.by_key(who, key)
@@ -107,7 +111,7 @@ class _Desk:
         page.settle(row, "done", holder=who)
         return Receipt(page.evaluations, True)
 
-    def _again(self, before: EvaluationRow, reply: _Reply, key: str) -> Receipt:
+    def _again(self, before: EvaluationRow, reply: Reply, key: str) -> Receipt:
         """Return the first receipt again, or say that this is something else."""
         if before.ticket != reply.number or before.score != reply.score:
             was = ", and was withdrawn" if before.standing == "withdrawn" else ""
@@ -120,7 +124,7 @@ class _Desk:
         return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
 
 
-def _key(reply: _Reply, row: TicketRow) -> str:
+def _key(reply: Reply, row: TicketRow) -> str:
     """Return what a score is told under: if nothing is said, its ticket and which try that is."""
     if reply.key is not None:
         return reply.key
@@ -128,7 +132,7 @@ def _key(reply: _Reply, row: TicketRow) -> str:
     return reply.id if attempt <= 1 else f"{reply.id}.{attempt}"
 
 
-def _keys(reply: _Reply, row: TicketRow) -> list[str]:
+def _keys(reply: Reply, row: TicketRow) -> list[str]:
     """Return under what a score may have been told before.
 
     Who names a ticket by its id alone does not say which try it was: any of them.

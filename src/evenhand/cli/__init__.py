@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from evenhand.cli.audit import audit
+from evenhand.cli.campaign import campaign
 from evenhand.cli.compare import compare
 from evenhand.cli.decide import decide
 from evenhand.cli.demo import demo
@@ -62,6 +63,7 @@ app = typer.Typer(
 )
 for _command in (demo, audit, decide, inspect, plan, simulate, compare, reproduce):
     app.command()(_command)
+app.add_typer(campaign)
 
 
 def _print_version(asked: bool) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from evenhand.answers import Answer
 from evenhand.answers import decide as decided
+from evenhand.cli.answers import print_answer
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import (
     TABLE,
@@ -36,14 +34,12 @@ from evenhand.cli.score_tables import (
     scale_in,
     table_at,
 )
-from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
 from evenhand.questions.given import named
 from evenhand.tables.sources import CsvFile
 
 _NOT_COMPARABLE = 3
-_MOST_ROWS = 25  # of a table in the terminal; --json has all
 
 
 def decide(
@@ -187,7 +183,7 @@ def decide(
     if as_json:
         print_json({"comparable": answer.comparable} | answer.to_dict())
     else:
-        _print(console(), answer, figure, report)
+        print_answer(console(), answer, figure, report)
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
 
@@ -201,38 +197,3 @@ def _options(path: str, option: str, group: str) -> Any:
         label=option if option in table.columns else None,
         group=group if group in table.columns else None,
     )
-
-
-def _print(out: Console, answer: Answer, figure: Path | None, report: Path | None) -> None:
-    out.print(str(answer), soft_wrap=True)
-    out.print("\nRanking", style="bold")
-    _print_frame(out, answer.standings)
-    if answer.next_questions:
-        out.print("\nAsk next", style="bold")
-        shown = answer.next_questions.to_frame()
-        _print_frame(
-            out,
-            shown[["label", "price", "rival", "error", "error_after", "chance", "chance_after"]],
-        )
-    for what, path in (("picture", figure), ("report", report)):
-        if path is not None:
-            out.print(f"\nThe {what} is in {path}.", soft_wrap=True)
-
-
-def _print_frame(out: Console, frame: Any) -> None:
-    table = number_table()
-    for name in frame.columns:
-        numeric = frame[name].dtype.kind in "fiu"
-        table.add_column(str(name).replace("_", " "), justify="right" if numeric else "left")
-    for row in frame.head(_MOST_ROWS).itertuples(index=False):
-        table.add_row(*(_cell(cell) for cell in row))
-    if len(frame) > _MOST_ROWS:
-        table.add_row(f"… and {len(frame) - _MOST_ROWS} more: --json has all")
-    print_table(out, table)
-
-
-def _cell(value: Any) -> str:
-    """Return a cell as people read it; nothing where nothing is known."""
-    if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < float("inf") else ""
-    return "" if value is None else str(value)

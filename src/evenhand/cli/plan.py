@@ -10,20 +10,18 @@ import typer
 from rich.console import Console
 
 from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.panel_files import capacity_in, named_in, numbers_in
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.errors import NotIdentifiableError
 from evenhand.planning import Plan
 from evenhand.planning import plan as planned
 from evenhand.planning.words import asked_rows, curve_rows, verdict
 from evenhand.questions import Questions
-from evenhand.tables import listed
-from evenhand.tables.cells import as_text, read_numbers
 from evenhand.tables.sources import CsvFile
 
 _NOT_IDENTIFIABLE = 3
 _MOST_ROWS = 40  # of a table in the terminal; --json has all
-_UNLIMITED = "none"
 
 
 def plan(
@@ -135,13 +133,13 @@ def plan(
         checked_format(figure)
     what, who = CsvFile(options), CsvFile(evaluators)
     questions = Questions.panel(
-        _named(what, label, "--label", group, "--group"),
-        _named(who, evaluator_label, "--evaluator-label", evaluator_group or group,
+        named_in(what, label, "--label", group, "--group"),
+        named_in(who, evaluator_label, "--evaluator-label", evaluator_group or group,
                "--evaluator-group" if evaluator_group else "--group"),
         partial=None if group is None else "same group",
         bias=bias,
-        capacity=_capacity(capacity),
-        prices=None if prices is None else _prices(who, prices),
+        capacity=capacity_in(capacity),
+        prices=None if prices is None else numbers_in(who, prices, "--prices", "a price"),
     )  # fmt: skip
     try:
         found = planned(
@@ -171,70 +169,6 @@ def plan(
             typer.echo(f"\nThe picture is in {figure}.")
     if not found.enough:
         raise typer.Exit(4)
-
-
-def _named(
-    table: CsvFile, label: str | None, label_flag: str, group: str | None, group_flag: str
-) -> dict[str, str | None]:
-    """Return names and groups; a missing or repeated name is refused with its line."""
-    if label is None:
-        label = next((name for name in table.columns if name and name != group), "")
-    names = _cells(table, label, label_flag)
-    groups = [None] * len(names) if group is None else _cells(table, group, group_flag)
-    found: dict[str, str | None] = {}
-    for row, (name, side) in enumerate(zip(names, groups, strict=True)):
-        if name is None or name in found:
-            place = table.places([row], None)[0]
-            wrong = "has no name" if name is None else f"has the name {name!r} once more"
-            raise InputError(
-                f"{table.name}: {place} {wrong}, column {label!r}; give every line a name of its "
-                f"own, or name another column ({label_flag})"
-            )
-        found[name] = side
-    if not found:
-        raise InputError(f"{table.name} has no lines below its header; it needs at least one")
-    return found
-
-
-def _cells(table: CsvFile, column: str, flag: str) -> list[str | None]:
-    """Return the cells of a column as texts; None where one is empty."""
-    _check_column(table, column, flag)
-    return [cell for block in table.blocks([column]) for cell in as_text(block[0]).to_pylist()]
-
-
-def _check_column(table: CsvFile, column: str, flag: str) -> None:
-    if column not in table.columns or not column:
-        raise InputError(
-            f"{table.name} has no column {column!r}, named by {flag}; its columns are "
-            f"{listed(table.columns, 30)}"
-        )
-
-
-def _prices(table: CsvFile, column: str) -> list[float]:
-    """Return the price of an answer of each evaluator."""
-    _check_column(table, column, "--prices")
-    prices = [price for block in table.blocks([column]) for price in read_numbers(block[0])]
-    for row, price in enumerate(prices):
-        if not 0.0 < price < float("inf"):
-            place = table.places([row], None)[0]
-            raise InputError(
-                f"{table.name}: {place}, column {column!r} is not a number larger than 0; a price "
-                "must be one: correct the cell or leave the evaluator out"
-            )
-    return [float(price) for price in prices]
-
-
-def _capacity(text: str) -> int | None:
-    """Return how often the same may be asked; None for as often as one likes."""
-    if text.strip().lower() == _UNLIMITED:
-        return None
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= 10**9:
-        raise InputError(f"--capacity must be a whole number ≥ 1, or none; got {text!r}.")
-    return number
 
 
 def _print_plan(out: Console, found: Plan) -> None:

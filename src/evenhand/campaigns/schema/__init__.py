@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from sqlalchemy.schema import CreateIndex, CreateTable
-
-from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import Store
-from evenhand.campaigns.stores.tables import metadata
+
+HEAD = "0001"  # the newest revision in `versions`
+TABLE = "evenhand_schema"  # where a store says which revision it has
 
 
 def bring_up_to_date(store: Store) -> None:
-    """Make the tables that are not there."""
+    """Make a store's tables, or change them to today's; almost always, only see that they are.
 
-    def make(session: Session) -> None:
-        for table in metadata.sorted_tables:
-            session.run(Statement(CreateTable(table, if_not_exists=True)))
-            for index in table.indexes:
-                session.run(Statement(CreateIndex(index, if_not_exists=True)))
+    What a store had is backed up first. All that is changed is changed in one transaction, under a
+    lock, by one of those who open the store at the same time.
+    """
 
-    store.write(make)
+    def revision(session: Session) -> str | None:
+        if TABLE not in session.table_names():
+            return None
+        row = session.execute(f"SELECT version_num FROM {TABLE}").fetchone()
+        return None if row is None else str(row[0])
+
+    if store.read(revision) != HEAD:
+        from evenhand.campaigns.schema.migration import migrate  # noqa: PLC0415 # slow to load
+
+        migrate(store)

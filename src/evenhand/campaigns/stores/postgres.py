@@ -4,17 +4,22 @@ The chain of events makes writers of one campaign take turns. So that they do no
 other's disk, a transaction is committed without waiting (synchronous_commit off), which lets the
 next in; then an empty one is committed with waiting. The server's log is written in order, so when
 the second is on the disk, the first is; and many of these share one write to the disk.
+
+Nor do they wait for each other's network: statements are sent without waiting for what the ones
+before come to (psycopg's pipeline), up to a statement whose rows are needed. What is written at the
+end goes together with the commit.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from sqlalchemy.dialects.postgresql import psycopg as words
 
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import Result, Store, Work
+from evenhand.campaigns.stores.store import Migration, Result, Store, Work
 from evenhand.errors import InputError
 
 try:
@@ -24,11 +29,50 @@ except ImportError as error:
         "PostgreSQL needs psycopg; install evenhand[postgres], or give the path of a file."
     ) from error
 
-_NOW = "extract(epoch from clock_timestamp())::float8"
-_DIALECT = words.dialect()
 _LATER = "SET LOCAL synchronous_commit TO OFF"
 _FLUSH = "SELECT pg_logical_emit_message(true, 'evenhand', '')"
-_PASSING = ("40001", "40P01", "55P03", "57P01", "57P02", "57P03", "53300")
+_ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# a client that stopped in the middle of a transaction does not keep the others waiting for ever;
+# and a server that acknowledges before it has written anything down is told not to
+_MANNERS = """
+    SELECT set_config('idle_in_transaction_session_timeout', '60s', false),
+           set_config('synchronous_commit',
+                      coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)
+"""
+_DEFAULTS = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "60000",
+    "application_name": "evenhand",
+}
+# what goes by: two at once, a server that stops, starts or is full of clients, a line that broke
+_PASSING = ("40001", "40P01", "55P03", "23505", "57P", "53300", "25P03", "08")
+_CROWDED = ("too many", "connection slots")
+_ADVICE = {
+    "25006": "It can only be read: give the address of the server that is written to",
+    "28": "See that user, password and the name of the database are right",
+    "42501": "Ask for the right to write there, or give another database",
+    "53100": "The server's disk is full: have room made, and do the same again",
+    "53300": "The server has too many clients: let some go, and do the same again",
+}
+_USUAL = "See that the server is up, and do the same again"
+_LOCK = 0x6576656E68616E64  # "evenhand", for those who change the tables
+
+
+class _RefusedError(psycopg.OperationalError):
+    """The server is there, and does not let this user in."""
+
+    sqlstate = "28000"
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection that is closed without a word when nobody has it any more."""
+
+    def __del__(self, *_: Any) -> None:
+        with suppress(Exception):
+            self.close()
 
 
 class PostgresStore(Store):
@@ -45,71 +89,140 @@ class PostgresStore(Store):
     errors = psycopg.Error
 
     def __init__(self, url: str, *, patience: float = 30.0) -> None:
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.Error as error:
+            raise InputError(
+                f"an address looks like postgresql://user@host/database; got one of which "
+                f"PostgreSQL says: {_one_line(error)}."
+            ) from error
+        self._address = psycopg.conninfo.make_conninfo("", **{**_DEFAULTS, **given})
+        self.name = f"{given.get('dbname', '')} at {given.get('host', 'localhost')}"
         super().__init__(patience)
-        self._url = url
-        parts = psycopg.conninfo.conninfo_to_dict(url)
-        self.name = f"{parts.get('dbname', '')} at {parts.get('host', 'localhost')}"
-        self._forget()
 
-    def _forget(self) -> None:
-        self._writer: psycopg.Connection | None = None
-        self._readers: list[psycopg.Connection] = []
-        self._lock = threading.Lock()
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._writer: _Connection | None = None
 
     def _transaction(self, work: Callable[[Session], bool]) -> None:
         if self._writer is None or self._writer.closed:
             self._writer = self._connect()
-        cursor = self._writer.cursor()
+        writer = self._writer
         try:
-            cursor.execute("BEGIN")
-            cursor.execute(_LATER)
-            keep = work(Session(cursor, _DIALECT, _NOW))
-            cursor.execute("COMMIT" if keep else "ROLLBACK")
-            if keep:
-                cursor.execute(_FLUSH)
+            with writer.pipeline():
+                session = _PostgresSession(writer, self.clock_offset)
+                session.execute("BEGIN")
+                session.execute(_LATER)
+                keep = work(session)
+                if keep:
+                    session.execute("COMMIT")
+                    session.execute(_FLUSH)
+            if not keep:  # not in the pipeline: psycopg forgets what it prepared at a ROLLBACK
+                writer.execute("ROLLBACK")
         except BaseException:
-            self._mend(self._writer)
+            self._writer = None  # whatever state it is in, the next one is a new one
+            writer.close()
             raise
 
-    def _reading(self, work: Work[Result]) -> Result:
-        with self._lock:
-            connection = self._readers.pop() if self._readers else None
-        if connection is None or connection.closed:
-            connection = self._connect()
-        try:
-            cursor = connection.cursor()
-            cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            result = work(Session(cursor, _DIALECT, _NOW))
-            cursor.execute("ROLLBACK")
-        except BaseException:
-            self._mend(connection)
-            raise
-        with self._lock:
-            self._readers.append(connection)
+    def _read_with(self, connection: psycopg.Connection[Any], work: Work[Result]) -> Result:
+        with connection.pipeline():
+            session = _PostgresSession(connection, self.clock_offset)
+            session.execute(_ONE_STATE)
+            result = work(session)
+            session.execute("COMMIT")  # of nothing
         return result
 
-    def _connect(self) -> psycopg.Connection:
-        return psycopg.connect(self._url, autocommit=True)
+    def _connect(self) -> _Connection:
+        try:
+            connection = _Connection.connect(self._address, autocommit=True)
+        except psycopg.OperationalError as error:
+            raise self._why_not(error) from error
+        connection.prepare_threshold = 0
+        connection.execute(_MANNERS)
+        return connection
 
-    def _mend(self, connection: psycopg.Connection) -> None:
-        """Let go of a connection in which something failed: the next one is a new one."""
-        if connection is self._writer:
-            self._writer = None
-        connection.close()
+    def _why_not(self, error: psycopg.OperationalError) -> psycopg.OperationalError:
+        """Tell a server that is not there, where it helps to wait, from one that refuses."""
+        if any(sign in str(error) for sign in _CROWDED):
+            return error
+        there = psycopg.pq.PGconn.ping(self._address.encode()) == psycopg.pq.Ping.OK
+        if not there:
+            return error
+        try:  # it may just have come up
+            psycopg.connect(self._address).close()
+        except psycopg.OperationalError as again:
+            return _RefusedError(_one_line(again))
+        return error
+
+    # ------------------------------------------------------------------ changes of the tables
+
+    @contextmanager
+    def _alone(self) -> Iterator[Migration]:
+        from sqlalchemy import NullPool, create_engine  # noqa: PLC0415 # slow to load
+
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: psycopg.connect(self._address),
+            poolclass=NullPool,
+        )
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            yield _PostgresMigration(connection)
+
+    # ------------------------------------------------------------------ errors
 
     def _passes(self, error: Exception) -> bool:
         code = getattr(error, "sqlstate", None)
-        return code in _PASSING or (code is None and isinstance(error, psycopg.OperationalError))
+        if code is None:
+            return isinstance(error, psycopg.OperationalError)
+        return str(code).startswith(_PASSING)
 
     def _explained(self, error: Exception) -> str:
-        said = " ".join(str(error).split())
+        code = str(getattr(error, "sqlstate", None))
+        advice = next((text for sign, text in _ADVICE.items() if code.startswith(sign)), _USUAL)
         return (
-            f"the store {self.name!r} cannot be used: {said}. What was acknowledged is kept; see "
-            "that the server is up and do the same again."
+            f"the store {self.name!r} cannot be used: {_one_line(error)}. {advice}; what was "
+            "acknowledged is kept."
         )
 
     def _let_go(self) -> None:
-        for connection in (self._writer, *self._readers):
-            if connection is not None:
-                connection.close()
-        self._forget()
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
+
+
+class _PostgresSession(Session):
+    dialect = words.dialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+
+    def __init__(self, connection: psycopg.Connection[Any], clock_offset: float) -> None:
+        super().__init__(clock_offset)
+        self._connection = connection
+
+    def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
+        return self._connection.execute(words, parameters)
+
+    def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
+        for one in many:
+            self.execute(words, one)
+
+
+class _PostgresMigration(Migration):
+    may_be_shared = True
+
+    def back_up(self, revision: str, tables: Iterable[str]) -> str:
+        def run(statement: str) -> Any:
+            return self.connection.exec_driver_sql(statement)
+
+        taken = {name for (name,) in run("SELECT nspname FROM pg_namespace")}
+        number, place = 1, f"evenhand_before_{revision}"
+        while place in taken:
+            number, place = number + 1, f"evenhand_before_{revision}_{number + 1}"
+        run(f'CREATE SCHEMA "{place}"')
+        for table in tables:
+            run(f'CREATE TABLE "{place}"."{table}" AS TABLE "{table}"')
+        return place
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")

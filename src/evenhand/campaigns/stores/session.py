@@ -7,11 +7,31 @@ its commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlalchemy import Double, select
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.expression import ColumnElement
+
+
+class Clock(ColumnElement[float]):
+    """The database's time, in seconds since 1970, as a column of a statement."""
+
+    inherit_cache = True
+    type = Double()
+
+
+@compiles(Clock, "sqlite")
+def _clock_of_sqlite(clock: Clock, compiler: Any, **_: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(Clock, "postgresql")
+def _clock_of_postgres(clock: Clock, compiler: Any, **_: Any) -> str:
+    return "extract(epoch from clock_timestamp())::float8"
 
 
 class Statement:
@@ -39,58 +59,63 @@ class Statement:
         return found
 
 
-class Session:
+class Session(ABC):
     """What work does in its transaction.
 
     Parameters
     ----------
-    cursor
-        The driver's cursor.
-    dialect
-        How to put statements into words.
-    now
-        The expression for the time, in seconds since 1970, by the database's clock.
+    clock_offset
+        Seconds that are added to the database's clock; not 0 only in tests.
     """
 
-    def __init__(self, cursor: Any, dialect: Any, now: str) -> None:
-        self._cursor, self._dialect, self._now = cursor, dialect, now
+    dialect: Any
+    """How to put statements into words."""
+
+    tables: str
+    """How to ask for the names of all tables."""
+
+    _NOW = Statement(select(Clock()))
+
+    def __init__(self, clock_offset: float) -> None:
+        self._clock_offset = clock_offset
+
+    @abstractmethod
+    def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
+        """Run a statement that is in words already; return a cursor for its rows."""
+
+    @abstractmethod
+    def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
+        """Run a statement for each set of parameters."""
+
+    def _run(self, statement: Statement, parameters: dict[str, Any]) -> Any:
+        words, constant = statement.words(self.dialect)
+        return self.execute(words, constant | parameters if constant else parameters)
 
     def rows(self, statement: Statement, **parameters: Any) -> list[Any]:
         """Run a statement and return its rows."""
-        words, constant = statement.words(self._dialect)
-        self._cursor.execute(words, constant | parameters if constant else parameters)
-        return self._cursor.fetchall()  # type: ignore[no-any-return] # a list by DB-API
+        return self._run(statement, parameters).fetchall()  # type: ignore[no-any-return] # DB-API
 
     def row(self, statement: Statement, **parameters: Any) -> Any:
         """Run a statement and return its only row, or None."""
-        words, constant = statement.words(self._dialect)
-        self._cursor.execute(words, constant | parameters if constant else parameters)
-        return self._cursor.fetchone()
+        return self._run(statement, parameters).fetchone()
 
-    def run(self, statement: Statement, **parameters: Any) -> int:
-        """Run a statement that returns nothing; return how many rows it changed."""
-        words, constant = statement.words(self._dialect)
-        self._cursor.execute(words, constant | parameters if constant else parameters)
-        return int(self._cursor.rowcount)
+    def run(self, statement: Statement, **parameters: Any) -> None:
+        """Run a statement that returns nothing; what it has to say comes with the next rows."""
+        self._run(statement, parameters)
 
     def run_many(self, statement: Statement, many: Sequence[Mapping[str, Any]]) -> None:
-        """Run a statement once for each set of parameters."""
-        words, constant = statement.words(self._dialect)
-        self._cursor.executemany(words, [constant | dict(one) for one in many])
+        """Run a statement that returns nothing, once for each set of parameters."""
+        words, constant = statement.words(self.dialect)
+        self._execute_many(words, [constant | dict(one) for one in many])
 
     def now(self) -> float:
-        """Return the time, in seconds since 1970."""
-        self._cursor.execute(f"SELECT {self._now}")
-        return float(self._cursor.fetchone()[0])
+        """Return the time, in seconds since 1970, by the database's clock."""
+        return self.time(self.row(self._NOW)[0])
 
-    @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """Undo what is done in the block if it fails, and nothing else."""
-        self._cursor.execute("SAVEPOINT work")
-        try:
-            yield
-        except BaseException:
-            self._cursor.execute("ROLLBACK TO SAVEPOINT work")
-            raise
-        finally:
-            self._cursor.execute("RELEASE SAVEPOINT work")
+    def time(self, clock: float) -> float:
+        """Return the time that a `Clock` in a statement showed."""
+        return float(clock) + self._clock_offset
+
+    def table_names(self) -> set[str]:
+        """Return the names of the tables that there are."""
+        return {name for (name,) in self.execute(self.tables).fetchall()}

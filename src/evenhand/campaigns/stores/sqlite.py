@@ -1,36 +1,30 @@
 """Campaigns in a file: SQLite, for one machine.
 
 Write-ahead log, synchronous=FULL: a commit is on the disk before it is acknowledged. Writers take
-the lock when they begin (BEGIN IMMEDIATE), so that two never find out at the end. SQLite lets
-processes that wait for the lock try again at random, and some starve; so they stand in line first,
-for the lock of a file beside the store, which the system hands on in turn and takes back from the
-dead.
+the lock when they begin (BEGIN IMMEDIATE), so that two never find out at the end; processes that
+write stand in a `Line` for it.
+
+What is written into a file that was removed or replaced goes nowhere. So the place is looked at
+after every commit, before it is acknowledged.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.dialects import sqlite as words
 
+from evenhand.campaigns.stores.line import Line
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import Result, Store, Work
+from evenhand.campaigns.stores.store import Migration, Result, Store, Work
 from evenhand.errors import StoreError
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_WAIT = 10.0  # seconds that SQLite itself waits for another writer, before `patience` counts
-_NOW = "((julianday('now') - 2440587.5) * 86400.0)"
-_DIALECT = words.dialect(paramstyle="named")
+_WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
 _EXPLAINED = {
     "readonly": "the file or its folder cannot be written; give write permission to both",
     "full": "the disk is full; make room and do the same again",
@@ -61,85 +55,123 @@ class SqliteStore(Store):
     def __init__(
         self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = 30.0
     ) -> None:
-        super().__init__(patience)
         self.path = Path(path)
         self.name = str(path)
         if must_exist and not self.path.is_file():
             raise StoreError(f"there is no store at {self.name!r}; Campaign.create(...) makes one.")
         if not self.path.parent.is_dir():
             raise StoreError(f"there is no folder {str(self.path.parent)!r} for {self.name!r}.")
-        self._forget()
+        self._place: tuple[int, int] | None = None  # of the file, once it was opened
+        super().__init__(patience)
 
-    def _forget(self) -> None:
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
         self._writer: sqlite3.Connection | None = None
-        self._readers: list[sqlite3.Connection] = []  # that nobody uses just now
-        self._line_file: int | None = None
-        self._lock = threading.Lock()
+        self._log: tuple[int, int] | None = None  # the place of its write-ahead log
+        self._in_line: Line | None = None
 
     def _transaction(self, work: Callable[[Session], bool]) -> None:
-        with self._in_line():
-            if self._writer is None:
-                self._writer = self._connect()
-            cursor = self._writer.cursor()
-            cursor.execute("BEGIN IMMEDIATE")
+        with self._turn():
+            writer = self._writer or self._new_writer()
             try:
-                keep = work(Session(cursor, _DIALECT, _NOW))
+                cursor = writer.cursor()
+                cursor.execute("BEGIN IMMEDIATE")
+                keep = work(_SqliteSession(cursor, self.clock_offset))
                 cursor.execute("COMMIT" if keep else "ROLLBACK")
             except BaseException:
-                if self._writer.in_transaction:
-                    cursor.execute("ROLLBACK")
+                with suppress(sqlite3.Error):
+                    writer.rollback()
                 raise
+            if keep:
+                self._check_place()
 
-    def _reading(self, work: Work[Result]) -> Result:
-        with self._lock:
-            connection = self._readers.pop() if self._readers else None
-        connection = connection or self._connect()
-        try:
-            cursor = connection.cursor()
-            cursor.execute("BEGIN")
-            try:
-                return work(Session(cursor, _DIALECT, _NOW))
-            finally:
-                cursor.execute("ROLLBACK")
-        finally:
-            with self._lock:
-                self._readers.append(connection)
+    def _new_writer(self) -> sqlite3.Connection:
+        writer = self._connect()
+        # so it is since the file was made, unless somebody changed it, or the place allows no such
+        (mode,) = writer.execute("PRAGMA journal_mode = WAL").fetchone()
+        self._writer, self._has_log, self._log = writer, mode == "wal", None
+        return writer
+
+    def _read_with(self, connection: sqlite3.Connection, work: Work[Result]) -> Result:
+        cursor = connection.cursor()
+        cursor.execute("BEGIN")
+        result = work(_SqliteSession(cursor, self.clock_offset))
+        cursor.execute("ROLLBACK")
+        return result
 
     def _connect(self) -> sqlite3.Connection:
+        if self._place is not None:
+            self._check_file()  # and do not make an empty one where there was a full one
         connection = sqlite3.connect(
             self.path,
-            timeout=_WAIT,
+            timeout=min(_WAIT, self.patience),
             isolation_level=None,  # transactions are begun and ended by us alone
             check_same_thread=False,
             cached_statements=256,
         )
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        for pragma in ("synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
+        if self._place is None:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # it is opened only now
+            self._place = _place(self.path)
         return connection
 
     @contextmanager
-    def _in_line(self) -> Iterator[None]:
+    def _turn(self) -> Iterator[None]:
         """Wait for one's turn among processes."""
-        if self._line_file is None:
+        if self._in_line is None:
             try:
-                self._line_file = os.open(f"{self.path}-line", os.O_RDWR | os.O_CREAT, 0o666)
+                self._in_line = Line(f"{self.path}-line")
             except OSError as error:
                 raise StoreError(
-                    f"the store {self.name!r} cannot be used: {error.strerror}; give write "
-                    "permission to the file and its folder."
+                    f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
+                    "be there, with write permission and room. What was acknowledged is kept."
                 ) from error
-        if sys.platform == "win32":
-            msvcrt.locking(self._line_file, msvcrt.LK_LOCK, 1)
-        else:
-            fcntl.flock(self._line_file, fcntl.LOCK_EX)
-        try:
+        with self._in_line.turn():
             yield
-        finally:
-            if sys.platform == "win32":
-                os.lseek(self._line_file, 0, os.SEEK_SET)
-                msvcrt.locking(self._line_file, msvcrt.LK_UNLCK, 1)
-            else:
-                fcntl.flock(self._line_file, fcntl.LOCK_UN)
+
+    # ------------------------------------------------------------------ where it is
+
+    def _check_file(self) -> None:
+        now = _place(self.path)
+        if now != self._place:
+            what = "is gone" if now is None else "was replaced by another"
+            raise StoreError(
+                f"the file {self.name!r} {what} while it was in use; what was just to be written "
+                "is not acknowledged. Put the file back, or open the campaign again."
+            )
+
+    def _check_place(self) -> None:
+        """See that what was written can be found by the next who opens the file."""
+        self._check_file()
+        if not self._has_log:
+            return
+        log = _place(f"{self.path}-wal")
+        if self._log is None:
+            self._log = log
+        if log is None or log != self._log:
+            raise StoreError(
+                f"the file '{self.name}-wal' was removed while it was in use; what was just to be "
+                "written is not acknowledged. Open the campaign again, and see what is there."
+            )
+
+    # ------------------------------------------------------------------ changes of the tables
+
+    @contextmanager
+    def _alone(self) -> Iterator[Migration]:
+        from sqlalchemy import StaticPool, create_engine  # noqa: PLC0415 # slow to load
+
+        with self._turn(), closing(self._connect()) as raw:
+            raw.execute("PRAGMA foreign_keys = OFF")  # tables may be rebuilt
+            if not _SqliteSession(raw.cursor(), 0.0).table_names():
+                raw.execute("PRAGMA journal_mode = WAL")  # it stays so
+            engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
+            with engine.connect() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield _SqliteMigration(connection, self.path)
+                connection.commit()
+
+    # ------------------------------------------------------------------ errors
 
     def _passes(self, error: Exception) -> bool:
         said = str(error).lower()
@@ -151,9 +183,59 @@ class SqliteStore(Store):
         return f"the store {self.name!r} cannot be used: {why}. What was acknowledged is kept."
 
     def _let_go(self) -> None:
-        for connection in (self._writer, *self._readers):
-            if connection is not None:
-                connection.close()
-        if self._line_file is not None:
-            os.close(self._line_file)
-        self._forget()
+        if self._writer is not None:
+            self._writer.close()
+        if self._in_line is not None:
+            self._in_line.close()
+        self._writer = self._log = self._in_line = None
+
+
+class _SqliteSession(Session):
+    dialect = words.dialect(paramstyle="named")
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+
+    def __init__(self, cursor: sqlite3.Cursor, clock_offset: float) -> None:
+        super().__init__(clock_offset)
+        self._cursor = cursor
+
+    def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
+        return self._cursor.execute(words, parameters or {})
+
+    def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
+        self._cursor.executemany(words, many)
+
+
+class _SqliteMigration(Migration):
+    may_be_shared = False
+
+    def __init__(self, connection: Any, path: Path) -> None:
+        super().__init__(connection)
+        self._path = path
+
+    def back_up(self, revision: str, tables: Iterable[str]) -> str:
+        place = _free(f"{self._path}.before-{revision}")
+        unfinished = f"{place}.unfinished"
+        with (
+            closing(sqlite3.connect(self._path)) as source,
+            closing(sqlite3.connect(unfinished)) as copy,
+        ):
+            source.backup(copy)
+        os.replace(unfinished, place)
+        return place
+
+
+def _place(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Return what tells a file from another that has the same name."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _free(path: str) -> str:
+    """Return a path where there is nothing yet."""
+    number, free = 1, path
+    while os.path.exists(free):
+        number, free = number + 1, f"{path}-{number + 1}"
+    return free

@@ -6,11 +6,12 @@ Contract
   is durable: it survives a kill of this process, of the database, and a loss of power. If ``work``
   raises, nothing has changed.
 - Threads that write at the same time share one commit: the first in line does the work of all
-  (group commit), each behind a savepoint of its own.
+  (group commit). If any of it raises, all of it is undone, and each is done by itself.
 - A database that is busy, or gone, is tried again for ``patience`` seconds. ``work`` may then run
   twice, though it was done the first time: so it must find its own traces, and say the same again.
 - `read(work)` runs in a transaction of its own that sees one state, and writes nothing.
 - Time is the database's (`Session.now`), never the caller's.
+- A process that was forked begins anew, with connections of its own.
 """
 
 from __future__ import annotations
@@ -18,17 +19,23 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from evenhand.campaigns.stores.session import Session
-from evenhand.errors import EvenhandError, StoreError
+from evenhand.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 Result = TypeVar("Result")
 Work = Callable[[Session], Result]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.25  # seconds between two tries
+_FORK = 10.0  # seconds for which a fork waits until nothing is under way
 
 
 class Store(ABC):
@@ -38,30 +45,47 @@ class Store(ABC):
     ----------
     patience
         Seconds for which a busy or absent database is tried again.
+
+    Attributes
+    ----------
+    name
+        How the store is called in messages; no password in it.
+    clock_offset
+        Seconds that are added to the database's clock; for tests of clocks that jump.
     """
 
     name: str
-    """How the store is called in messages; no password in it."""
+    errors: type[Exception]
+    """What the database's driver raises."""
 
     def __init__(self, patience: float = 30.0) -> None:
         self.patience = patience
+        self.clock_offset = 0.0
+        self._begin_anew()
+        _STORES.add(self)
+
+    def _begin_anew(self) -> None:
         self._queue: list[_Request] = []
         self._line = threading.Lock()
-        self._desk = threading.Lock()
-        self._process = os.getpid()
+        self._desk = threading.RLock()
+        self._readers: list[Any] = []  # connections that nobody reads from just now
+        self._reading = 0  # how many are being read from
+        self._serving = False  # whether a transaction is open
+        self._nobody_reads = threading.Condition(self._line)
 
     # ------------------------------------------------------------------ what a database has
-
-    errors: type[Exception]
-    """What the database's driver raises."""
 
     @abstractmethod
     def _transaction(self, work: Callable[[Session], bool]) -> None:
         """Run work in one durable transaction; keep it if it returns True, else undo it."""
 
     @abstractmethod
-    def _reading(self, work: Work[Result]) -> Result:
+    def _read_with(self, connection: Any, work: Work[Result]) -> Result:
         """Run work in a transaction that sees one state."""
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """Return a new connection."""
 
     @abstractmethod
     def _passes(self, error: Exception) -> bool:
@@ -73,32 +97,83 @@ class Store(ABC):
 
     @abstractmethod
     def _let_go(self) -> None:
-        """Close what is open; it opens again when it is needed."""
+        """Close what the writer has open; it opens again when it is needed."""
+
+    @abstractmethod
+    def _alone(self) -> AbstractContextManager[Migration]:
+        """Have the store for oneself, in one transaction, to change its tables."""
 
     # ------------------------------------------------------------------ what a campaign calls
 
     def write(self, work: Work[Result]) -> Result:
         """Run work in one durable transaction, perhaps together with other threads' work."""
-        self._after_fork()
         request = _Request(work)
         with self._line:
             self._queue.append(request)
-        with self._desk:
-            if not request.done:
-                with self._line:
-                    batch, self._queue = self._queue, []
-                self._serve(batch)
+        batch: list[_Request] = []
+        try:
+            with self._desk:
+                if not request.done:
+                    with self._line:
+                        batch, self._queue = self._queue, []
+                    self._serve(batch, self.patience)
+        except BaseException:  # an interrupt is for this thread; the others' work is still to do
+            with self._line:
+                waiting = [*batch, *self._queue]
+                self._queue = [r for r in waiting if r is not request and not r.done]
+            raise
         return request.outcome()  # type: ignore[no-any-return] # of its own work
 
     def read(self, work: Work[Result]) -> Result:
         """Run work that writes nothing."""
-        self._after_fork()
-        return self._patiently(lambda: self._reading(work))
+
+        def once() -> Result:
+            with self._line:
+                connection = self._readers.pop() if self._readers else None
+                self._reading += 1
+            try:
+                connection = connection or self._connect()
+                result = self._read_with(connection, work)
+            except BaseException:
+                with self._line:
+                    self._reading -= 1
+                    self._nobody_reads.notify_all()
+                if connection is not None:
+                    with suppress(self.errors):
+                        connection.close()
+                raise
+            with self._line:
+                self._reading -= 1
+                self._readers.append(connection)
+                self._nobody_reads.notify_all()
+            return result
+
+        return self._patiently(once, self.patience)
+
+    def change(self, how: Callable[[Migration], None]) -> None:
+        """Change the tables, in one transaction and with nobody else at work."""
+        from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 # slow to load
+
+        def once() -> None:
+            try:
+                with self._alone() as migration:
+                    how(migration)
+            except DBAPIError as error:
+                if isinstance(error.orig, self.errors):
+                    raise error.orig from error
+                raise
+
+        with self._desk:
+            self._patiently(once, self.patience)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; it is opened again when it is needed."""
         with self._desk:
             self._let_go()
+            with self._line:
+                idle, self._readers = self._readers, []
+        for connection in idle:
+            connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -106,33 +181,41 @@ class Store(ABC):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        with suppress(Exception):  # it may not have come to be
+            self.close()
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 
     # ------------------------------------------------------------------ how
 
-    def _serve(self, batch: list[_Request]) -> None:
+    def _serve(self, batch: list[_Request], patience: float) -> None:
         """Do the work of several threads, and commit it once."""
 
         def all_of_it(session: Session) -> bool:
-            for request in batch:
-                request.run(session, alone=len(batch) == 1)
-            return any(request.error is None for request in batch)
+            return all(request.run(session, not_its_own=self.errors) for request in batch)
 
+        fault: Exception | None = None
+        self._serving = True
         try:
-            self._patiently(lambda: self._transaction(all_of_it))
-        except BaseException as error:
-            for request in batch:
-                request.error = error
-            if not isinstance(error, Exception):  # an interrupt is the caller's own
-                raise
+            self._patiently(lambda: self._transaction(all_of_it), patience)
+        except Exception as error:
+            fault = error
         finally:
+            self._serving = False
+        if len(batch) == 1:
+            batch[0].end(fault)
+        elif fault is None and all(request.error is None for request in batch):
             for request in batch:
-                request.done = True
+                request.end()
+        else:
+            for request in batch:
+                self._serve([request], patience if fault is None else 0.0)
 
-    def _patiently(self, call: Callable[[], Result]) -> Result:
+    def _patiently(self, call: Callable[[], Result], patience: float) -> Result:
         """Call until it works, the patience ends, or trying again cannot help."""
-        end, pause = time.monotonic() + self.patience, _FIRST_PAUSE
+        end, pause = time.monotonic() + patience, _FIRST_PAUSE
         while True:
             try:
                 return call()
@@ -142,16 +225,43 @@ class Store(ABC):
                 time.sleep(pause)
                 pause = min(2.0 * pause, _LONGEST_PAUSE)
 
-    def _after_fork(self) -> None:
-        """Begin anew in a process that was forked: connections belong to the parent."""
-        if self._process != os.getpid():
-            self._process = os.getpid()
-            self._queue, self._line, self._desk = [], threading.Lock(), threading.Lock()
-            self._forget()
+    # ------------------------------------------------------------------ forks
+
+    def _before_fork(self) -> None:
+        """Have nothing open while the process is copied.
+
+        A copy of a connection is the parent's: to use it, and even to close it, does harm. SQLite
+        would also think in the child that the parent's locks are its own.
+        """
+        self._desk_is_ours = self._desk.acquire(timeout=_FORK)
+        with self._line:
+            self._nobody_reads.wait_for(lambda: self._reading == 0, _FORK)
+        if self._desk_is_ours and not self._serving:
+            self.close()
+
+    def _after_fork_in_parent(self) -> None:
+        if self._desk_is_ours:
+            self._desk.release()
+
+
+class Migration(ABC):
+    """A store that is changed by one process alone, in one transaction.
+
+    Parameters
+    ----------
+    connection
+        SQLAlchemy's connection, in the transaction.
+    """
+
+    may_be_shared: bool
+    """Whether tables of other programs may be in the same database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
     @abstractmethod
-    def _forget(self) -> None:
-        """Drop connections of a parent process without closing them."""
+    def back_up(self, revision: str, tables: Iterable[str]) -> str:
+        """Keep what there is before it is changed; return where."""
 
 
 class _Request:
@@ -160,22 +270,52 @@ class _Request:
     def __init__(self, work: Work[Any]) -> None:
         self._work = work
         self._result: Any = None
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self.done = False
 
-    def run(self, session: Session, alone: bool) -> None:
-        """Do the work; what it refuses is undone, and the others go on."""
+    def run(self, session: Session, not_its_own: type[Exception]) -> bool:
+        """Do the work; tell whether it is to be kept."""
         self._result = self.error = None
         try:
-            if alone:
-                self._result = self._work(session)
-            else:
-                with session.savepoint():
-                    self._result = self._work(session)
-        except (EvenhandError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+            self._result = self._work(session)
+        except not_its_own:  # the database's
+            raise
+        except Exception as error:
             self.error = error
+        return self.error is None
+
+    def end(self, fault: Exception | None = None) -> None:
+        """Have the outcome: that of the work, or else a fault of the database."""
+        self.error = fault or self.error
+        self.done = True
 
     def outcome(self) -> Any:
         if self.error is not None:
             raise self.error
         return self._result
+
+
+_STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    for store in list(_STORES):
+        store._before_fork()
+
+
+def _after_fork_in_parent() -> None:
+    for store in list(_STORES):
+        store._after_fork_in_parent()
+
+
+def _after_fork_in_child() -> None:
+    for store in list(_STORES):
+        store._begin_anew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -73,6 +73,7 @@ Index(
     ticket.c.campaign,
     ticket.c.holder,
     ticket.c.worker,
+    ticket.c.number,  # else SQLite goes through all tickets, for their order
     sqlite_where=_IS_LEASED,
     postgresql_where=_IS_LEASED,
 )

@@ -1,0 +1,213 @@
+"""The report of a campaign: that of its answer, with the record it rests on and how to check it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from evenhand.answers.question import Question
+from evenhand.answers.report import report_of
+from evenhand.campaigns.deciding import answer_from
+from evenhand.campaigns.events import Event
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.standing import Status, status_of
+from evenhand.campaigns.transfer import events_of
+from evenhand.report.document import Section, facts, note, points, table, write_page
+from evenhand.report.phrases import short
+
+_MOST_ROWS = 50
+_MOST_LINES = 100
+_REASONS = {
+    "open": "to begin with, before anything was known",
+    "explore": "to learn more",
+    "check the model": "to check the model",
+    "measure the bias": "to measure the bias",
+    "ask what was planned": "as planned before the first answer",
+}
+
+
+def write_report(
+    follower: Follower,
+    path: str | os.PathLike[str],
+    title: str | None = None,
+    made: date | None = None,
+) -> None:
+    """Write the report of a campaign to a file; see `Campaign.report`."""
+    status = status_of(follower)
+    with follower.lock:
+        replica = follower.followed()
+        answer = answer_from(replica)
+        told = _story(follower, replica)
+    sections = [
+        Section("Who was asked, and why", _asked(status, told, answer.questions.priced)),
+        Section("What happened on the way", _happened(told)),
+        Section("The record, and how to check it", _record(follower, status, told)),
+    ]
+    write_page(report_of(answer, title or f"{follower.name}: what to choose", made, sections), path)
+
+
+@dataclass
+class _Story:
+    """What the log tells, beside scores that count.
+
+    Parameters
+    ----------
+    first, last
+        When the first and the last event happened.
+    purposes
+        How many tickets were made for what.
+    paid
+        What answers that count cost, by evaluator.
+    lines
+        What happened: when, and what.
+    decided
+        What was decided, and when.
+    """
+
+    first: float = 0.0
+    last: float = 0.0
+    purposes: Counter[str] = field(default_factory=Counter)
+    paid: dict[str, float] = field(default_factory=dict)
+    lines: list[tuple[float, str]] = field(default_factory=list)
+
+
+def _story(follower: Follower, replica: Replica) -> _Story:
+    """Return what the log tells, read once from end to end."""
+    told = _Story()
+    asked: dict[int, tuple[Question, str, float]] = {}  # who was asked what, and said what
+    for event in events_of(follower):
+        told.first = told.first or event.at
+        told.last = event.at
+        content = event.content
+        if event.kind == "proposed":
+            told.purposes[_purpose(content.get("purpose") or {})] += len(content["tickets"])
+        elif event.kind in ("told", "imported", "late"):
+            for number, ticket, index, score, who, *_ in content["evaluations"]:
+                question = replica.question(index, ticket or 0)
+                asked[number] = question, who, follower.reading.reply(score)
+                if event.kind == "told":
+                    told.paid[who] = told.paid.get(who, 0.0) + question.price
+        said = _said(event, content, asked)
+        if said:
+            told.lines.append((event.at, said))
+    return told
+
+
+def _purpose(purpose: dict[str, Any]) -> str:
+    """Return in words what tickets were made for."""
+    what = str(purpose.get("what", "explore"))
+    if what == "compare" and purpose.get("against"):
+        rivals = [short(name) for name in purpose["against"][:3]]
+        others = len(purpose["against"]) - len(rivals) + int(purpose.get("others", 0))
+        more = f" and {others:,} other{'s' * (others != 1)}" if others else ""
+        return f"to compare {short(purpose['for'])} with {', '.join(rivals)}{more}"
+    return _REASONS.get(what, f"to {what}")
+
+
+def _said(event: Event, content: Any, asked: dict[int, tuple[Question, str, float]]) -> str:
+    """Return in words what an event tells, beside scores that count; "" for the usual ones."""
+    because = f": {content['reason']}" if event.body != "{}" and content.get("reason") else ""
+    if event.kind == "withdrawn":
+        question, who, score = asked[content["evaluation"]]
+        return (
+            f"Evaluation {content['evaluation']} ({short(question.label)} by {who or 'somebody'}, "
+            f"{score:g}) was withdrawn{because}."
+        )
+    if event.kind == "late":
+        late = [asked[number] for number, *_ in content["evaluations"]]
+        return " ".join(
+            f"A score came late and does not count: {short(question.label)} by "
+            f"{who or 'somebody'}, {score:g}."
+            for question, who, score in late
+        )
+    if event.kind == "imported":
+        n = len(content["evaluations"])
+        return f"{n:,} score{'s' * (n != 1)} that had been given before were taken in."
+    if event.kind == "failed":
+        given_up = ", and was given up" if content["given_up"] else ""
+        return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
+    if event.kind == "extended":
+        more = [f"at most {content['at_most']:,} evaluations"] if content.get("at_most") else []
+        more += [f"a budget of {content['budget']:g}"] if content.get("budget") else []
+        more += ["more questions"] if content.get("questions") else []
+        return f"The campaign was extended: {', '.join(more) or 'more is shown'}."
+    if event.kind == "decided":
+        sure = "sure" if content["answer"]["sure"] else "not sure"
+        return f"Decided: {short(content['answer']['option'])}, {sure}."
+    plain = {
+        "created": "The campaign began.",
+        "paused": f"Paused{because}.",
+        "resumed": "Went on.",
+        "left": f"{content.get('evaluator', '')} left{because}.",
+        "joined": f"{content.get('evaluator', '')} came back.",
+        "alarmed": f"ALARM: {' '.join(str(content.get('text', '')).split())}",
+    }
+    return plain.get(event.kind, "")
+
+
+def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
+    header = ["evaluator", "evaluations", "late", "withdrawn", "given up"]
+    header += ["paid"] if priced else []
+    rows = [
+        [
+            short(one.evaluator) if one.evaluator else "nobody named",
+            one.evaluations,
+            one.late,
+            one.withdrawn,
+            one.given_up,
+            *([f"{told.paid.get(one.evaluator, 0.0):g}"] if priced else []),
+        ]
+        for one in status.evaluators
+    ]
+    reasons = [[f"{n:,}", why] for why, n in told.purposes.most_common()]
+    return [
+        table("Evaluators, and what came from each", header, rows[:_MOST_ROWS],
+              max(0, len(rows) - _MOST_ROWS)) if rows else "",
+        table("What tickets were made for", ["tickets", "what for"], reasons[:_MOST_ROWS],
+              max(0, len(reasons) - _MOST_ROWS)) if reasons else "",
+        note(
+            "What was asked followed from the scores before, by rules that were fixed before the "
+            "first. Evaluators saw neither groups nor estimates nor what others said."
+        ),
+    ]  # fmt: skip
+
+
+def _happened(told: _Story) -> list[str]:
+    lines = [f"{_when(at)} {text}" for at, text in told.lines]
+    half = _MOST_LINES // 2
+    if len(lines) > _MOST_LINES:
+        gone = len(lines) - 2 * half
+        lines = [*lines[:half], f"… {gone:,} more are in the record …", *lines[-half:]]
+    return [points(lines)]
+
+
+def _record(follower: Follower, status: Status, told: _Story) -> list[str]:
+    where = f"{shlex.quote(follower.store.name)} {shlex.quote(follower.name)}"
+    return [
+        facts(
+            "The record",
+            {
+                "campaign": follower.name,
+                "store": follower.store.name,
+                "events": f"{status.events:,}, from {_when(told.first)} to {_when(told.last)}",
+                "seal of the last event": status.hash,
+                "evaluations": f"{status.evaluations:,} that count, {status.late:,} late, "
+                f"{status.withdrawn:,} withdrawn",
+            },
+        ),
+        "Every event is sealed to all before it: whoever has written down the seal above can tell "
+        "whether anything before it was changed, left out or put in.",
+        f"To check it: evenhand campaign verify {where}. It derives estimates, intervals, alarms "
+        "and the decision again from the evaluations, by other code than that which decided.",
+        f"To read it: evenhand campaign export {where} --to record writes all evaluations as a "
+        "table and all events as lines of JSON.",
+    ]
+
+
+def _when(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"

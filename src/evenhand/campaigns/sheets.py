@@ -1,0 +1,253 @@
+"""Sheets: tickets as a table that people fill in and give back.
+
+A sheet has a line for each ticket: what to evaluate, what the evaluator is shown of it, and an
+empty cell for the score. Nothing else is on it: no group, no score, no price, nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.campaigns.tickets import NoTicket, Ticket
+from evenhand.errors import InputError
+from evenhand.tables.names import listed
+from evenhand.tables.numerals import may_be_thousands
+
+if TYPE_CHECKING:
+    from evenhand.campaigns.campaign import Campaign
+    from evenhand.tables.sources import Source
+
+TICKET, SCORE, NOTE = "ticket", "score", "note"
+_ONE, _TWO = ("option",), ("first", "second")
+_WORDS = ("first", "second", "tie")
+_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def write_sheet(
+    campaign: Campaign,
+    path: str | os.PathLike[str],
+    evaluator: str | None = None,
+    n: int = 10,
+    worker: str = "",
+) -> list[Ticket] | NoTicket:
+    """Hand out tickets on a sheet: a CSV file to print or mail, and to give back filled in.
+
+    Parameters
+    ----------
+    campaign
+        Whose tickets.
+    path
+        The file. One that is there is not written over: somebody may have filled it in.
+    evaluator, worker
+        Who is to fill it in; see `Campaign.ask`.
+    n
+        How many tickets at most.
+    """
+    if Path(path).exists():
+        raise InputError(
+            f"there is a file {str(path)!r}, and it may have scores in it; give the sheet another "
+            "name, or remove the file."
+        )
+    tickets = campaign.ask(evaluator, worker=worker, n=n)
+    if isinstance(tickets, NoTicket):
+        return tickets
+    from evenhand.tables.written import write_csv  # noqa: PLC0415 # for those who write one
+
+    write_csv(path, *sheet_of(tickets), what="the sheet")
+    return tickets
+
+
+def sheet_of(tickets: Sequence[Ticket]) -> tuple[list[str], list[list[str]]]:
+    """Return header and lines of a sheet.
+
+    Examples
+    --------
+    >>> from evenhand.answers.question import Question
+    >>> about = Question(0, "Ann", 1, "Paul", price=20.0)
+    >>> sheet_of([Ticket("1-9f3a2c", about, "Paul", "", 1, 0.0, ({"title": "Solo"},))])
+    (['ticket', 'option', 'title', 'score', 'note'], [['1-9f3a2c', 'Ann', 'Solo', '', '']])
+    """
+    names = _ONE if all(len(one.question.labels) == 1 for one in tickets) else _TWO
+    shown = list(dict.fromkeys(c for one in tickets for columns in one.shown for c in columns))
+    header = [TICKET, *names, *shown_as(names, shown), SCORE, NOTE]
+    lines = []
+    for one in tickets:
+        told = [columns.get(c, "") for columns in one.shown for c in shown]
+        told += [""] * (len(names) * len(shown) - len(told))
+        labels = [*one.question.labels, *[""] * (len(names) - len(one.question.labels))]
+        lines.append([one.id, *labels, *told, "", ""])
+    return header, lines
+
+
+def shown_as(names: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Return what the columns that evaluators are shown are called on a sheet.
+
+    Examples
+    --------
+    >>> shown_as(["option"], ["title", "score"])
+    ['title', 'score (shown)']
+    >>> shown_as(["first", "second"], ["title"])
+    ['first: title', 'second: title']
+    """
+    if len(names) > 1:
+        return [f"{name}: {column}" for name in names for column in columns]
+    taken = (TICKET, *names, SCORE, NOTE)
+    return [f"{column} (shown)" if column in taken else column for column in columns]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a sheet that came back.
+
+    Parameters
+    ----------
+    place
+        Where it stands, as in "line 3".
+    ticket
+        Of which ticket.
+    score
+        What is written for the score; None if nothing is.
+    note
+        What is written beside it.
+    labels
+        What the sheet says that it is about; () if it does not say.
+    """
+
+    place: str
+    ticket: str
+    score: str | None
+    note: str
+    labels: tuple[str, ...]
+
+
+def is_sheet(source: Source) -> bool:
+    """Tell whether a table is a sheet of tickets."""
+    return TICKET in source.columns
+
+
+def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
+    """Return the lines of a sheet; an error names columns that are missing or do not belong.
+
+    Parameters
+    ----------
+    source
+        The sheet.
+    shown
+        The columns that evaluators of the campaign are shown.
+    """
+    names = _TWO if _TWO[0] in source.columns else _ONE
+    needed = [TICKET, SCORE]
+    missing = [name for name in needed if name not in source.columns]
+    if missing:
+        raise InputError(
+            f"{source.name} has no column {listed(missing)}; a sheet needs {listed(needed)}, as "
+            f"`ask` wrote it. Its columns are {listed(source.columns, 30)}."
+        )
+    cells = {name: texts_in(source, name) for name in source.columns if name}
+    known = {TICKET, SCORE, NOTE, *names, *shown_as(names, shown)}
+    strange = [name for name in cells if name not in known]
+    if strange:
+        raise InputError(
+            f"{source.name} has columns that no sheet of this campaign has: {listed(strange)}; "
+            "remove them. Scores that were given without a ticket go into a table of their own, "
+            "without a column 'ticket'."
+        )
+    n = len(cells[TICKET])
+    empty: list[str | None] = [None] * n
+    about = [cells[name] for name in names if name in cells]
+    rows = [
+        row
+        for row in range(n)
+        if any(column[row] is not None for column in cells.values())  # a spreadsheet's empty lines
+    ]
+    places = dict(zip(rows, source.places(rows, None), strict=True))
+    return [
+        Line(
+            places[row],
+            cells[TICKET][row] or "",
+            cells[SCORE][row],
+            cells.get(NOTE, empty)[row] or "",
+            tuple(text for column in about if (text := column[row]) is not None),
+        )
+        for row in rows
+    ]
+
+
+def texts_in(source: Source, column: str) -> list[str | None]:
+    """Return the cells of a column as texts that a spreadsheet did not touch; None where empty."""
+    from evenhand.tables.cells import as_text  # noqa: PLC0415 # loads pyarrow
+    from evenhand.tables.written import unguarded  # noqa: PLC0415 # likewise
+
+    cells: list[Any] = [
+        c for block in source.blocks([column]) for c in as_text(block[0]).to_pylist()
+    ]
+    return [None if cell is None else unguarded(cell) for cell in cells]
+
+
+def decimal_of(texts: Sequence[str | None]) -> str | None:
+    """Return "," if one of the numbers can only be read with a decimal comma.
+
+    Examples
+    --------
+    >>> decimal_of(["7,5", "1,250"]), decimal_of(["1,250"]), decimal_of(["7.5", None])
+    (',', None, None)
+    """
+    return (
+        ","
+        if any(t and "," in t and "." not in t and not may_be_thousands(t) for t in texts)
+        else None
+    )
+
+
+def score_in(
+    text: str, decimal: str | None = None, allows: Callable[[float], bool] | None = None
+) -> float | str:
+    """Return the score that somebody wrote: a number, with a point or a comma, or a verdict.
+
+    Parameters
+    ----------
+    text
+        What was written.
+    decimal
+        "." or ",": what stands before decimals, if that is known. It matters for 1,250 only.
+    allows
+        Whether a number can be a score, if that is known: of 1250 and 1.25 perhaps only one can.
+        Where neither helps, such a number is refused.
+
+    Examples
+    --------
+    >>> score_in("7.5"), score_in("7,5"), score_in(" First "), score_in("1,250", decimal=",")
+    (7.5, 7.5, 'first', 1.25)
+    >>> score_in("1,250", allows=lambda score: score <= 10)
+    1.25
+    >>> score_in("1,250")
+    Traceback (most recent call last):
+    evenhand.errors.InputError: '1,250' may be 1250 or 1.250; write one of the two...
+    """
+    bare = text.strip().replace("\u2212", "-")
+    if bare.casefold() in _WORDS:
+        return bare.casefold()
+    if not _NUMBER.fullmatch(bare):
+        raise InputError(f"{text.strip()!r} is not a number{_perhaps_a_date(bare)}")
+    point = bare.replace(",", ".")
+    mark = "," if "," in bare else "."
+    if may_be_thousands(bare) and mark != (decimal or "."):
+        whole = bare.replace(mark, "")
+        possible = [x for x in (whole, point) if allows is None or allows(float(x))]
+        if len(possible) != 1:
+            raise InputError(
+                f"{text.strip()!r} may be {whole} or {point}; write one of the two, or say what "
+                "stands before decimals: decimal=','"
+            )
+        return float(possible[0])
+    return float(point)
+
+
+def _perhaps_a_date(text: str) -> str:
+    looks = re.match(r"[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}", text)
+    return "; a spreadsheet may have made a date of it" if looks else ""

@@ -1,0 +1,162 @@
+"""`evenhand campaign ask`: what somebody is to evaluate next, on the terminal or on a sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
+from evenhand.cli.options import AsJson
+from evenhand.cli.tables import number_table, print_table
+from evenhand.cli.terminal import console, print_json
+
+if TYPE_CHECKING:
+    from evenhand.campaigns import NoTicket, Ticket
+
+_NOTHING = 4
+
+
+def ask(
+    store: StoreName,
+    name: CampaignName,
+    *,
+    evaluator: Annotated[
+        str | None,
+        typer.Option(
+            "--evaluator", "-e", metavar="WHO", help="Who is asked; not needed if there is one."
+        ),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", min=1, max=10_000, metavar="N", help="How many tickets at most.")
+    ] = 1,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="Write a sheet to print or mail: filled in, it goes to `import`.",
+        ),
+    ] = None,
+    worker: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT", help="For which of the evaluator's tasks at once: each has its tickets."
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Hand out what an evaluator is to evaluate next.
+
+    Who asks again before the score is there gets the same ticket. The terminal and the sheet show
+    the option's name and the columns that `new --show` declared, and nothing else.
+
+    **Examples**
+
+    `evenhand campaign ask prize.db prize --evaluator Paul`
+
+    `evenhand campaign ask prize.db prize --evaluator Rosa -n 10 --sheet rosa.csv`
+
+    **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
+    nothing now: it says why, and when to come back.
+    """
+    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.sheets import write_sheet  # noqa: PLC0415 # likewise
+
+    with opened(store, name) as campaign:
+        if sheet is None:
+            got = campaign.ask(evaluator, worker=worker, n=n)
+        else:
+            got = write_sheet(campaign, sheet, evaluator, n, worker)
+    if isinstance(got, NoTicket):
+        _nothing(got, as_json)
+        raise typer.Exit(_NOTHING)
+    if as_json:
+        print_json({"tickets": [_as_dict(one) for one in got], "sheet": sheet and str(sheet)})
+    elif sheet is not None:
+        _say_sheet(console(), store, name, got, sheet)
+    else:
+        _show(console(), store, name, got)
+
+
+def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket]) -> None:
+    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # loads sqlalchemy
+
+    header, lines = sheet_of(tickets)
+    until = min(one.until for one in tickets)
+    whose = f" for {tickets[0].holder}" if tickets[0].holder else ""
+    if len(tickets) == 1:
+        out.print(f"Ticket {tickets[0].id}{whose}, until {_when(until)}\n", style="bold")
+        table = number_table()
+        table.show_header = False
+        for what, cell in zip(header[1:-2], lines[0][1:-2], strict=True):
+            table.add_row(what, cell)
+        print_table(out, table)
+    else:
+        out.print(f"{len(tickets)} tickets{whose}, until {_when(until)}\n", style="bold")
+        table = number_table()
+        for what in header[:-2]:
+            table.add_column(what)
+        for line in lines:
+            table.add_row(*line[:-2])
+        print_table(out, table)
+    ticket = tickets[0].id if len(tickets) == 1 else "TICKET"
+    out.print("\nWhen the score is there:")
+    out.print(f"  {command('tell', store, name, ticket, 'SCORE')}", soft_wrap=True)
+
+
+def _say_sheet(out: Console, store: str, name: str, tickets: Sequence[Ticket], sheet: Path) -> None:
+    n, whose = len(tickets), f" for {tickets[0].holder}" if tickets[0].holder else ""
+    out.print(
+        f"{n} ticket{'s' * (n != 1)}{whose} in {sheet}, until "
+        f"{_when(min(one.until for one in tickets))}.",
+        style="bold",
+        soft_wrap=True,
+    )
+    out.print("Have the column 'score' filled in; what stays empty stays open. Then:")
+    out.print(f"  {command('import', store, name, str(sheet))}", soft_wrap=True)
+
+
+def _nothing(got: NoTicket, as_json: bool) -> None:
+    if as_json:
+        print_json({"tickets": [], "reason": got.reason, "why": got.why, "again_in": got.again_in})
+        return
+    said = f"{got.why[:1].upper()}{got.why[1:]}".rstrip(".")
+    later = ""
+    if got.again_in is not None and got.again_in < float("inf"):
+        later = f" Ask again in {duration(got.again_in)}."
+    console().print(f"Nothing to evaluate: {said[:1].lower()}{said[1:]}.{later}", soft_wrap=True)
+
+
+def _as_dict(ticket: Ticket) -> dict[str, Any]:
+    """Return a ticket with what an evaluator may see."""
+    return {
+        "ticket": ticket.id,
+        "labels": list(ticket.question.labels),
+        "evaluator": ticket.holder or None,
+        "shown": [dict(columns) for columns in ticket.shown],
+        "attempt": ticket.attempt,
+        "until": ticket.until,
+    }
+
+
+def _when(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(90), duration(7200), duration(200_000)
+    ('1 second', '90 seconds', '2 hours', '2 days')
+    """
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}s"
+    whole = max(1, round(seconds))
+    return f"{whole} second{'s' * (whole != 1)}"

@@ -1,0 +1,161 @@
+"""Changes of a campaign, and tickets that come back without a score."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened
+from evenhand.cli.options import AsJson
+from evenhand.cli.terminal import console, print_json
+
+TicketId = Annotated[
+    str, typer.Argument(metavar="TICKET", help="Such as 17-9f3a2c.", show_default=False)
+]
+Evaluator = Annotated[
+    str, typer.Argument(metavar="WHO", help="Name of the evaluator.", show_default=False)
+]
+
+
+def pause(
+    store: StoreName, name: CampaignName, *, because: Because = "", as_json: AsJson = False
+) -> None:
+    """Hand out nothing until `resume`. What is out may still come back."""
+    with opened(store, name) as campaign:
+        campaign.pause(because)
+    _said(as_json, f"Campaign {name!r} is paused.", status="paused")
+
+
+def resume(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> None:
+    """Go on after `pause`."""
+    with opened(store, name) as campaign:
+        campaign.resume()
+    _said(as_json, f"Campaign {name!r} goes on.", status="running")
+
+
+def extend(
+    store: StoreName,
+    name: CampaignName,
+    *,
+    at_most: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most evaluations in all, those before included."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="What may be spent in all, at the campaign's prices."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with more to spend. A campaign that was decided goes on, too.
+
+    More options and evaluators can be added in Python: `Campaign.extend(questions=…)`.
+
+    **Example**
+
+    `evenhand campaign extend prize.db prize --at-most 200`
+    """
+    with opened(store, name) as campaign:
+        campaign.extend(at_most=at_most, budget=budget)
+        found = campaign.status()
+    _said(
+        as_json,
+        f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations"
+        + ("." if found.budget == float("inf") else f" for {found.budget:g}."),
+        status=found.status,
+        at_most=found.at_most,
+        budget=found.budget,
+    )
+
+
+def withdraw(
+    store: StoreName,
+    name: CampaignName,
+    evaluation: Annotated[
+        str,
+        typer.Argument(
+            metavar="EVALUATION",
+            help="Its number, as `tell` said it; or its ticket, such as 17-9f3a2c.",
+            show_default=False,
+        ),
+    ],
+    *,
+    because: Because,
+    as_json: AsJson = False,
+) -> None:
+    """Have an evaluation count no more, such as a typing error. It is kept, and marked.
+
+    Its ticket waits for another score. A campaign that was decided goes on.
+
+    **Example**
+
+    `evenhand campaign withdraw prize.db prize 12 --because "7.5 was typed as 75"`
+    """
+    from evenhand.campaigns.transfer import evaluation_of  # noqa: PLC0415 # loads sqlalchemy
+
+    with opened(store, name) as campaign:
+        number = evaluation_of(campaign, evaluation)
+        receipt = campaign.withdraw(number, because)
+    again = " before" if receipt.repeated else ""
+    _said(
+        as_json,
+        f"Evaluation {number} was withdrawn{again}. It counts no more; its ticket waits for "
+        "another score.",
+        evaluation=number,
+        repeated=receipt.repeated,
+    )
+
+
+def fail(
+    store: StoreName,
+    name: CampaignName,
+    ticket: TicketId,
+    *,
+    because: Because,
+    as_json: AsJson = False,
+) -> None:
+    """Give a ticket back that could not be answered; after some tries it is given up."""
+    with opened(store, name) as campaign:
+        notice = campaign.fail(ticket, because)
+    _said(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+
+
+def release(
+    store: StoreName, name: CampaignName, ticket: TicketId, *, as_json: AsJson = False
+) -> None:
+    """Give a ticket back unanswered; it waits for whoever asks next."""
+    with opened(store, name) as campaign:
+        notice = campaign.release(ticket)
+    _said(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+
+
+def leave(
+    store: StoreName,
+    name: CampaignName,
+    evaluator: Evaluator,
+    *,
+    because: Because = "",
+    as_json: AsJson = False,
+) -> None:
+    """Go on without an evaluator, until `join`."""
+    with opened(store, name) as campaign:
+        campaign.leave(evaluator, because)
+    _said(as_json, f"The campaign goes on without {evaluator}.", left=evaluator)
+
+
+def join(
+    store: StoreName, name: CampaignName, evaluator: Evaluator, *, as_json: AsJson = False
+) -> None:
+    """Have an evaluator back who left."""
+    with opened(store, name) as campaign:
+        campaign.join(evaluator)
+    _said(as_json, f"{evaluator} is asked again.", joined=evaluator)
+
+
+def _said(as_json: bool, text: str, **values: Any) -> None:
+    """Say what was done, to a person or to a machine."""
+    if as_json:
+        print_json(values)
+    else:
+        console().print(text, soft_wrap=True)

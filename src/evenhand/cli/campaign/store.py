@@ -1,0 +1,78 @@
+"""What every command on campaigns begins with: which store, which campaign."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from evenhand.campaigns import Campaign
+
+VARIABLE = "EVENHAND_STORE"
+
+StoreName = Annotated[
+    str,
+    typer.Argument(
+        metavar="STORE",
+        help=f"A file, or postgresql://…; may be left out where {VARIABLE} says it.",
+        show_default=False,
+    ),
+]
+CampaignName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the campaign.", show_default=False)
+]
+Because = Annotated[
+    str, typer.Option("--because", metavar="TEXT", help="Why; it is kept in the record.")
+]
+
+
+class StoreCommand(TyperCommand):
+    """A command whose first argument may come from the environment."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the store before the arguments if one is missing."""
+        store = os.environ.get(VARIABLE)
+        if store and self._lacks_one(ctx, list(args)):
+            args = [store, *args]
+        return super().parse_args(ctx, args)
+
+    def _lacks_one(self, ctx: Any, args: list[str]) -> bool:
+        from click import UsageError  # noqa: PLC0415 # typer brings it
+
+        wanted = [p for p in self.params if p.param_type_name == "argument" and p.required]
+        try:
+            given, rest, _ = self.make_parser(ctx).parse_args(args)
+        except UsageError:
+            return False
+        texts = [p for p in wanted if isinstance(given.get(p.name or ""), str)]
+        return len(texts) == len(wanted) - 1 and not rest
+
+
+@contextmanager
+def opened(store: str, name: str) -> Iterator[Campaign]:
+    """Give a campaign for as long as a command works with it."""
+    from evenhand.campaigns import Campaign  # noqa: PLC0415 # loads sqlalchemy
+
+    campaign = Campaign.open(store, name)
+    try:
+        yield campaign
+    finally:
+        campaign.close()
+
+
+def command(deed: str, store: str, name: str, *more: str) -> str:
+    """Return what to type; a store that the environment names is left out.
+
+    Examples
+    --------
+    >>> command("tell", "prize.db", "the prize", "1-9f3a2c", "SCORE")
+    "evenhand campaign tell prize.db 'the prize' 1-9f3a2c SCORE"
+    """
+    where = [] if store == os.environ.get(VARIABLE) else [store]
+    return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, name, *more))])

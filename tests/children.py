@@ -1,0 +1,32 @@
+"""Other processes for tests: started quickly, with evenhand loaded, and nothing of the tests' own.
+
+They are copies of a process that has loaded evenhand and does nothing else. A function to be run in
+one is at the top of its module.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from typing import Any
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["evenhand.campaigns.schema.migration", "psycopg"])
+
+Event = _CONTEXT.Event
+Queue = _CONTEXT.Queue
+Pipe = _CONTEXT.Pipe
+
+
+def start(function: Callable[..., None], *args: Any) -> Any:
+    """Start a process that runs a function; return it."""
+    process = _CONTEXT.Process(target=function, args=args, daemon=True)
+    process.start()
+    return process
+
+
+def ended(process: Any, within: float = 120.0) -> int:
+    """Wait for the end of a process; return its exit code, -9 if it was killed."""
+    process.join(within)
+    assert process.exitcode is not None, "the process did not end"
+    return int(process.exitcode)

@@ -1,0 +1,540 @@
+"""What a campaign does, whatever store it is in: one test for each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.campaigns import ledger
+from evenhand.campaigns.events import START, Event, seal
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.stores import Store, open_store
+
+PANEL = eh.Questions.panel(
+    {"Ann": "home", "Bo": "away", "Cy": "home"},
+    {"Paul": "home", "Quinn": "away", "Rita": "nowhere"},
+    capacity=None,
+)
+OPTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["a", "b", "a"], ["A", "B", "C"])
+WORTH = {"Ann": 5.0, "Bo": 3.0, "Cy": 4.0, "Di": 9.0}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Store]:
+    """A store for all tests, each with campaigns of its own."""
+    if request.param == "sqlite":
+        address = str(tmp_path_factory.mktemp("stores") / "store.db")
+    else:
+        address = request.getfixturevalue("postgres").fresh()
+    with open_store(address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def named(request: pytest.FixtureRequest) -> str:
+    return f"{request.node.name} «é»"
+
+
+@pytest.fixture
+def panel(store: Store, named: str) -> eh.Campaign:
+    return eh.Campaign.create(store, f"{named} prize", PANEL, noise_scale=0.2, retries=1)
+
+
+@pytest.fixture
+def crew(store: Store, named: str) -> eh.Campaign:
+    """A campaign whose questions are anybody's."""
+    return eh.Campaign.create(store, f"{named} prompts", OPTIONS, at_most=300, retries=1)
+
+
+def log(campaign: eh.Campaign) -> list[Event]:
+    return campaign.store.read(lambda s: ledger.events_after(s, campaign._id, 0, 10**6))
+
+
+def kinds(campaign: eh.Campaign) -> list[str]:
+    return [event.kind for event in log(campaign)]
+
+
+def expire(campaign: eh.Campaign, ticket: eh.Ticket) -> None:
+    """Have the lease of a ticket be over."""
+
+    def work(session: Any) -> None:
+        page = Page(session, campaign._id)
+        row = page.ticket(ticket.number)
+        assert row is not None
+        page.settle(row, "leased", until=page.now - 1.0)
+
+    campaign.store.write(work)
+
+
+def taken(got: eh.Ticket | eh.NoTicket) -> eh.Ticket:
+    assert isinstance(got, eh.Ticket), got
+    return got
+
+
+def refused(campaign: eh.Campaign, call: Any, error: type[Exception], match: str) -> None:
+    """See that a call is refused with the reason, and changes nothing."""
+    before = log(campaign), campaign.status().to_dict()
+    with pytest.raises(error, match=match):
+        call()
+    assert (log(campaign), campaign.status().to_dict()) == before
+
+
+def decided(campaign: eh.Campaign, most: int = 500) -> None:
+    """Answer all that is asked, without noise, until the campaign is finished."""
+    for turn in range(most):
+        got = [campaign.ask(name) for name in ("Paul", "Quinn", "Rita")]
+        for ticket in got:
+            if isinstance(ticket, eh.Ticket):
+                campaign.tell(ticket, WORTH[ticket.question.label] + 0.1 * (turn % 3))
+            elif ticket.reason == "finished":
+                return
+    raise AssertionError(f"not finished: {campaign.status()}")
+
+
+def test_the_chain_is_whole(panel: eh.Campaign) -> None:
+    decided(panel)
+    before = START
+    for number, event in enumerate(log(panel), start=1):
+        assert event.number == number
+        assert event.hash == seal(before, event)
+        before = event.hash
+    status = panel.status()
+    assert (status.events, status.hash) == (number, before.hex())
+
+
+# ---------------------------------------------------------------------- asking
+
+
+def test_who_asks_again_gets_the_same_ticket(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    again = eh.Campaign.open(panel.store, panel.name)
+    assert panel.ask("Paul") == again.ask("Paul") == ticket
+    assert kinds(panel).count("leased") == 1
+
+
+def test_each_worker_has_a_ticket_of_its_own(crew: eh.Campaign) -> None:
+    one, other = (taken(crew.ask("model", worker=name)) for name in ("1", "2"))
+    assert one.id != other.id
+    assert crew.ask("model", worker="1") == one
+
+
+def test_several_tickets_at_once_include_those_that_are_held(crew: eh.Campaign) -> None:
+    first = taken(crew.ask("model"))
+    several = crew.ask("model", n=5)
+    assert isinstance(several, list)
+    assert len({ticket.id for ticket in several}) == 5
+    assert first in several
+    assert crew.ask("model", n=5) == several
+
+
+def test_a_ticket_whose_lease_is_over_goes_to_the_next(crew: eh.Campaign) -> None:
+    lost = taken(crew.ask("one"))
+    expire(crew, lost)
+    found = taken(crew.ask("other"))
+    assert (found.id, found.attempt) == (lost.id, lost.attempt + 1)
+    assert crew.tell(lost, 1.0).counted  # the first score counts, whoever had it
+    late = crew.tell(found, 2.0)
+    assert not late.counted
+    assert "came first" in late.why
+    assert crew.status().late == 1
+
+
+def test_a_score_after_the_lease_counts_if_nobody_else_has_the_ticket(crew: eh.Campaign) -> None:
+    ticket = taken(crew.ask("one"))
+    expire(crew, ticket)
+    assert crew.tell(ticket, 1.0).counted
+
+
+def test_an_evaluator_gets_only_questions_of_his_own(panel: eh.Campaign) -> None:
+    for _ in range(30):
+        for name in ("Paul", "Quinn", "Rita"):
+            ticket = panel.ask(name)
+            if isinstance(ticket, eh.Ticket):
+                assert ticket.question.evaluator == ticket.holder == name
+                panel.tell(ticket, WORTH[ticket.question.label])
+
+
+def test_an_ask_that_has_nothing_says_why_and_when_to_come_back(store: Store, named: str) -> None:
+    twice = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn"], capacity=1)
+    campaign = eh.Campaign.create(store, named, twice, lease=100.0)
+    tickets = campaign.ask("Paul", n=9)
+    assert isinstance(tickets, list)
+    assert len(tickets) == 2
+    nothing = campaign.ask("Paul", worker="another")
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "waiting"
+    assert "Paul" in nothing.why
+    assert nothing.again_in is not None
+    assert 0.0 < nothing.again_in <= 100.0
+    campaign.tell_many((ticket, 5.0, None) for ticket in tickets)
+    nothing = campaign.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "not now"
+    assert "Quinn" in nothing.why
+    assert nothing.again_in is None
+
+
+def test_a_budget_that_is_spent_is_why_a_campaign_is_finished(store: Store, named: str) -> None:
+    campaign = eh.Campaign.create(store, named, PANEL, budget=4.0)
+    for name in ("Paul", "Quinn", "Rita") * 6:
+        ticket = campaign.ask(name)
+        if ticket:
+            campaign.tell(ticket, 5.0)
+    nothing = campaign.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert (nothing.reason, nothing.again_in) == ("finished", float("inf"))
+    assert campaign.status().paid <= 4.0
+    assert campaign.answer().stopped_because in nothing.why
+
+
+def test_who_asks_must_be_known(panel: eh.Campaign) -> None:
+    refused(panel, lambda: panel.ask("Zoe"), eh.InputError, "'Zoe'.*'Paul'")
+    refused(panel, lambda: panel.ask(["Paul", "Zoe"]), eh.InputError, "'Zoe'.*'Paul'")
+    refused(panel, lambda: panel.ask("Paul", n=0), eh.InputError, "n must be")
+    refused(panel, lambda: panel.ask("Paul", worker="w" * 201), eh.InputError, "worker must be")
+
+
+# ---------------------------------------------------------------------- telling
+
+
+def test_who_passes_questions_on_takes_what_there_is_for_anybody(panel: eh.Campaign) -> None:
+    tickets = panel.ask(worker="post", n=4)
+    assert isinstance(tickets, list)
+    assert all(ticket.holder == ticket.question.evaluator for ticket in tickets)
+    assert panel.ask(worker="post", n=4) == tickets
+    own = panel.ask("Paul", worker="post")
+    assert own == next((t for t in tickets if t.holder == "Paul"), own)
+    others = panel.ask(["Quinn"], worker="another", n=2)
+    assert isinstance(others, list)
+    assert {ticket.holder for ticket in others} == {"Quinn"}
+    assert not {ticket.id for ticket in others} & {ticket.id for ticket in tickets}
+
+
+def test_telling_again_is_the_same_receipt(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    first = panel.tell(ticket, 7.0, key="mail 17")
+    n = len(log(panel))
+    again = eh.Campaign.open(panel.store, panel.name).tell(ticket, 7.0, key="mail 17")
+    assert (again.evaluation, again.counted, again.repeated) == (first.evaluation, True, True)
+    assert len(log(panel)) == n
+    refused(panel, lambda: panel.tell(ticket, 7.5, key="mail 17"), eh.ConflictError, "told before")
+    other = taken(panel.ask("Paul"))
+    refused(panel, lambda: panel.tell(other, 7.0, key="mail 17"), eh.ConflictError, "told before")
+
+
+def test_a_ticket_is_told_by_its_id_as_well(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    assert panel.tell(ticket.id, 7.0).counted
+    assert panel.tell(f" {ticket.id} ", 7.0).repeated
+    assert panel.tell(ticket, 7.0).repeated
+
+
+def test_a_second_score_of_the_same_ticket_is_kept_as_late(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    panel.tell(ticket, 7.0)
+    assert not panel.tell(ticket, 8.0, key="another").counted
+    status = panel.status()
+    assert (status.evaluations, status.late) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "score", [float("nan"), float("inf"), -float("inf"), "7", None, True, 10.5, -1.0, [7.0]]
+)
+def test_scores_that_cannot_be_are_refused(store: Store, named: str, score: object) -> None:
+    campaign = eh.Campaign.create(store, named, PANEL, bounds=(0, 10))
+    ticket = taken(campaign.ask("Paul"))
+    refused(campaign, lambda: campaign.tell(ticket, score), eh.InputError, "must")
+    assert campaign.tell(ticket, 10.0).counted
+
+
+def test_tickets_of_others_and_of_nobody_are_refused(panel: eh.Campaign, crew: eh.Campaign) -> None:
+    foreign = taken(crew.ask())
+    taken(panel.ask("Paul"))
+    for given in (foreign, "999-abcdef", "1-000000", "7", "", "1", "-1-abcdef", None, "1-x-y"):
+        refused(panel, lambda given=given: panel.tell(given, 7.0), eh.InputError, "ticket")
+
+
+def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
+    tickets = panel.ask("Paul", n=3)
+    assert isinstance(tickets, list)
+    bad = [(tickets[0], 7.0, None), (tickets[1], float("nan"), None)]
+    refused(panel, lambda: panel.tell_many(bad), eh.InputError, "finite")
+    twice = [(tickets[0], 7.0, "x"), (tickets[1], 6.0, "x")]
+    refused(panel, lambda: panel.tell_many(twice), eh.ConflictError, "'x' was told before")
+    good = [(ticket, 7.0, None) for ticket in tickets]
+    assert [r.counted for r in panel.tell_many([*good, good[0]])] == [True, True, True, True]
+    assert kinds(panel).count("told") == 1
+    assert [r.repeated for r in panel.tell_many(good)] == [True] * 3
+    assert panel.status().evaluations == 3
+
+
+# ---------------------------------------------------------------------- failing, giving back
+
+
+def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
+    first = taken(crew.ask("one"))
+    assert crew.fail(first, "out of memory")
+    assert (
+        crew.fail(first, "out of memory").why == "it waits for the next try"
+    )  # once more: no harm
+    second = taken(crew.ask("other"))
+    assert (second.id, second.attempt) == (first.id, 2)
+    assert not crew.fail(first, "is no longer his")
+    notice = crew.fail(second, ValueError("bad\nreply"))
+    assert notice.done
+    assert notice.why == "it is given up"
+    assert not crew.tell(second, 1.0).counted
+    failed = [event.content for event in log(crew) if event.kind == "failed"]
+    assert [(f["reason"], f["given_up"]) for f in failed] == [
+        ("out of memory", False),
+        ("ValueError: bad reply", True),
+    ]
+    (failure,) = crew.answer().failures
+    assert (failure.error, failure.attempts) == ("ValueError: bad reply", 2)
+
+
+def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.Campaign) -> None:
+    for _ in range(5):  # questions, each tried twice
+        for _ in range(2):
+            panel.fail(taken(panel.ask("Paul")), "the line is dead")
+    nothing = panel.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "left"
+    assert "the line is dead" in nothing.why
+    panel.join("Paul")
+    taken(panel.ask("Paul"))
+    assert panel.status().evaluators[0].left is None
+
+
+def test_an_answer_in_between_starts_the_count_anew(panel: eh.Campaign) -> None:
+    for _ in range(2):
+        for _ in range(4):
+            for _ in range(2):
+                panel.fail(taken(panel.ask("Paul")), "the line is dead")
+        ticket = taken(panel.ask("Paul"))
+        panel.tell(ticket, WORTH[ticket.question.label])
+        for name in ("Quinn", "Rita"):  # of what is asked, each is answered somewhere
+            while ticket := panel.ask(name):
+                panel.tell(taken(ticket), WORTH[taken(ticket).question.label])
+    assert panel.status().evaluators[0].left is None
+
+
+def test_where_everything_fails_the_campaign_is_paused(crew: eh.Campaign) -> None:
+    for _ in range(5):
+        for _ in range(2):
+            crew.fail(taken(crew.ask("one")), "no such model")
+    nothing = crew.ask("one")
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "paused"
+    assert "no such model" in nothing.why
+    crew.resume()
+    taken(crew.ask("one"))
+
+
+def test_a_ticket_that_is_given_back_goes_to_the_next(crew: eh.Campaign) -> None:
+    ticket = taken(crew.ask("one"))
+    assert crew.release(ticket)
+    assert crew.release(ticket)
+    assert kinds(crew).count("released") == 1
+    found = taken(crew.ask("other"))
+    assert found.id == ticket.id
+    notice = crew.release(ticket)
+    assert not notice
+    assert "handed out again" in notice.why
+    crew.tell(found, 1.0)
+    assert crew.release(found).why == "the ticket was answered"
+
+
+def test_a_ticket_can_be_kept_for_longer(crew: eh.Campaign) -> None:
+    ticket = taken(crew.ask("one"))
+    longer = crew.renew(ticket, lease=10 * 3600.0)
+    assert isinstance(longer, eh.Ticket)
+    assert longer.until > ticket.until + 8 * 3600.0
+    assert crew.ask("one") == longer
+    expire(crew, ticket)
+    assert crew.renew(ticket)  # nobody else has it
+    expire(crew, ticket)
+    taken(crew.ask("other"))
+    assert not crew.renew(ticket)
+    refused(crew, lambda: crew.renew(ticket, lease=-1.0), eh.InputError, "lease must be")
+
+
+# ---------------------------------------------------------------------- changes
+
+
+def test_a_pause_hands_out_nothing_and_takes_what_comes(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    panel.pause("lunch")
+    panel.pause("dinner")  # it is paused already
+    nothing = panel.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert (nothing.reason, nothing.again_in) == ("paused", None)
+    assert "lunch" in nothing.why
+    assert panel.tell(ticket, 7.0).counted
+    panel.resume()
+    panel.resume()
+    taken(panel.ask("Paul"))
+    assert [kinds(panel).count(kind) for kind in ("paused", "resumed")] == [1, 1]
+
+
+def test_who_leaves_is_not_asked_and_his_tickets_are_taken_back(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    panel.leave("Paul", "ill")
+    panel.leave("Paul", "ill")
+    nothing = panel.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert (nothing.reason, nothing.again_in) == ("left", None)
+    assert "ill" in nothing.why
+    late = panel.tell(ticket, 7.0)
+    assert not late.counted
+    assert "no longer wanted" in late.why
+    status = panel.status()
+    assert status.evaluators[0].left == "ill"
+    assert status.leased == 0
+    panel.join("Paul")
+    panel.join("Paul")
+    taken(panel.ask("Paul"))
+    assert [kinds(panel).count(kind) for kind in ("left", "joined")] == [1, 1]
+    refused(panel, lambda: panel.leave("Zoe"), eh.InputError, "no evaluator 'Zoe'")
+
+
+def test_more_evaluations_reopen_what_was_finished(store: Store, named: str) -> None:
+    campaign = eh.Campaign.create(store, named, PANEL, at_most=5)
+    for _ in range(9):
+        for name in ("Paul", "Quinn", "Rita"):
+            if ticket := campaign.ask(name):
+                campaign.tell(taken(ticket), 5.0)
+    assert campaign.status().status == "finished"
+    refused(campaign, lambda: campaign.extend(at_most=4), eh.InputError, "at least")
+    refused(campaign, campaign.extend, eh.InputError, "more")
+    refused(campaign, lambda: campaign.pause("now"), eh.InputError, "finished")
+    refused(campaign, campaign.resume, eh.InputError, "extend")
+    campaign.extend(at_most=50)
+    n = len(log(campaign))
+    campaign.extend(at_most=50)
+    assert len(log(campaign)) == n
+    assert campaign.status().status == "running"
+    assert campaign.status().at_most == 50
+    assert any(campaign.ask(name) for name in ("Paul", "Quinn", "Rita"))
+
+
+def test_more_options_and_evaluators_come_beside_those_there_are(panel: eh.Campaign) -> None:
+    out = taken(panel.ask("Paul"))
+    decided(panel)
+    late = eh.Campaign.open(panel.store, panel.name)
+    late.status()  # it knows the questions of before
+    more = eh.Questions.panel(
+        {"Ann": "home", "Bo": "away", "Cy": "home", "Di": "away"},
+        {"Paul": "home", "Quinn": "away", "Rita": "nowhere", "Sue": "away"},
+        capacity=None,
+    )
+    fewer = eh.Questions.panel(["Ann", "Di"], ["Paul"], capacity=None)
+    refused(panel, lambda: panel.extend(questions=fewer), eh.InputError, "missing")
+    panel.extend(questions=more, display={"Di": {"title": "Fugue"}})
+    n = len(log(panel))
+    panel.extend(questions=more)
+    assert len(log(panel)) == n
+    assert taken(panel.ask("Paul")).question.evaluator == "Paul"
+    assert late.tell(out, WORTH[out.question.label]).repeated
+    names = [one.evaluator for one in late.status().evaluators]
+    assert names == ["Paul", "Quinn", "Rita", "Sue"]
+    for turn in range(400):
+        for name in names:
+            ticket = late.ask(name)
+            if isinstance(ticket, eh.Ticket):
+                assert ticket.question.evaluator == name
+                shown = {"title": "Fugue"} if ticket.question.label == "Di" else {}
+                assert ticket.shown == (shown,)
+                late.tell(ticket, WORTH[ticket.question.label] + 0.1 * (turn % 3))
+        if late.status().status == "finished":
+            break
+    answer = panel.answer()
+    assert (answer.label, answer.sure) == ("Di", True)
+
+
+# ---------------------------------------------------------------------- withdrawing
+
+
+def test_what_is_withdrawn_counts_no_more_and_is_asked_again(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    receipt = panel.tell(ticket, 75.0)
+    assert not panel.withdraw(receipt, "a slip for 7.5").counted
+    n = len(log(panel))
+    assert panel.withdraw(receipt.evaluation, "a slip").repeated
+    assert len(log(panel)) == n
+    again = panel.tell(ticket, 75.0)  # a message that was repeated on its way
+    assert (again.evaluation, again.counted, again.why) == (1, False, "it was withdrawn")
+    assert panel.tell(ticket.id, 75.0).repeated
+    refused(panel, lambda: panel.tell(ticket, 7.5), eh.ConflictError, "withdrawn")
+    assert panel.tell(ticket.id, 7.5).counted  # by its id: the ticket waits for another score
+    status = panel.status()
+    assert (status.evaluations, status.withdrawn, status.done) == (1, 1, 1)
+    refused(panel, lambda: panel.withdraw(17, "?"), eh.InputError, "no evaluation 17")
+    panel.tell(ticket.id, 8.0, key="too late")
+    refused(panel, lambda: panel.withdraw(3, "?"), eh.InputError, "late")
+
+
+def test_an_evaluator_is_asked_again_what_was_withdrawn(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul"))
+    panel.withdraw(panel.tell(ticket, 75.0), "a slip")
+    again = taken(panel.ask("Paul"))
+    assert again.id == ticket.id
+    assert panel.tell(again, 75.0).counted  # it was none
+    assert panel.status().evaluations == 1
+
+
+def test_what_is_withdrawn_after_the_decision_reopens_the_campaign(panel: eh.Campaign) -> None:
+    decided(panel)
+    panel.withdraw(2, "found out later")
+    assert panel.status().status == "running"
+    decided(panel)
+    assert kinds(panel).count("decided") == 2
+    assert panel.status().withdrawn == 1
+
+
+def test_what_comes_after_the_decision_is_late(panel: eh.Campaign) -> None:
+    ticket = taken(panel.ask("Paul", worker="slow"))
+    decided(panel)
+    before = panel.answer().to_dict()
+    late = panel.tell(ticket, 100.0)
+    assert not late.counted
+    assert "finished" in late.why
+    assert str(panel.answer().to_dict()) == str(before)  # NaN is not NaN
+
+
+# ---------------------------------------------------------------------- how it stands
+
+
+def test_the_status_is_what_the_log_says(panel: eh.Campaign) -> None:
+    for name in ("Paul", "Quinn", "Rita", "Paul", "Quinn"):
+        if ticket := panel.ask(name):
+            panel.tell(taken(ticket), 5.0)
+    held = [ticket for name in ("Paul", "Rita") if (ticket := panel.ask(name, worker="slow"))]
+    status, events = panel.status(), log(panel)
+    made = [t for e in events if e.kind == "proposed" for t in e.content["tickets"]]
+    told = [t for e in events if e.kind == "told" for t in e.content["evaluations"]]
+    assert status.evaluations == status.done == len(told)
+    assert status.leased == len(held)
+    assert status.open == len(made) - len(told) - len(held)
+    assert sum(one.evaluations for one in status.evaluators) == len(told)
+    assert sum(one.leased for one in status.evaluators) == len(held)
+    assert status.paid == len(told)
+    assert status.to_dict()["budget"] == "inf"
+
+
+def test_campaigns_of_one_store_do_not_meet(panel: eh.Campaign, crew: eh.Campaign) -> None:
+    decided(panel)
+    assert crew.status().evaluations == 0
+    names = eh.Campaign.names(panel.store)
+    assert (names[panel.name], names[crew.name]) == ("finished", "running")
+    with pytest.raises(eh.InputError, match=r"no campaign 'price'.* prize'"):
+        eh.Campaign.open(panel.store, "price")
+    refused(
+        panel,
+        lambda: eh.Campaign.create(panel.store, panel.name, PANEL),
+        eh.ConflictError,
+        "there is a campaign",
+    )

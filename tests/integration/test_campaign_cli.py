@@ -1,0 +1,302 @@
+"""`evenhand campaign` as people run it: a whole campaign, sheets and logs, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+
+WORTH = {"Ann": 71.0, "Bo": 69.5, "=Cy": 68.0, "Dí": 69.0, "Ed": 75.0}
+NATION = {"Ann": "FRA", "Bo": "ITA", "=Cy": "FRA", "Dí": "USA", "Ed": "JPN"}
+JUDGES = {"Paul": "FRA", "Rosa": "ITA", "Sven": "SWE", "Tom": "USA"}
+LENIENT = {"Paul": 1.0, "Rosa": -0.5, "Sven": 0.0, "Tom": 0.25}
+
+
+@pytest.fixture(autouse=True)
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EVENHAND_STORE", raising=False)
+    skaters = pd.DataFrame(
+        {
+            "skater": list(WORTH),
+            "nation": list(NATION.values()),
+            "worth": list(WORTH.values()),
+            "music": ["Boléro", "@work", "Carmen", "-", "a;b"],
+        }
+    )
+    skaters.to_csv("skaters.csv", index=False)
+    judges = pd.DataFrame({"judge": list(JUDGES), "nation": list(JUDGES.values()), "price": 20.0})
+    judges.to_csv("judges.csv", index=False)
+
+
+def run(*arguments: str, **more: Any) -> Result:
+    return CliRunner().invoke(app, ["campaign", *arguments], **more)
+
+
+def said(*arguments: str) -> str:
+    """What a command that must work prints."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def found(*arguments: str) -> Any:
+    return json.loads(said(*arguments, "--json"))
+
+
+def refused(*arguments: str) -> str:
+    """What a command says that must not work; nothing may change."""
+    before = snapshot()
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    assert snapshot() == before
+    return " ".join(result.stderr.split())
+
+
+def snapshot() -> Any:
+    """Every event there is, of every campaign in the store."""
+    if not Path("p.db").exists():
+        return None
+    names = eh.Campaign.names("p.db")
+    events = {}
+    for name in names:
+        with eh.Campaign.open("p.db", name) as campaign:
+            events[name] = campaign.status().hash
+    return events
+
+
+def new(*more: str) -> str:
+    panel = "--evaluators", "judges.csv", "--group", "nation"
+    return said("new", "p.db", "prize", "skaters.csv", *panel, "--show", "music", *more)
+
+
+def score_of(judge: str, skater: str) -> float:
+    favour = 3.0 * (JUDGES[judge] == NATION[skater])
+    noise = 0.1 * ((3 * list(WORTH).index(skater) + 5 * list(JUDGES).index(judge)) % 7 - 3)
+    return WORTH[skater] + LENIENT[judge] + favour + noise
+
+
+def sheet_of(path: str) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
+
+
+def fill_in(path: str, judge: str, **changes: str) -> None:
+    """Fill a sheet in as somebody with a German spreadsheet would."""
+    rows = sheet_of(path)
+    for row in rows:
+        skater = row["option"].removeprefix("'")
+        row["score"] = changes.get(skater, f"{score_of(judge, skater):.3f}").replace(".", ",")
+    with open(path, "w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
+    told = new("--scale", "0,100", "--looks", "once")
+    assert "5 options, 4 evaluators, 20 questions" in told
+    assert "evenhand campaign ask p.db prize --evaluator Paul" in told
+    for judge in JUDGES:
+        told = said("ask", "p.db", "prize", "-e", judge, "-n", "9", "--sheet", f"{judge}.csv")
+        assert f"evenhand campaign import p.db prize {judge}.csv" in told
+        fill_in(f"{judge}.csv", judge)
+        taken = found("import", "p.db", "prize", f"{judge}.csv")
+        assert (taken["counted"], taken["repeated"], taken["unfilled"]) == (5, 0, 0)
+        again = found("import", "p.db", "prize", f"{judge}.csv")
+        assert (again["counted"], again["repeated"]) == (0, 5)
+    over = run("ask", "p.db", "prize", "-e", "Paul")
+    assert over.exit_code == 4
+    assert "finished" in over.stdout
+    # the answer is that of the same scores in a table
+    scores = pd.DataFrame(
+        [(o, j, score_of(j, o), NATION[o], JUDGES[j]) for o in WORTH for j in JUDGES],
+        columns=["option", "evaluator", "score", "option_group", "evaluator_group"],
+    )
+    decided = eh.decide(scores)
+    answer = found("answer", "p.db", "prize")
+    assert (answer["option"], answer["sure"]) == (decided.label, decided.sure) == ("Ed", True)
+    values = {one["option"]: one["value"] for one in answer["ranking"]}
+    for one in decided.ranking:
+        assert values[one.option] == pytest.approx(one.value, abs=2e-3)
+    status = found("status", "p.db", "prize")
+    assert (status["status"], status["evaluations"], status["late"]) == ("finished", 20, 0)
+    assert "Ed" in said("answer", "p.db", "prize", "--figure", "prize.png")
+    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
+    page = Path("prize.html").read_text("utf-8")
+    assert status["hash"] in page
+    assert "evenhand campaign verify p.db prize" in page
+    assert "Boléro" not in page
+    assert "prize" in said("list", "p.db")
+
+
+def test_sheets_show_what_was_declared_and_nothing_else() -> None:
+    new("--prices", "price", "--budget", "1000")
+    said("ask", "p.db", "prize", "-e", "Rosa", "-n", "5", "--sheet", "rosa.csv")
+    rows = sheet_of("rosa.csv")
+    assert list(rows[0]) == ["ticket", "option", "music", "score", "note"]
+    assert {row["option"] for row in rows} == {"Ann", "Bo", "'=Cy", "Dí", "Ed"}
+    assert {row["music"] for row in rows} == {"Boléro", "'@work", "Carmen", "'-", "a;b"}
+    # the groups, the prices and what was given for the worth are nowhere on it
+    text = " ".join(cell for row in rows for name, cell in row.items() if name != "ticket")
+    for secret in (*JUDGES, *NATION.values(), "20", "75", "71"):
+        assert secret not in text
+    # what a terminal and a machine are shown is no more than that
+    shown = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]
+    assert set(shown) == {"ticket", "labels", "evaluator", "shown", "attempt", "until"}
+    assert "group" in refused(
+        "new", "p.db", "two", "skaters.csv", "--evaluators", "judges.csv", "--group", "nation",
+        "--show", "music,nation",
+    )  # fmt: skip
+
+
+def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
+    new("--scale", "0,100")
+    said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
+    assert "may have scores" in refused(
+        "ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv"
+    )
+    good = sheet_of("tom.csv")
+
+    def given(change: dict[int, dict[str, str]], drop: str = "", **extra: str) -> str:
+        rows = [row | {"score": "50"} | change.get(n, {}) | extra for n, row in enumerate(good)]
+        frame = pd.DataFrame(rows).drop(columns=[drop] if drop else [])
+        frame.to_csv("bad.csv", index=False)
+        return refused("import", "p.db", "prize", "bad.csv")
+
+    told = given(
+        {0: {"score": "abc"}, 1: {"score": "101"}, 2: {"ticket": "99-abcdef"}, 3: {"score": "nan"}}
+    )
+    assert "4 lines to correct" in told
+    for line, wrong in ((2, "'abc'"), (3, "[0, 100]"), (4, "'99-abcdef'"), (5, "'nan'")):
+        assert f"line {line}: column" in told
+        assert wrong in told
+    assert "sorted" in given({0: {"option": "Ed"}, 1: {"option": "Ed"}})
+    assert "'score'" in given({}, drop="score")
+    assert "'nation'" in given({}, nation="FRA")
+    twice = good[1] | {"score": "51"}
+    assert "told before" in given({0: twice})
+    # what is empty stays open; what is there counts, and stays as it was told first
+    rows = [row | {"score": "50", "note": "late start"} for row in good[:2]]
+    pd.DataFrame(rows + good[2:]).to_csv("half.csv", index=False)
+    told = said("import", "p.db", "prize", "half.csv")
+    assert "2 scores taken; 3 not filled in" in told
+    assert "late start" in told
+    assert "told before" in given({0: {"score": "60"}})
+    assert found("status", "p.db", "prize")["evaluations"] == 2
+
+
+def test_logged_scores_open_a_campaign_once() -> None:
+    new("--capacity", "none")
+    log = [
+        ("Ann", "Paul", "74.1"),
+        ("Ed", "Sven", "75,2"),
+        ("Ed", "Sven", "75,2"),
+        ("Bo", "Tom", "70"),
+    ]
+    columns = ["skater", "judge", "points"]
+    pd.DataFrame(log, columns=columns).to_csv("log.csv", index=False, sep=";")
+    names = "--option", "skater", "--evaluator", "judge", "--score", "points"
+    taken = found("import", "p.db", "prize", "log.csv", *names)
+    assert (taken["counted"], taken["repeated"]) == (4, 0)
+    pd.DataFrame([*log, ("Ann", "Tom", "70")], columns=columns).to_csv("log.csv", index=False)
+    taken = found("import", "p.db", "prize", "log.csv", *names)
+    assert (taken["counted"], taken["repeated"]) == (1, 4)
+    assert found("status", "p.db", "prize")["evaluations"] == 5
+    said("export", "p.db", "prize", "--to", "scores.csv")
+    assert sorted(row["score"] for row in sheet_of("scores.csv")) == [
+        "70.0", "70.0", "74.1", "75.2", "75.2",
+    ]  # fmt: skip
+    # every wrong line is named, and none is taken
+    wrong = [("Zoe", "Paul", "1"), ("Ann", "Zed", "2"), ("Ann", "Paul", ""), ("Ann", "Paul", "x")]
+    pd.DataFrame(wrong, columns=columns).to_csv("bad.csv", index=False)
+    told = refused("import", "p.db", "prize", "bad.csv", *names)
+    for part in ("line 2", "'Zoe'", "line 3", "'Zed'", "line 4", "empty", "line 5", "'x'"):
+        assert part in told
+    assert "no column" in refused("import", "p.db", "prize", "log.csv")
+    pd.DataFrame(log, columns=columns).assign(day=1).to_csv("more.csv", index=False)
+    assert "'day'" in refused("import", "p.db", "prize", "more.csv", *names)
+    assert "no file" in refused("import", "p.db", "prize", "none.csv")
+
+
+def test_one_ticket_at_a_time_with_the_store_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    new("--scores", "verdicts", "--compare")
+    monkeypatch.setenv("EVENHAND_STORE", "p.db")
+    shown = said("ask", "prize", "-e", "Paul")
+    assert "evenhand campaign tell prize" in shown
+    ticket = found("ask", "prize", "-e", "Paul")["tickets"][0]
+    assert ticket["ticket"] in shown
+    assert len(ticket["labels"]) == 2
+    assert "[-1, 1]" in refused("tell", "prize", ticket["ticket"], "2")
+    assert "not a number" in refused("tell", "prize", ticket["ticket"], "better")
+    assert found("tell", "prize", ticket["ticket"], "second")["counted"]
+    assert found("tell", "p.db", "prize", ticket["ticket"], "-1")["repeated"]
+    assert "told before" in refused("tell", "prize", ticket["ticket"], "-0.5")
+    again = found("ask", "prize", "-e", "Paul")["tickets"][0]
+    assert again["ticket"] != ticket["ticket"]
+    said("withdraw", "prize", ticket["ticket"], "--because", "a slip")
+    assert found("status", "prize")["withdrawn"] == 1
+
+
+def test_changes_on_the_way() -> None:
+    new("--capacity", "none", "--at-most", "19")
+    said("pause", "p.db", "prize", "--because", "lunch")
+    nothing = run("ask", "p.db", "prize", "-e", "Paul", "--json")
+    assert nothing.exit_code == 4
+    assert json.loads(nothing.stdout)["reason"] == "paused"
+    said("resume", "p.db", "prize")
+    ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
+    assert found("release", "p.db", "prize", ticket)["done"]
+    ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
+    assert found("fail", "p.db", "prize", ticket, "--because", "no sound")["done"]
+    said("leave", "p.db", "prize", "Tom", "--because", "ill")
+    assert run("ask", "p.db", "prize", "-e", "Tom").exit_code == 4
+    said("join", "p.db", "prize", "Tom")
+    assert found("extend", "p.db", "prize", "--at-most", "20")["at_most"] == 20
+    said("report", "p.db", "prize", "prize.html")
+    page = Path("prize.html").read_text("utf-8")
+    for told in ("Paused: lunch", "no sound", "Tom left: ill", "Tom came back", "extended"):
+        assert told in page
+    said("export", "p.db", "prize", "--to", "record")
+    lines = [
+        json.loads(line) for line in Path("record/events.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
+    assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (("ask", "q.db", "prize"), "no store"),
+        (("ask", "p.db", "prizes"), "prizes"),
+        (("ask", "p.db", "prize", "-e", "Zed"), "Zed"),
+        (("tell", "p.db", "prize", "17", "3"), "17-9f3a2c"),
+        (("tell", "p.db", "prize", "17-000000", "3"), "no ticket"),
+        (("withdraw", "p.db", "prize", "5", "--because", "x"), "no evaluation 5"),
+        (("report", "p.db", "prize", "page.pdf"), ".html"),
+        (("export", "p.db", "prize", "--to", "record.xml"), "FILE.csv"),
+        (("new", "p.db", "prize", "skaters.csv", "--evaluators", "judges.csv"), "already"),
+        (("new", "p.db", "b", "skaters.csv"), "--evaluators"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,P"), "P,P"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_with_what_to_do(
+    arguments: tuple[str, ...], needed: str
+) -> None:
+    new()
+    assert needed in refused(*arguments)

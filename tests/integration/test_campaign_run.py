@@ -1,0 +1,256 @@
+"""`Campaign.run` and `choose(store=...)`: the same choice, on a store, whatever happens to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+
+TEAMS = {"Ann": "home", "Bo": "away", "Cy": "home", "Di": "away"}
+JUDGES = {"Paul": "home", "Quinn": "away", "Rita": "nowhere"}
+VALUES = [4.0, 3.0, 2.0, 1.0]
+PANEL = eh.Questions.panel(TEAMS, JUDGES, capacity=None)
+
+
+def judged(question: eh.Question, noise: float = 0.3) -> float:
+    """Return a score that depends on the question alone, so that no order of arrival matters."""
+    rng = np.random.default_rng([question.index, question.turn])
+    favour = list(TEAMS.values())[question.option] == JUDGES[str(question.evaluator)]
+    return VALUES[question.option] + favour + noise * rng.standard_normal()
+
+
+def told(store: Path, name: str = "choice") -> list[tuple[int, int]]:
+    """Return ticket and question of everything that counts, by the log."""
+    from evenhand.campaigns import ledger  # noqa: PLC0415 # only these look into the log
+    from evenhand.campaigns.stores import open_store  # noqa: PLC0415
+
+    with open_store(store) as opened:
+        events = opened.read(lambda s: ledger.events_after(s, ledger.find(s, name) or 0, 0, 10**6))
+    rows = [row for event in events if event.kind == "told" for row in event.content["evaluations"]]
+    return [(row[1], row[2]) for row in rows]
+
+
+@pytest.mark.parametrize("parallel", [1, 4])
+def test_choose_on_a_store_is_sure_and_kept(tmp_path: Path, parallel: int) -> None:
+    store = tmp_path / "choice.db"
+    answer = eh.choose(PANEL, judged, store=store, parallel=parallel)
+    assert (answer.label, answer.sure) == ("Ann", True)
+    assert len(told(store)) == answer.spent
+
+    def refuse(question: eh.Question) -> float:
+        raise AssertionError("nothing is asked again")
+
+    again = eh.choose(PANEL, refuse, store=store, parallel=parallel)
+    assert again.to_dict() == answer.to_dict()
+
+
+def test_an_async_function_answers(tmp_path: Path) -> None:
+    most = now = 0
+
+    async def evaluate(question: eh.Question) -> float:
+        nonlocal most, now
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.002)
+        now -= 1
+        return judged(question)
+
+    answer = eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=8)
+    assert answer.label == "Ann"
+    assert 1 < most <= 8
+
+
+_SCRIPT = """
+import sys
+import time
+sys.path.insert(0, sys.argv[2])
+import evenhand as eh
+from test_campaign_run import PANEL, judged
+
+def slow(question):
+    time.sleep(0.01)
+    return judged(question, noise=2.0)
+
+eh.choose(PANEL, slow, store=sys.argv[1], parallel=4)
+"""
+
+
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    """Nothing that was acknowledged is lost, and what the dead held is taken back at once."""
+    store, here = tmp_path / "choice.db", str(Path(__file__).parent)
+    dead = subprocess.Popen([sys.executable, "-c", _SCRIPT, store, here])
+    while not store.exists() or not eh.Campaign.names(store):
+        time.sleep(0.01)
+    with eh.Campaign.open(store, "choice") as campaign:
+        while campaign.status().evaluations < 20:
+            time.sleep(0.01)
+        os.kill(dead.pid, signal.SIGKILL)
+        dead.wait()
+        before = told(store)
+        assert campaign.status().leased > 0
+        began = time.monotonic()
+        answer = campaign.run(lambda question: judged(question, noise=2.0), parallel=4)
+        assert time.monotonic() - began < 55.0  # a lease is 60 s: nobody waited for the dead
+    after = told(store)
+    assert after[: len(before)] == before
+    assert len({ticket for ticket, _ in after}) == len(after) == answer.spent
+    assert answer.label == "Ann"
+
+
+def test_an_interrupt_gives_everything_back(tmp_path: Path) -> None:
+    store, seen = tmp_path / "choice.db", 0
+
+    def evaluate(question: eh.Question) -> float:
+        nonlocal seen
+        seen += 1
+        if seen == 10:
+            signal.raise_signal(signal.SIGINT)
+        return judged(question)
+
+    answer = eh.choose(PANEL, evaluate, store=store)
+    assert answer.stopped_because == "it was interrupted"
+    with eh.Campaign.open(store, "choice") as campaign:
+        assert campaign.status().leased == 0
+    assert eh.choose(PANEL, judged, store=store).sure
+
+
+def test_failures_are_tried_again_and_given_up(tmp_path: Path) -> None:
+    tries: Counter[int] = Counter()
+    lock = threading.Lock()
+
+    def evaluate(question: eh.Question) -> float:
+        with lock:
+            tries[question.number] += 1
+            if question.number % 7 == 3:
+                raise ConnectionError("no line")
+            if question.number % 7 == 5 and tries[question.number] == 1:
+                return float("nan")
+        return judged(question)
+
+    answer = eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=3, retries=1)
+    assert answer.label == "Ann"
+    assert answer.sure
+    given_up = {failure.question.number for failure in answer.failures}
+    assert given_up
+    assert all(number % 7 == 3 and tries[number] == 2 for number in given_up)
+
+
+def test_who_is_absent_has_left(tmp_path: Path) -> None:
+    def evaluate(question: eh.Question) -> float:
+        if question.evaluator == "Rita":
+            raise eh.AbsentError("ill")
+        return judged(question)
+
+    answer = eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=2)
+    assert answer.policy.absent == ("Rita",)
+    assert answer.label == "Ann"
+
+
+def test_nobody_has_more_at_once_than_said(tmp_path: Path) -> None:
+    busy: Counter[str | None] = Counter()
+    most: Counter[str | None] = Counter()
+    lock = threading.Lock()
+
+    def evaluate(question: eh.Question) -> float:
+        with lock:
+            busy[question.evaluator] += 1
+            most[question.evaluator] = max(most[question.evaluator], busy[question.evaluator])
+        time.sleep(0.002)
+        with lock:
+            busy[question.evaluator] -= 1
+        return judged(question)
+
+    eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=6, at_once=1)
+    assert set(most.values()) == {1}
+
+
+def test_only_those_who_are_there_are_asked(tmp_path: Path) -> None:
+    asked: set[str | None] = set()
+
+    def evaluate(question: eh.Question) -> float:
+        asked.add(question.evaluator)
+        return judged(question)
+
+    answer = eh.choose(
+        PANEL, evaluate, store=tmp_path / "a.db", at_most=12, available=lambda: ["Paul", "Quinn"]
+    )
+    assert asked <= {"Paul", "Quinn"}
+    assert answer.spent
+
+
+def test_a_choice_may_grow_and_not_change(tmp_path: Path) -> None:
+    store = tmp_path / "choice.db"
+
+    def noisy(question: eh.Question) -> float:
+        return judged(question, noise=4.0)
+
+    first = eh.choose(PANEL, noisy, store=store, at_most=12)
+    assert not first.sure
+    assert first.spent <= 12
+    before = told(store)
+    with pytest.raises(eh.InputError, match=r"confidence=0.95, where 0.9 is given now"):
+        eh.choose(PANEL, noisy, 0.9, store=store, at_most=12)
+    with pytest.raises(eh.InputError, match="other options or questions"):
+        eh.choose(
+            eh.Questions.panel(TEAMS, {"Paul": "home", "Quinn": "away"}, capacity=None),
+            noisy,
+            store=store,
+        )
+    more = eh.choose(PANEL, noisy, store=store, at_most=200)
+    assert first.spent < more.spent <= 200
+    assert told(store)[: len(before)] == before
+
+
+def test_two_runs_share_one_campaign(tmp_path: Path) -> None:
+    store = tmp_path / "choice.db"
+    eh.Campaign.create(store, "prize", PANEL, noise_scale=2.0).close()
+    answers: list[eh.Answer] = []
+    by: list[set[int]] = [set(), set()]
+
+    def work(which: int) -> None:
+        def evaluate(question: eh.Question) -> float:
+            by[which].add(question.number)
+            time.sleep(0.003)
+            return judged(question, noise=2.0)
+
+        with eh.Campaign.open(store, "prize") as campaign:
+            answers.append(campaign.run(evaluate, parallel=3))
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert by[0]
+    assert by[1]
+    assert not by[0] & by[1]  # nobody does another's work
+    assert answers[0].to_dict() == answers[1].to_dict()
+    assert answers[0].sure
+
+
+def test_bad_input_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    store = tmp_path / "choice.db"
+    with eh.Campaign.create(store, "prize", PANEL) as campaign:
+        for bad, match in (
+            ({"evaluate": 3}, "evaluate must be a function"),
+            ({"parallel": 0}, "parallel"),
+            ({"at_once": 0.5}, "at_once"),
+            ({"available": "Paul"}, "available must be a function"),
+            ({"progress": "yes"}, "progress must be"),
+            ({"available": lambda: ["Zoe"]}, "Zoe"),
+        ):
+            with pytest.raises(eh.InputError, match=match):
+                campaign.run(**({"evaluate": judged} | bad))
+        status = campaign.status()
+        assert (status.evaluations, status.leased) == (0, 0)

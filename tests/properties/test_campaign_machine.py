@@ -1,0 +1,223 @@
+"""Anything may happen to a campaign in any order: it stays what a plain model says that it is.
+
+The model foretells who gets which ticket, what counts and what is late. After every step its
+tickets and evaluations are those of the store, the log is sealed, and the rows are what it says.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+import evenhand as eh
+from campaign_model import ContradictionError, Model
+from campaign_record import Record
+from evenhand.campaigns import Campaign, NoTicket, Ticket
+from evenhand.campaigns.stores.session import Session
+from evenhand.errors import ConflictError, InputError
+
+LEASE, RETRIES, AT_MOST = 60.0, 1, 12
+GROUPS = {"Ann": "home", "Bo": "away", "Çem": "home"}
+JUDGES = {"Paul": "home", "Quinn": "away", "R. 'S'; --": "home"}
+PLACES = {
+    "panel": lambda: eh.Questions.panel(GROUPS, JUDGES, capacity=None),
+    "once each": lambda: eh.Questions.panel(GROUPS, JUDGES),
+    "anybody": lambda: eh.ActionSet(
+        [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 1.0]], ["a", "b", "a", "b"]
+    ),
+}
+NAMES = itertools.count()
+
+workers = st.sampled_from(["", "second"])
+judges = st.integers(0, 2)
+picks = st.integers(0, 10**6)  # one of what there is, by its remainder
+scores = st.sampled_from([0.0, 1.0, 2.5, -3.0])
+bad_scores = st.sampled_from([math.nan, math.inf, -math.inf, "many", None, [], True])
+
+
+class Clock:
+    """The time of every database, as the test says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1e9
+        begin = Session.__init__
+
+        def with_this_clock(session: Session, cursor: Any, dialect: Any, now: str) -> None:
+            begin(session, cursor, dialect, f"CAST({self.now!r} AS DOUBLE PRECISION)")
+
+        monkeypatch.setattr(Session, "__init__", with_this_clock)
+
+
+class Machine(RuleBasedStateMachine):
+    """Two clients of one campaign, and the model."""
+
+    def __init__(self, address: str, clock: Clock) -> None:
+        super().__init__()
+        self.address, self.clock = address, clock
+        self.clients: list[Campaign] = []
+
+    @initialize(place=st.sampled_from(sorted(PLACES)))
+    def begin(self, place: str) -> None:
+        self.name = f"{place} №{next(NAMES)}"
+        asked = PLACES[place]()
+        made = Campaign.create(
+            self.address, self.name, asked, at_most=AT_MOST, lease=LEASE, retries=RETRIES
+        )
+        self.clients = [made, Campaign.open(self.address, self.name)]
+        questions = eh.Questions.of(asked)
+        self.names = list(questions.evaluators)
+        self.evaluator_of = [questions.evaluator_of(x) or "" for x in range(len(questions))]
+        self.model = Model(LEASE, RETRIES, now=self.clock.now)
+        self.tickets: list[Ticket] = []  # all that were ever handed out
+        self.seen = 0
+
+    def teardown(self) -> None:
+        try:
+            if self.clients:
+                self.finish()
+        finally:
+            for client in self.clients:
+                client.close()
+
+    # ------------------------------------------------------------------ what is done
+
+    @rule(client=st.integers(0, 1), judge=judges, worker=workers, n=st.sampled_from([None, 1, 3]))
+    def ask(self, client: int, judge: int, worker: str, n: int | None) -> None:
+        holder = self.names[judge] if self.names else f"judge {judge}"
+        whom = holder if self.names else ""
+        want = 1 if n is None else n
+        status = self.model.status
+        got = self.clients[client].ask(holder, worker=worker, n=n)
+        expected = self.model.ask(whom, holder, worker, want)
+        self.follow(lambda: len(expected) < want, whom, holder, worker, want)
+        expected = self.model.ask(whom, holder, worker, want)
+        tickets = [] if isinstance(got, NoTicket) else got if isinstance(got, list) else [got]
+        assert [ticket.number for ticket in tickets] == expected
+        self.tickets += [ticket for ticket in tickets if ticket not in self.tickets]
+        for ticket in tickets:
+            slip = self.model.slips[ticket.number]
+            assert ticket.id == f"{ticket.number}-{slip.token}"
+            assert (ticket.holder, ticket.worker) == (holder, worker)
+            assert (ticket.attempt, ticket.until) == (slip.attempt, slip.until)
+            assert (ticket.question.evaluator or "") == whom
+        if isinstance(got, NoTicket):
+            assert not got
+            if status != "running":
+                assert got.reason == status
+            assert (got.reason == "finished") == (self.model.status == "finished")
+
+    @precondition(lambda self: self.tickets)
+    @rule(
+        client=st.integers(0, 1),
+        pick=picks,
+        score=scores,
+        key=st.sampled_from([None, "", "first", "zweiter Schlüssel"]),
+        by_id=st.booleans(),
+    )
+    def tell(self, client: int, pick: int, score: float, key: str | None, by_id: bool) -> None:
+        ticket = self.tickets[pick % len(self.tickets)]
+        said = ticket.id if key is None else key
+        who = None if by_id else ticket.holder
+        try:
+            number, counted, repeated = self.model.tell(ticket.number, score, who, said)
+        except ContradictionError:
+            with pytest.raises(ConflictError):
+                self.clients[client].tell(ticket.id if by_id else ticket, score, key=key)
+            return
+        receipt = self.clients[client].tell(ticket.id if by_id else ticket, score, key=key)
+        assert (receipt.evaluation, receipt.counted) == (number, counted)
+        assert receipt.repeated == repeated
+
+    @precondition(lambda self: self.tickets)
+    @rule(client=st.integers(0, 1), pick=picks, score=bad_scores)
+    def tell_what_is_no_score(self, client: int, pick: int, score: object) -> None:
+        with pytest.raises(InputError):
+            self.clients[client].tell(self.tickets[pick % len(self.tickets)], score)
+
+    @rule(client=st.integers(0, 1), number=st.integers(0, 30), token=st.sampled_from(["", "x"]))
+    def tell_of_a_foreign_ticket(self, client: int, number: int, token: str) -> None:
+        with pytest.raises(InputError):
+            self.clients[client].tell(f"{number}-{token}", 1.0)
+
+    @rule(seconds=st.sampled_from([1.0, LEASE / 2, LEASE, 86400.0, -3.0, -86400.0]))
+    def wait(self, seconds: float) -> None:
+        self.clock.now += seconds
+        self.model.now = self.clock.now
+
+    @rule(client=st.integers(0, 1))
+    def open_again(self, client: int) -> None:
+        self.clients[client].close()
+        self.clients[client] = Campaign.open(self.address, self.name)
+
+    @rule(client=st.integers(0, 1))
+    def answer(self, client: int) -> None:
+        counted = sum(entry.standing == "counted" for entry in self.model.entries)
+        assert self.clients[client].answer().spent == counted
+
+    # ------------------------------------------------------------------ what must hold
+
+    def follow(self, short: Any, *asked: Any) -> None:
+        """Let the model know what the policy put in meanwhile: only where too little waited."""
+        record = Record(self.clients[0].store, self.name)
+        for row in record.events[self.seen :]:
+            if row["kind"] == "proposed":
+                assert short(), "a proposal though enough was waiting"
+                self.model.proposed(row["content"]["tickets"], self.evaluator_of)
+            elif row["kind"] == "decided":
+                assert short()
+                self.model.decided()
+
+    @invariant()
+    def the_store_is_what_the_model_says(self) -> None:
+        if not self.clients:
+            return
+        record = Record(self.clients[0].store, self.name)
+        assert record.complaints() == []
+        self.seen = len(record.events)
+        assert record.row["status"] == self.model.status
+        for rows, expected in (
+            (record.tickets, self.model.tickets()),
+            (record.evaluations, self.model.evaluations()),
+        ):
+            found = {row["number"]: row for row in rows}
+            assert found.keys() == expected.keys()
+            for number, values in expected.items():
+                assert {name: found[number][name] for name in values} == values
+
+    def finish(self) -> None:
+        """Nobody is stuck: once all leases are over, asking and telling comes to an end."""
+        self.wait(86400.0 * 3)
+        holders = self.names or ["anybody"]
+        for _ in range(3 * AT_MOST + 3):
+            for holder in holders:
+                got = self.clients[0].ask(holder, worker="last")
+                if got:
+                    self.clients[0].tell(got, 1.0, key=f"last {got.id}")
+                elif got.reason == "finished":
+                    return
+        raise AssertionError(f"the campaign does not end: {got}")
+
+
+def test_whatever_happens_the_model_says_it(
+    store_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    run_state_machine_as_test(
+        lambda: Machine(store_address, clock),
+        settings=settings(
+            max_examples=max(1, settings().max_examples // 4), stateful_step_count=30
+        ),
+    )
