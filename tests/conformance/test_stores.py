@@ -2,18 +2,369 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
 
 import pytest
+from sqlalchemy import text
 
+import children
+import evenhand as eh
 from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.stores.session import Session, Statement
+
+MAKE = Statement(text("CREATE TABLE note (number BIGINT PRIMARY KEY, word TEXT)"))
+ADD = Statement(text("INSERT INTO note VALUES (:number, :word)"))
+ALL = Statement(text("SELECT number FROM note ORDER BY number"))
+WORDS = Statement(text("SELECT word FROM note ORDER BY number"))
+
+
+def adding(number: int, word: str = "") -> Callable[[Session], int]:
+    """Work that leaves a trace, finds it when it is done again, and returns its number."""
+
+    def work(session: Session) -> int:
+        if (number,) not in [tuple(row) for row in session.rows(ALL)]:
+            session.run(ADD, number=number, word=word)
+        return number
+
+    return work
+
+
+def numbers(store: Store) -> list[int]:
+    return [row[0] for row in store.read(lambda session: session.rows(ALL))]
 
 
 @pytest.fixture
-def store(store_address: str) -> Iterator[Store]:
-    with open_store(store_address) as opened:
+def address(store_address: str) -> str:
+    """A store with a table to write to."""
+    with open_store(store_address) as store:
+        store.write(lambda session: session.run(MAKE))
+    return store_address
+
+
+@pytest.fixture
+def store(address: str) -> Iterator[Store]:
+    with open_store(address) as opened:
         yield opened
 
 
-def test_now_moves_on(store: Store) -> None:
-    assert store.read(lambda s: s.now()) <= store.read(lambda s: s.now())
+# ---------------------------------------------------------------------- durable, whole
+
+
+def add_and_say(address: str, pipe: Any) -> None:
+    with open_store(address) as store:
+        for number in range(10_000):
+            pipe.send(store.write(adding(number)))
+
+
+@pytest.mark.parametrize("after", [1, 7, 20])
+def test_what_was_acknowledged_survives_a_kill(address: str, after: int) -> None:
+    here, there = children.Pipe()
+    process = children.start(add_and_say, address, there)
+    for _ in range(after):
+        here.recv()
+    os.kill(process.pid, signal.SIGKILL)
+    assert children.ended(process) == -signal.SIGKILL
+    there.close()
+    acknowledged = after
+    try:
+        while True:
+            here.recv()
+            acknowledged += 1
+    except EOFError:
+        pass
+    with open_store(address) as store:
+        kept = numbers(store)
+        assert kept == list(range(len(kept)))
+        assert acknowledged <= len(kept) <= acknowledged + 1  # one may not have been said yet
+        assert store.write(adding(-1)) == -1  # and nothing is locked
+
+
+def test_work_that_raises_changes_nothing(store: Store) -> None:
+    def half(session: Session) -> None:
+        adding(1)(session)
+        raise eh.InputError("no")
+
+    with pytest.raises(eh.InputError, match="no"):
+        store.write(half)
+    assert numbers(store) == []
+    assert store.write(adding(2)) == 2
+    assert numbers(store) == [2]
+
+
+def test_what_was_written_comes_back_as_it_was(store: Store) -> None:
+    words = ["", "Ö 🏆 ’'\"; DROP TABLE note; --", "%s %(word)s :word", "a\nb\t\\", "x" * 100_000]
+    for number, word in enumerate(words):
+        store.write(adding(number, word))
+    assert [row[0] for row in store.read(lambda session: session.rows(WORDS))] == words
+
+
+def test_what_the_database_refuses_is_said_and_nothing_is_locked(
+    store: Store, address: str
+) -> None:
+    store.patience = 0.1
+    store.write(adding(1))
+    with pytest.raises(eh.StoreError, match="acknowledged is kept"):
+        store.write(lambda session: session.run(ADD, number=1, word="again"))
+    with open_store(address) as other:
+        assert other.write(adding(2)) == 2
+    assert store.write(adding(3)) == 3
+    assert numbers(store) == [1, 2, 3]
+
+
+# ---------------------------------------------------------------------- threads
+
+
+def written_together(store: Store, works: list[Callable[[Session], Any]]) -> list[Any]:
+    """Have threads write while another is at it, so that they come in one group."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def first(session: Session) -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    outcomes: list[Any] = [None] * len(works)
+
+    def run(place: int) -> None:
+        try:
+            outcomes[place] = store.write(works[place])
+        except BaseException as error:
+            outcomes[place] = error
+
+    threads = [threading.Thread(target=lambda: store.write(first))]
+    threads[0].start()
+    assert begun.wait(60)
+    for place in range(len(works)):
+        threads.append(threading.Thread(target=run, args=(place,)))
+        threads[-1].start()
+    while len(store._queue) < len(works):
+        time.sleep(0.001)
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    return outcomes
+
+
+def test_threads_that_write_at_once_share_a_commit(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transactions = []
+    plain = store._transaction
+
+    def counted(work: Callable[[Session], bool]) -> None:
+        transactions.append(1)
+        plain(work)
+
+    monkeypatch.setattr(store, "_transaction", counted)
+    assert written_together(store, [adding(i) for i in range(8)]) == list(range(8))
+    assert numbers(store) == list(range(8))
+    assert len(transactions) == 2  # the one that they waited for, and theirs
+
+
+def test_one_of_a_group_that_is_refused_leaves_the_others_alone(store: Store) -> None:
+    def refused(session: Session) -> None:
+        adding(100)(session)
+        raise eh.InputError("not this one")
+
+    def a_mistake(session: Session) -> None:
+        adding(101)(session)
+        raise ZeroDivisionError
+
+    def of_the_database(session: Session) -> None:
+        adding(102)(session)
+        session.run(ADD, number=102, word="twice")
+        session.rows(ALL)
+
+    store.patience = 0.1
+    got = written_together(
+        store, [adding(1), refused, adding(2), a_mistake, of_the_database, adding(3)]
+    )
+    assert [got[0], got[2], got[5]] == [1, 2, 3]
+    assert [type(got[i]) for i in (1, 3, 4)] == [eh.InputError, ZeroDivisionError, eh.StoreError]
+    assert numbers(store) == [1, 2, 3]
+
+
+def test_an_interrupt_leaves_nothing_locked_and_the_others_work(store: Store, address: str) -> None:
+    def interrupted(session: Session) -> None:
+        adding(1)(session)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.write(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.read(interrupted)
+    with open_store(address) as other:
+        assert other.write(adding(2)) == 2
+    assert store.write(adding(3)) == 3
+    assert numbers(store) == [2, 3]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_an_interrupt_in_a_group_is_for_one_thread_only(store: Store, refused: bool) -> None:
+    left = [3 if refused else 1]  # works that are begun before the interrupt comes
+
+    def interrupted(number: int) -> Callable[[Session], int]:
+        def work(session: Session) -> int:
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            return adding(number)(session)
+
+        return work
+
+    def no(session: Session) -> None:
+        raise eh.InputError("no")
+
+    works = [no] * refused + [interrupted(number) for number in range(6)]
+    got = written_together(store, works)[int(refused) :]
+    assert sum(isinstance(outcome, KeyboardInterrupt) for outcome in got) <= 1
+    done = [outcome for outcome in got if not isinstance(outcome, BaseException)]
+    assert len(done) >= 5
+    assert numbers(store) == done
+    assert store.write(adding(100)) == 100
+
+
+# ---------------------------------------------------------------------- others
+
+
+def test_nobody_sees_what_is_not_committed(store: Store, address: str) -> None:
+    with open_store(address) as other:
+
+        def looked_at(session: Session) -> list[int]:
+            adding(1)(session)
+            return numbers(other)
+
+        assert store.write(looked_at) == []
+        assert numbers(other) == [1]
+
+
+def test_a_read_sees_one_state(store: Store, address: str) -> None:
+    with open_store(address) as other:
+
+        def twice(session: Session) -> tuple[int, int]:
+            before = len(session.rows(ALL))
+            other.write(adding(1))
+            return before, len(session.rows(ALL))
+
+        assert store.read(twice) == (0, 0)
+        assert numbers(store) == [1]
+
+
+def test_a_read_writes_nothing(store: Store) -> None:
+    store.patience = 0.1
+    with suppress(eh.StoreError):  # some say so, some forget it
+        store.read(adding(1))
+    assert numbers(store) == []
+
+
+def add_after_a_fork(address: str) -> None:
+    """The parent and its child write by the same store, in turns, and both go on."""
+    store = open_store(address)
+    store.write(adding(1))
+    assert numbers(store) == [1]
+    for number in (10, 20):
+        child = os.fork()
+        if child == 0:
+            try:
+                store.write(adding(number))
+                assert number in numbers(store)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        store.write(adding(number + 1))
+        assert os.waitpid(child, 0)[1] == 0
+        store.write(adding(number + 2))
+    assert numbers(store) == [1, 10, 11, 12, 20, 21, 22]
+    store.close()
+
+
+def test_a_forked_process_has_connections_of_its_own(address: str) -> None:
+    assert children.ended(children.start(add_after_a_fork, address)) == 0
+
+
+def outlive_the_parent(address: str, pipe: Any) -> None:
+    store = open_store(address)
+    store.write(adding(1))
+    child = os.fork()
+    if child == 0:
+        store.write(adding(2))
+        pipe.send(os.getpid())  # the parent ends, and closes what it has
+        time.sleep(0.5)
+        pipe.send(store.write(adding(3)))
+        os._exit(0)
+    pipe.recv()
+    store.close()
+
+
+def test_a_forked_process_outlives_its_parent_and_loses_nothing(address: str) -> None:
+    here, there = children.Pipe()
+    process = children.start(outlive_the_parent, address, there)
+    child = here.recv()
+    here.send("go")
+    assert children.ended(process) == 0
+    assert here.recv() == 3
+    while True:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.01)
+    with open_store(address) as store:
+        assert numbers(store) == [1, 2, 3]
+
+
+def test_a_closed_store_opens_again_when_it_is_used(store: Store) -> None:
+    store.write(adding(1))
+    store.close()
+    store.close()
+    assert numbers(store) == [1]
+    store.close()
+    assert store.write(adding(2)) == 2
+
+
+# ---------------------------------------------------------------------- time
+
+
+def test_time_is_the_same_for_all_and_moves_on(store: Store, address: str) -> None:
+    with open_store(address) as other:
+        times = [s.read(Session.now) for s in (store, other, store, other)]
+    assert times == sorted(times)
+    assert abs(times[0] - time.time()) < 600.0  # seconds since 1970, whatever the server's clock
+
+
+def test_a_clock_can_be_set_for_tests(store: Store) -> None:
+    before = store.read(Session.now)
+    store.clock_offset = -86_400.0
+    assert store.read(Session.now) < before - 86_000.0
+    assert store.write(Session.now) < before - 86_000.0
+
+
+# ---------------------------------------------------------------------- an outcome nobody knows
+
+
+def test_work_whose_commit_was_not_heard_of_is_done_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, lost = store._transaction, [True]
+
+    def unheard(work: Callable[[Session], bool]) -> None:
+        plain(work)
+        if lost.pop():
+            error = store.errors("the line broke; database is locked")
+            error.sqlstate = "08006"  # type: ignore[attr-defined] # as PostgreSQL's have it
+            raise error
+
+    def found(session: Session) -> str:
+        there = session.rows(ALL)
+        adding(1)(session)
+        return "again" if there else "new"
+
+    lost.insert(0, False)
+    monkeypatch.setattr(store, "_transaction", unheard)
+    assert store.write(found) == "again"
+    assert numbers(store) == [1]

@@ -50,6 +50,14 @@ _DEFAULTS = {
 # what goes by: two at once, a server that stops, starts or is full of clients, a line that broke
 _PASSING = ("40001", "40P01", "55P03", "23505", "57P", "53300", "25P03", "08")
 _CROWDED = ("too many", "connection slots")
+_ADVICE = {
+    "25006": "It can only be read: give the address of the server that is written to",
+    "28": "See that user, password and the name of the database are right",
+    "42501": "Ask for the right to write there, or give another database",
+    "53100": "The server's disk is full: have room made, and do the same again",
+    "53300": "The server has too many clients: let some go, and do the same again",
+}
+_USUAL = "See that the server is up, and do the same again"
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who change the tables
 
 
@@ -105,11 +113,12 @@ class PostgresStore(Store):
                 session = _PostgresSession(writer, self.clock_offset)
                 session.execute("BEGIN")
                 session.execute(_LATER)
-                if work(session):
+                keep = work(session)
+                if keep:
                     session.execute("COMMIT")
                     session.execute(_FLUSH)
-                else:
-                    session.execute("ROLLBACK")
+            if not keep:  # not in the pipeline: psycopg forgets what it prepared at a ROLLBACK
+                writer.execute("ROLLBACK")
         except BaseException:
             self._writer = None  # whatever state it is in, the next one is a new one
             writer.close()
@@ -120,7 +129,7 @@ class PostgresStore(Store):
             session = _PostgresSession(connection, self.clock_offset)
             session.execute(_ONE_STATE)
             result = work(session)
-            session.execute("ROLLBACK")
+            session.execute("COMMIT")  # of nothing
         return result
 
     def _connect(self) -> _Connection:
@@ -169,9 +178,11 @@ class PostgresStore(Store):
         return str(code).startswith(_PASSING)
 
     def _explained(self, error: Exception) -> str:
+        code = str(getattr(error, "sqlstate", None))
+        advice = next((text for sign, text in _ADVICE.items() if code.startswith(sign)), _USUAL)
         return (
-            f"the store {self.name!r} cannot be used: {_one_line(error)}. What was acknowledged is "
-            "kept; see that the server is up and do the same again."
+            f"the store {self.name!r} cannot be used: {_one_line(error)}. {advice}; what was "
+            "acknowledged is kept."
         )
 
     def _let_go(self) -> None:

@@ -24,7 +24,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import Migration, Result, Store, Work
 from evenhand.errors import StoreError
 
-_WAIT = 10.0  # seconds that SQLite itself waits for another writer, before `patience` counts
+_WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
 _EXPLAINED = {
     "readonly": "the file or its folder cannot be written; give write permission to both",
     "full": "the disk is full; make room and do the same again",
@@ -104,7 +104,7 @@ class SqliteStore(Store):
             self._check_file()  # and do not make an empty one where there was a full one
         connection = sqlite3.connect(
             self.path,
-            timeout=_WAIT,
+            timeout=min(_WAIT, self.patience),
             isolation_level=None,  # transactions are begun and ended by us alone
             check_same_thread=False,
             cached_statements=256,

@@ -6,7 +6,7 @@ Contract
   is durable: it survives a kill of this process, of the database, and a loss of power. If ``work``
   raises, nothing has changed.
 - Threads that write at the same time share one commit: the first in line does the work of all
-  (group commit), each behind a savepoint of its own.
+  (group commit). If any of it raises, all of it is undone, and each is done by itself.
 - A database that is busy, or gone, is tried again for ``patience`` seconds. ``work`` may then run
   twice, though it was done the first time: so it must find its own traces, and say the same again.
 - `read(work)` runs in a transaction of its own that sees one state, and writes nothing.
@@ -110,16 +110,17 @@ class Store(ABC):
         request = _Request(work)
         with self._line:
             self._queue.append(request)
+        batch: list[_Request] = []
         try:
             with self._desk:
                 if not request.done:
                     with self._line:
                         batch, self._queue = self._queue, []
-                    self._serve(batch, request)
-        except BaseException:
-            with self._line:  # nobody waits for it any more
-                if request in self._queue:
-                    self._queue.remove(request)
+                    self._serve(batch, self.patience)
+        except BaseException:  # an interrupt is for this thread; the others' work is still to do
+            with self._line:
+                waiting = [*batch, *self._queue]
+                self._queue = [r for r in waiting if r is not request and not r.done]
             raise
         return request.outcome()  # type: ignore[no-any-return] # of its own work
 
@@ -147,7 +148,7 @@ class Store(ABC):
                 self._nobody_reads.notify_all()
             return result
 
-        return self._patiently(once)
+        return self._patiently(once, self.patience)
 
     def change(self, how: Callable[[Migration], None]) -> None:
         """Change the tables, in one transaction and with nobody else at work."""
@@ -163,7 +164,7 @@ class Store(ABC):
                 raise
 
         with self._desk:
-            self._patiently(once)
+            self._patiently(once, self.patience)
 
     def close(self) -> None:
         """Let go of the database; it is opened again when it is needed."""
@@ -189,41 +190,32 @@ class Store(ABC):
 
     # ------------------------------------------------------------------ how
 
-    def _serve(self, batch: list[_Request], own: _Request) -> None:
+    def _serve(self, batch: list[_Request], patience: float) -> None:
         """Do the work of several threads, and commit it once."""
 
         def all_of_it(session: Session) -> bool:
-            for request in batch:
-                request.run(session, alone=len(batch) == 1, not_its_own=self.errors)
-            return any(request.error is None for request in batch)
+            return all(request.run(session, not_its_own=self.errors) for request in batch)
 
-        error: Exception | None = None
+        fault: Exception | None = None
+        self._serving = True
         try:
-            self._serving = True
-            self._patiently(lambda: self._transaction(all_of_it))
-        except Exception as fault:
-            if len(batch) > 1 and not self._is_gone(fault):  # the fault of one: each by itself
-                for request in batch:
-                    self._serve([request], own)
-                return
-            error = fault
-        except BaseException:  # an interrupt is for this thread; the others' work is still to do
-            with self._line:
-                self._queue = [r for r in batch if r is not own and not r.done] + self._queue
-            raise
+            self._patiently(lambda: self._transaction(all_of_it), patience)
+        except Exception as error:
+            fault = error
         finally:
             self._serving = False
-        for request in batch:
-            request.error = error or request.error
-            request.done = True
+        if len(batch) == 1:
+            batch[0].end(fault)
+        elif fault is None and all(request.error is None for request in batch):
+            for request in batch:
+                request.end()
+        else:
+            for request in batch:
+                self._serve([request], patience if fault is None else 0.0)
 
-    def _is_gone(self, fault: Exception) -> bool:
-        cause = fault.__cause__
-        return isinstance(cause, self.errors) and self._passes(cause)
-
-    def _patiently(self, call: Callable[[], Result]) -> Result:
+    def _patiently(self, call: Callable[[], Result], patience: float) -> Result:
         """Call until it works, the patience ends, or trying again cannot help."""
-        end, pause = time.monotonic() + self.patience, _FIRST_PAUSE
+        end, pause = time.monotonic() + patience, _FIRST_PAUSE
         while True:
             try:
                 return call()
@@ -281,21 +273,21 @@ class _Request:
         self.error: Exception | None = None
         self.done = False
 
-    def run(self, session: Session, alone: bool, not_its_own: type[Exception]) -> None:
-        """Do the work; what it refuses is undone, and the others go on."""
+    def run(self, session: Session, not_its_own: type[Exception]) -> bool:
+        """Do the work; tell whether it is to be kept."""
         self._result = self.error = None
-        if not alone:
-            session.execute("SAVEPOINT work")
         try:
             self._result = self._work(session)
-        except not_its_own:  # the database's: the whole transaction may be gone
+        except not_its_own:  # the database's
             raise
         except Exception as error:
             self.error = error
-            if not alone:
-                session.execute("ROLLBACK TO SAVEPOINT work")
-        if not alone:
-            session.execute("RELEASE SAVEPOINT work")
+        return self.error is None
+
+    def end(self, fault: Exception | None = None) -> None:
+        """Have the outcome: that of the work, or else a fault of the database."""
+        self.error = fault or self.error
+        self.done = True
 
     def outcome(self) -> Any:
         if self.error is not None:
