@@ -273,8 +273,9 @@ def test_changes_on_the_way() -> None:
     more = "--options", "more.csv", *panel, "--capacity", "none"
     assert "missing" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel[:4])
     said("extend", "p.db", "prize", *more)
-    tickets = found("ask", "p.db", "prize", "-e", "Uma", "-n", "6")["tickets"]
-    assert {"Vals"} == {one["shown"][0]["music"] for one in tickets if one["labels"] == ["Flo"]}
+    status, answer = found("status", "p.db", "prize"), found("answer", "p.db", "prize")
+    assert {one["evaluator"] for one in status["evaluators"]} == {*JUDGES, "Uma"}
+    assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
     said("report", "p.db", "prize", "prize.html")
     page = Path("prize.html").read_text("utf-8")
     for told in ("Paused: lunch", "no sound", "Tom left: ill", "Tom came back", "extended"):
