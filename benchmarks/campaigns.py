@@ -5,8 +5,8 @@
                 of Optuna's storages
     growth      ask and tell with 1,000 to 1,000,000 evaluations behind them, in turns; and how long
                 a new process takes from opening the campaign to its first ticket
-    busy        16 processes that evaluate for lognormal times: the share of the time until the last
-                ticket is handed out in which they are at work
+    busy        16 processes that evaluate for lognormal times: the share of the time from the first
+                ticket of each to the last of all in which they are at work
 
 Each on SQLite, a file in a temporary folder, and on PostgreSQL, a server that is started there
 (``--postgres URL`` takes another; ``--folder`` another disk). Ratios within a run mean something,
@@ -82,13 +82,17 @@ class Place:
 
 
 @contextmanager
-def places(folder: Path, server: str | None) -> Iterator[list[Place]]:
+def places(folder: Path, server: str | None, only: str | None = None) -> Iterator[list[Place]]:
     """Start what is needed, and take it away afterwards."""
+    file = Place("SQLite", lambda word: str(folder / f"{word}.db"), sqlite_commit, 10.0, _sqlite)
+    if only == file.title:
+        yield [file]
+        return
     with postgres(folder, server) as url:
-        yield [
-            Place("SQLite", lambda word: str(folder / f"{word}.db"), sqlite_commit, 10.0, _sqlite),
-            Place("PostgreSQL", lambda word: database(url, word), postgres_commit, 5.0, _psycopg),
-        ]
+        there = Place(
+            "PostgreSQL", lambda word: database(url, word), postgres_commit, 5.0, _psycopg
+        )
+        yield [file, there] if only is None else [there]
 
 
 @contextmanager
@@ -167,11 +171,11 @@ def actions() -> eh.ActionSet:
     return eh.ActionSet(features, groups, labels=list(OPTIONS))
 
 
-def panel() -> eh.Questions:
-    """Return ten options of two groups and 16 evaluators of the same, to be asked at will."""
+def panel(n: int) -> eh.Questions:
+    """Return ten options of two groups and n evaluators of the same, to be asked at will."""
     return eh.Questions.panel(
         {option: f"group {i % 2}" for i, option in enumerate(OPTIONS)},
-        {evaluator: f"group {i % 2}" for i, evaluator in enumerate(EVALUATORS)},
+        {evaluator: f"group {i % 2}" for i, evaluator in enumerate(EVALUATORS[:n])},
         capacity=None,
     )
 
@@ -182,9 +186,10 @@ def fill_campaign(store: str, n: int) -> eh.Campaign:
     rng = np.random.default_rng(0)
     told = 0
     while told < n:
-        for ticket in campaign.ask(EVALUATORS[0], n=min(_PIECE, n - told)):
-            campaign.tell(ticket, float(rng.standard_normal()))
-            told += 1
+        tickets = campaign.ask(EVALUATORS[0], n=min(_PIECE, n - told))
+        scores = rng.standard_normal(len(tickets)).tolist()
+        campaign.tell_many(zip(tickets, scores, [None] * len(tickets), strict=True))
+        told += len(tickets)
     return campaign
 
 
@@ -347,7 +352,7 @@ def _evaluate(
 ) -> None:
     """Evaluate until there is nothing more; say when, in seconds of a clock that all share."""
     _wait_for_all()
-    begun, spans = time.monotonic(), []
+    spans = []
     while True:
         ticket = campaign.ask(evaluator)
         if ticket:
@@ -360,7 +365,7 @@ def _evaluate(
             break
         else:
             time.sleep(min(ticket.again_in or 0.05, 0.05))
-    print(json.dumps({"begun": begun, "spans": spans}), flush=True)
+    print(json.dumps({"spans": spans}), flush=True)
 
 
 def _wait_for_all() -> None:
@@ -429,22 +434,32 @@ def values(kind: str) -> dict[str, float]:
     return dict(zip(OPTIONS, actions().features[:, 0].tolist(), strict=True))
 
 
-def busy(place: Place, kind: str, at_most: int) -> tuple[float, float, int]:
-    """Return the share of time at work, seconds until the last ticket, and how many there were."""
+def busy(place: Place, kind: str, n: int, at_most: int) -> tuple[float, float, int]:
+    """Return n evaluators' share of time at work, seconds to the last ticket, and tickets."""
     store = place.new(f"busy_{kind}")
-    asked = panel() if kind == "panel" else actions()
+    asked = panel(n) if kind == "panel" else actions()
     eh.Campaign.create(store, NAME, asked, at_most=at_most, noise_scale=1.0).close()
-    said = together([[kind, store, str(i), "0"] for i in range(len(EVALUATORS))])
-    spans = np.concatenate([np.asarray(client["spans"]).reshape(-1, 2) for client in said])
-    share, seconds = share_at_work(spans, min(client["begun"] for client in said), len(said))
-    return share, seconds, len(spans)
+    said = together([[kind, store, str(i), "0"] for i in range(n)])
+    spans = [np.asarray(client["spans"]).reshape(-1, 2) for client in said]
+    share, seconds = share_at_work(spans)
+    return share, seconds, sum(map(len, spans))
 
 
-def share_at_work(spans: Floats, begun: float, n: int) -> tuple[float, float]:
-    """Return the share of time in which n are at work until the last span begins, and that time."""
-    last = float(spans[:, 0].max())
-    at_work = float((np.minimum(spans[:, 1], last) - spans[:, 0]).sum())
-    return at_work / (n * (last - begun)), last - begun
+def share_at_work(spans: Sequence[Floats]) -> tuple[float, float]:
+    """Return the share of time in which evaluators are at work, and how long that is.
+
+    From the first ticket of each, when its process has loaded what it needs, until the last ticket
+    of all is handed out.
+
+    Parameters
+    ----------
+    spans
+        For each evaluator (n, 2) when evaluations began and ended.
+    """
+    last = max(float(own[-1, 0]) for own in spans)
+    there = [last - float(own[0, 0]) for own in spans]
+    at_work = sum(float((np.minimum(own[:, 1], last) - own[:, 0]).sum()) for own in spans)
+    return at_work / sum(there), max(there)
 
 
 # ---------------------------------------------------------------------- tables
@@ -498,13 +513,14 @@ def show_rate(console: Console, found: Sequence[Place], folder: Path, tiny: bool
         store, study = place.new("rate"), place.study(place.new("optuna"))
         fill_campaign(store, n).close()
         fill_study(study, n)
-        for many in (1, clients):
+        for many in (clients,) if tiny else (1, clients):
             ours = crowd("campaign", store, many, seconds)
             theirs = crowd("study", study, many, seconds)
             _add(shown, f"evenhand, {place.title}", many, ours, ours.rate / theirs.rate)
             _add(shown, f"Optuna, {place.title}", many, theirs)
-    fill_study(journal, n)
-    for many in (1, clients):
+    if not tiny:
+        fill_study(journal, n)
+    for many in () if tiny else (1, clients):
         _add(shown, "Optuna, journal", many, crowd("study", journal, many, seconds))
     console.print(shown)
     console.print(
@@ -556,14 +572,15 @@ def show_growth(console: Console, found: Sequence[Place], sizes: Sequence[int], 
 
 
 def show_busy(console: Console, found: Sequence[Place], tiny: bool) -> None:
+    n, at_most = (2, 20) if tiny else (len(EVALUATORS), 2_000)
     shown = _table(
-        f"{len(EVALUATORS)} evaluators of lognormal times (median {_MEDIAN} s); target ≥ 90%",
+        f"{n} evaluators of lognormal times (median {_MEDIAN} s); target ≥ 90%",
         *("store", "evaluators", "at work", "seconds", "evaluations"),
     )
     for place in found:
-        for kind in ("panel", "anybody"):
-            share, seconds, n = busy(place, kind, 20 if tiny else 2_000)
-            shown.add_row(place.title, kind, f"{share:.1%}", f"{seconds:.1f}", f"{n:,}")
+        for kind in ("panel",) if tiny else ("panel", "anybody"):
+            share, seconds, told = busy(place, kind, n, at_most)
+            shown.add_row(place.title, kind, f"{share:.1%}", f"{seconds:.1f}", f"{told:,}")
     console.print(shown)
 
 
@@ -589,8 +606,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     chosen = ("commits", "rate", "growth", "busy")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as made:
         folder = Path(made)
-        with places(folder, arguments.postgres) as there:
-            found = [place for place in there if arguments.store in (None, place.title)]
+        with places(folder, arguments.postgres, arguments.store) as found:
             for name in chosen if arguments.command == "all" else (arguments.command,):
                 if name == "commits":
                     show_commits(console, found, tiny)

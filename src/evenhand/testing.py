@@ -45,7 +45,7 @@ PolicyFactory = Callable[..., Policy]
 HORIZON = 2_000
 """Evaluations in an ordinary run."""
 
-ROUNDS = 120
+ROUNDS = 80
 """A run is broken off after so many rounds, for policies that ask for one evaluation at a time."""
 
 
@@ -1045,6 +1045,8 @@ def _refuses_what_is_not_expected(policy: Policy, case: Case) -> None:
         assert not wanted.any() or policy.expects(_evaluate(wanted, case, rng)), "it is stuck"
     else:
         assert policy.spent == spent + beyond.sum(), "what was told is not spent"
+        goes_on = not policy.finished or policy.remaining == 0 or not policy.spends_all
+        assert goes_on, "it took what it does not expect, and is stuck"
 
 
 def grown_of(actions: Askable) -> Askable:

@@ -50,7 +50,7 @@ def crew(store: Store, named: str) -> eh.Campaign:
 
 
 def log(campaign: eh.Campaign) -> list[Event]:
-    return campaign.store.read(lambda s: ledger.events_after(s, campaign._id, 0, 10**6))
+    return campaign.store.read(lambda s: ledger.events_after(s, campaign.id, 0, 10**6))
 
 
 def kinds(campaign: eh.Campaign) -> list[str]:
@@ -61,7 +61,7 @@ def expire(campaign: eh.Campaign, ticket: eh.Ticket) -> None:
     """Have the lease of a ticket be over."""
 
     def work(session: Any) -> None:
-        page = Page(session, campaign._id)
+        page = Page(session, campaign.id)
         row = page.ticket(ticket.number)
         assert row is not None
         page.settle(row, "leased", until=page.now - 1.0)
@@ -192,12 +192,25 @@ def test_a_budget_that_is_spent_is_why_a_campaign_is_finished(store: Store, name
 
 def test_who_asks_must_be_known(panel: eh.Campaign) -> None:
     refused(panel, lambda: panel.ask("Zoe"), eh.InputError, "'Zoe'.*'Paul'")
-    refused(panel, panel.ask, eh.InputError, "no evaluator None")
+    refused(panel, lambda: panel.ask(["Paul", "Zoe"]), eh.InputError, "'Zoe'.*'Paul'")
     refused(panel, lambda: panel.ask("Paul", n=0), eh.InputError, "n must be")
     refused(panel, lambda: panel.ask("Paul", worker="w" * 201), eh.InputError, "worker must be")
 
 
 # ---------------------------------------------------------------------- telling
+
+
+def test_who_passes_questions_on_takes_what_there_is_for_anybody(panel: eh.Campaign) -> None:
+    tickets = panel.ask(worker="post", n=4)
+    assert isinstance(tickets, list)
+    assert all(ticket.holder == ticket.question.evaluator for ticket in tickets)
+    assert panel.ask(worker="post", n=4) == tickets
+    own = panel.ask("Paul", worker="post")
+    assert own == next((t for t in tickets if t.holder == "Paul"), own)
+    others = panel.ask(["Quinn"], worker="another", n=2)
+    assert isinstance(others, list)
+    assert {ticket.holder for ticket in others} == {"Quinn"}
+    assert not {ticket.id for ticket in others} & {ticket.id for ticket in tickets}
 
 
 def test_telling_again_is_the_same_receipt(panel: eh.Campaign) -> None:

@@ -430,7 +430,48 @@ class Surprised(Steady):
         yield from super().play()
 
 
+class Deriving(Steady):
+    """Takes no note of what was handed out."""
+
+    def hand_out(self, counts: ArrayLike, pending: ArrayLike | None = None) -> None:
+        pass
+
+
+class Expecting(Steady):
+    """Takes what its round does not ask for."""
+
+    def expects(self, feedback: eh.Feedback) -> bool:
+        return True
+
+
+class Headstrong(Steady):
+    """Adopts no plan, and does not say so."""
+
+    def adopt(self, plan: Mapping[str, Any]) -> None:
+        pass
+
+
+class Improvising(Stepping):
+    """Says that it has a plan, and has none."""
+
+    @property
+    def plan_id(self) -> int | None:
+        return self._round
+
+
+class Restarting(Steady):
+    """Forgets what it was told when there is more to ask."""
+
+    def extended(self, actions: Any) -> eh.Policy:
+        return Restarting(actions, self.horizon)
+
+
 CAUGHT = {
+    Deriving: "a_record_is_enough",
+    Expecting: "a_record_is_enough",
+    Headstrong: "a_record_is_enough",
+    Improvising: "a_record_is_enough",
+    Restarting: "extending_keeps_what_was_told",
     Forgetful: "asking_again_changes_nothing",
     Scribbled: "asking_again_changes_nothing",
     Fractional: "counts_are_affordable",

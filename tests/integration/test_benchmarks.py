@@ -328,3 +328,19 @@ def test_large_audits_are_measured_at_every_size(
     path = tmp_path / "scores.csv"
     benchmark_.write_scores(path, 3_000, 100, 60, np.random.default_rng(1))
     assert not pd.read_csv(path).duplicated(["option", "evaluator"]).any()
+
+
+@pytest.mark.parametrize("benchmark_", ["campaigns"], indirect=True)
+def test_campaigns_are_measured_on_both_stores(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["commits", "--tiny", "--store", "PostgreSQL"])
+    assert "PostgreSQL" in capsys.readouterr().out
+    benchmark_.main(["all", "--tiny", "--store", "SQLite"])
+    shown = capsys.readouterr().out
+    for title in ("two durable commits", "Pairs per second", "As a campaign grows", "at work"):
+        assert title in shown
+    assert "Optuna, SQLite" in shown
+    # at work 1 of 3, and 2 of 2 until the last begins at 3
+    spans = [np.array([[0.0, 1.0], [3.0, 9.0]]), np.array([[1.0, 4.0]])]
+    assert benchmark_.share_at_work(spans) == (pytest.approx(3 / 5), 3.0)

@@ -56,8 +56,6 @@ class Campaign:
         Its name in the store.
     store
         Where it is kept.
-    id
-        Its number there.
 
     Examples
     --------
@@ -87,7 +85,7 @@ class Campaign:
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self.id = store, name, id
+        self.store, self.name, self._id = store, name, id
         self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning

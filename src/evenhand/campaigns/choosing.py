@@ -47,7 +47,7 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Campaign:
         return Campaign(store, NAME, founded(store, NAME, content))
     except ConflictError:
         campaign = Campaign.open(store, NAME)
-    id = campaign.id
+    id = campaign._id
     (first,) = store.read(lambda session: ledger.events_after(session, id, 0, 1))
     differs = _difference(first.content, content)
     if differs is not None:

@@ -31,6 +31,11 @@ class Ticket:
         that comes later still counts unless another came first.
     shown
         What the evaluator is shown of the option beside its name; of two, of each.
+
+    Examples
+    --------
+    >>> Ticket("17-9f3a2c", Question(2, "Cy", 17, "Paul"), "Paul", "", attempt=1, until=0.0).number
+    17
     """
 
     id: str

@@ -86,7 +86,8 @@ class PlannedChoice(Policy):
     of them when it is sure. Which of the two has to be decided before the first answer.
 
     Noise is taken to be Gaussian, and as loud for all questions but for their relative noise. How
-    long an answer takes, and who leaves, must not depend on what the answers are.
+    long an answer takes, and who leaves, must not depend on what the answers are. Logged scores may
+    be observed before the first answer: they are no part of the test, and not asked again.
 
     Parameters
     ----------

@@ -52,15 +52,15 @@ class Superset:
         options = _places(before.options.labels, after.options.labels, "option")
         evaluators = _places(before.evaluators, after.evaluators, "evaluator")
         _places(before.items, after.items, "item")
-        questions = _matched(before, after)
         _refuse_other_options(before, after, options)
+        questions = _matched(before, after)
         _refuse_other_questions(before, after, questions)
         less = np.flatnonzero(after.workload[evaluators] < before.workload)
         if len(less):
             raise InputError(
                 f"evaluator {before.evaluators[int(less[0])]!r} may be asked "
-                f"{after.workload[evaluators[less[0]]]} times, fewer than the "
-                f"{before.workload[less[0]]} before; workloads may only grow."
+                f"{after.workload[evaluators[less[0]]]} times in all, less than before; workloads "
+                "may only grow."
             )
         return cls(questions, options, evaluators)
 

@@ -43,7 +43,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("campaign", "number"),
     )
     _index("ticket_waiting", "ticket", "evaluator", "number", where="state IN ('open', 'leased')")
-    _index("ticket_held", "ticket", "holder", "worker", where="state = 'leased'")
+    _index("ticket_held", "ticket", "holder", "worker", "number", where="state = 'leased'")
     op.create_table(
         "evaluation",
         sa.Column("campaign", sa.Integer, sa.ForeignKey("campaign.id"), nullable=False),

@@ -1,0 +1,299 @@
+"""How campaigns begin, what goes into their record, and that they decide as their policy does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.answers.answer import answer_of
+from evenhand.answers.choose import notes_on
+from evenhand.campaigns import deciding, ledger
+from evenhand.campaigns.events import Event
+from evenhand.policies.registry import policy_class
+
+PANEL = eh.Questions.panel(
+    {"Ann": "home", "Bo": "away", "Cy": "home"},
+    {"Paul": "home", "Quinn": "away", "Rita": "nowhere"},
+    capacity=None,
+    prices=[1.0, 2.5, 1.0],
+)
+ONCE = eh.Questions.panel(list("ABCD"), ["P", "Q", "R", "S"], capacity=1)
+OPTIONS = eh.ActionSet(
+    [[1.0, 0.2], [0.3, 1.0], [1.0, 1.0], [0.5, 0.1]], ["a", "b", "a", "b"], list("ABCD")
+)
+EXACT = {"deviation": 0.0, "noise_scale": 1.0}
+
+
+def log(campaign: eh.Campaign) -> list[Event]:
+    return campaign.store.read(lambda s: ledger.events_after(s, campaign.id, 0, 10**6))
+
+
+def played(campaign: eh.Campaign, seed: int, noise: float = 0.5, most: int = 4000) -> None:
+    """Have a campaign's questions answered in a wild order, until it is finished."""
+    rng = np.random.default_rng(seed)
+    names: list[Any] = list(campaign._followed().questions.evaluators) or ["one", "two", "three"]
+    hands: dict[str, eh.Ticket] = {}
+    for _ in range(most):
+        got = campaign.ask(str(rng.choice(names)), worker=str(rng.integers(3)))
+        if isinstance(got, eh.Ticket):
+            hands[got.id] = got
+        elif got.reason == "finished":
+            return
+        if hands and (not got or rng.random() < 0.6):
+            ticket = hands.pop(str(rng.choice(list(hands))))
+            if rng.random() < 0.05:
+                campaign.fail(ticket, "no reply")
+                continue
+            worth = -float(ticket.question.option) - 0.3 * (ticket.question.evaluator == "Paul")
+            campaign.tell(ticket, worth + noise * rng.standard_normal())
+    raise AssertionError(campaign.status())
+
+
+def told_by_hand(campaign: eh.Campaign) -> eh.Policy:
+    """Return the campaign's policy, told by hand what the log says, in its order.
+
+    An evaluation is learnt at once as long as there are few; after n of them 1 + n/32, rounded
+    down, together; and what is there when somebody looks.
+    """
+    first, *events = log(campaign)
+    policy = eh.restore(first.content["policy"])
+    q, learnt = len(policy.questions), 0
+    new: list[list[Any]] = []
+
+    def learn(upto: float) -> int:
+        ready = [row for row in new if row[0] <= upto]
+        del new[: len(ready)]
+        if ready:
+            counts, sums, squares = np.zeros(q, dtype=np.int64), np.zeros(q), np.zeros(q)
+            for _, question, score in ready:
+                counts[question] += 1
+                sums[question] += score
+                squares[question] += score * score
+            policy.tell(eh.Feedback(counts, sums, squares))
+        return len(ready)
+
+    for event in events:
+        content = event.content
+        if event.kind == "proposed":
+            counts = np.zeros(q, dtype=np.int64)
+            np.add.at(counts, [question for _, _, question, _ in content["tickets"]], 1)
+            policy.hand_out(counts)
+        elif event.kind == "told":
+            new += [[event.number, x, score] for _, _, x, score, *_ in content["evaluations"]]
+            if len(new) >= 1 + learnt // 32:
+                learnt += learn(math.inf)
+        elif event.kind == "looked":
+            learnt += learn(content["seen"])
+        elif event.kind == "decided":
+            learnt += learn(math.inf)
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("questions", "settings"),
+    [
+        (PANEL, {"tolerance": 0.2, "at_most": 400}),
+        (PANEL, {"noise_scale": 0.5, "budget": 100.0}),
+        (ONCE, {}),
+        (ONCE, {"looks": "once"}),
+        (OPTIONS, {"at_most": 400, "tolerance": 0.3}),
+        (OPTIONS, {"at_most": 200, **EXACT}),
+    ],
+)
+def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
+    tmp_path: Path, questions: Any, settings: dict[str, Any]
+) -> None:
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", questions, **settings)
+    played(campaign, seed=len(settings))
+    policy = told_by_hand(campaign)
+    assert policy.spent == campaign.status().evaluations
+    assert policy.finished
+    policy.checks.look()
+    confidence, tolerance = 0.95, settings.get("tolerance", 0.0)
+    own = answer_of(
+        policy,
+        confidence=confidence,
+        tolerance=tolerance,
+        features_exact="deviation" in settings,
+        notes=notes_on(policy),
+    )
+    decided = log(campaign)[-1]
+    assert decided.kind == "decided"
+    assert decided.content["answer"] == deciding.plain(own.to_dict())
+    assert decided.content["because"] == own.stopped_because
+    assert decided.content["evaluations"] == policy.spent
+    again = eh.Campaign.open(tmp_path / "store.db", "it").answer()
+    assert deciding.plain(again.to_dict()) == decided.content["answer"]
+
+
+def test_the_record_says_why_something_was_asked_and_at_which_price(tmp_path: Path) -> None:
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, tolerance=0.2, at_most=300)
+    played(campaign, seed=1)
+    events = log(campaign)
+    proposed = [event.content for event in events if event.kind == "proposed"]
+    for content in proposed:
+        asked = [question for _, _, question, _ in content["tickets"]]
+        assert content["prices"] == PANEL.prices[asked].tolist()
+    assert proposed[0]["purpose"]["what"] == "open"
+    compared = [c["purpose"] for c in proposed if c["purpose"]["what"] == "compare"]
+    assert compared
+    assert all(p["for"] in "Ann Bo Cy" and p["for"] not in p["against"] for p in compared)
+    plans = [event.content["plan"]["id"] for event in events if "plan" in event.content]
+    assert plans == sorted(set(plans))  # each once, when it came into force
+    assert len(plans) > 1
+
+
+def test_an_alarm_goes_into_the_record_once(tmp_path: Path) -> None:
+    options = eh.ActionSet([[1.0], [1.0]], ["a", "b"], ["A", "B"])
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", options, at_most=60)
+    while ticket := campaign.ask():
+        campaign.tell(ticket, 7.0 - ticket.question.option)  # the same score every time
+    alarms = [event.content for event in log(campaign) if event.kind == "alarmed"]
+    assert [alarm["assumption"] for alarm in alarms] == ["repeats"]
+    assert campaign.status().alarms == (alarms[0]["text"],)
+    assert not campaign.answer().sure
+
+
+def test_to_ask_for_the_answer_changes_nothing(tmp_path: Path) -> None:
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, at_most=200)
+    for turn in range(60):
+        ticket = campaign.ask(("Paul", "Quinn", "Rita")[turn % 3])
+        if isinstance(ticket, eh.Ticket):
+            campaign.tell(ticket, 5.0 - ticket.question.option + 0.1 * (turn % 4))
+            campaign.answer()  # a look that counts, in a copy
+    replica = campaign._followed()
+    assert (
+        replica.policy.state()["run"]["checks"] == told_by_hand(campaign).state()["run"]["checks"]
+    )
+
+
+def test_a_decision_is_not_worked_out_while_others_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", ONCE)
+    inside: list[bool] = []
+    write, decision = campaign.store._transaction, deciding.answer_from
+    open_now: list[bool] = []
+
+    def transaction(work: Any) -> None:
+        open_now.append(True)
+        try:
+            write(work)
+        finally:
+            open_now.pop()
+
+    def answer_from(replica: Any) -> Any:
+        inside.append(bool(open_now))
+        return decision(replica)
+
+    monkeypatch.setattr(campaign.store, "_transaction", transaction)
+    monkeypatch.setattr(deciding, "answer_from", answer_from)
+    played(campaign, seed=1)
+    assert inside
+    assert not any(inside)
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"name": ""}, "name must be"),
+        ({"name": "x" * 201}, "name must be"),
+        ({"name": 7}, "name must be"),
+        ({"name": "a\0b"}, "no database takes"),
+        ({"name": "\ud800"}, "characters that are none"),
+        ({"questions": [1, 2]}, "must be an ActionSet"),
+        ({"confidence": 1.0}, "confidence"),
+        ({"tolerance": -1.0}, "tolerance"),
+        ({"at_most": 0}, "at_most"),
+        ({"budget": -1.0}, "budget"),
+        ({"lease": 0.0}, "lease must be"),
+        ({"lease": math.inf}, "lease must be"),
+        ({"lease": "1 h"}, "lease must be"),
+        ({"retries": -1}, "retries must be"),
+        ({"retries": 1.5}, "retries must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"deviation": -0.1}, "deviation must be"),
+        ({"scores": "stars"}, "scores must be"),
+        ({"bounds": (1, 0)}, "bounds must be"),
+        ({"looks": "twice"}, "looks must be"),
+        ({"display": {"Zoe": {}}}, "'Zoe', which is no option"),
+        ({"display": {"Ann": {"title": 7}}}, "'title' of 'Ann'"),
+        ({"display": ["Ann"]}, "display must"),
+        ({"policy": "certain-choise"}, "Did you mean 'certain-choice'"),
+        ({"policy": 7}, "policy must be"),
+        ({"policy": eh.CertainChoice(ONCE)}, "about other options"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_made(
+    tmp_path: Path, given: dict[str, Any], match: str
+) -> None:
+    path = tmp_path / "store.db"
+    settings = {"name": "it", "questions": PANEL} | given
+    with pytest.raises(eh.InputError, match=match):
+        eh.Campaign.create(path, **settings)
+    assert not path.exists()
+
+
+def test_what_cannot_be_told_apart_is_refused(tmp_path: Path) -> None:
+    lonely = PANEL.restrict([0, 1, 2, 3, 4, 5])  # nothing may be asked about Cy
+    with pytest.raises(eh.NotIdentifiableError):
+        eh.Campaign.create(tmp_path / "store.db", "it", lonely)
+    assert not (tmp_path / "store.db").exists()
+
+
+def test_a_policy_that_knows_something_is_refused(tmp_path: Path) -> None:
+    policy = eh.CertainChoice(OPTIONS, noise_scale=1.0)
+    counts = policy.ask(1).counts
+    policy.tell(eh.Feedback(counts, 1.0 * counts, 1.0 * counts))
+    with pytest.raises(eh.InputError, match="told 1 evaluations, which the record"):
+        eh.Campaign.create(tmp_path / "store.db", "it", OPTIONS, policy=policy)
+
+
+@pytest.mark.parametrize(
+    "name", ["certain-choice", "uniform", "priced-exploration", "careful-choice"]
+)
+def test_policies_by_name(tmp_path: Path, name: str) -> None:
+    campaign = eh.Campaign.create(
+        tmp_path / "store.db", "it", OPTIONS, policy=name, at_most=30, noise_scale=0.5, seed=7
+    )
+    policy = campaign._followed().policy
+    assert type(policy) is policy_class(name)
+    assert (policy.horizon, policy.noise_scale, policy.seed) == (30, 0.5, 7)
+    played(campaign, seed=0)
+    assert campaign.status().evaluations <= 30
+
+
+def test_one_option_is_the_best_of_all(tmp_path: Path) -> None:
+    options = eh.ActionSet([[1.0]], attributes=[[2.0]], labels=["Ann"])
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", options)
+    nothing = campaign.ask()
+    assert isinstance(nothing, eh.NoTicket)
+    assert (nothing.reason, campaign.answer().label) == ("finished", "Ann")
+    assert "no other option" in nothing.why
+
+
+def test_evaluators_see_what_is_declared_and_nothing_else(tmp_path: Path) -> None:
+    shown = {"Ann": {"title": "Sonata"}, "Bo": {"title": "=Fugue"}}
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, display=shown)
+    ticket = campaign.ask("Paul")
+    assert isinstance(ticket, eh.Ticket)
+    assert ticket.shown == (shown.get(ticket.question.label, {}),)
+    assert "home" not in repr(ticket)
+
+
+def test_verdicts_are_told_as_they_are_said(tmp_path: Path) -> None:
+    pairs = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["P"], capacity=None)
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", pairs, scores="verdicts", at_most=40)
+    while ticket := campaign.ask("P"):
+        assert isinstance(ticket, eh.Ticket)
+        first, second = ticket.question.options
+        campaign.tell(ticket, "first" if first < second else "second")
+    told = [e.content["evaluations"][0] for e in log(campaign) if e.kind == "told"]
+    assert {score for _, _, _, score, *_ in told} <= {-1.0, 1.0}
+    with pytest.raises(eh.InputError, match="'first', 'second', 'tie'"):
+        campaign.tell("1-abcdef", "third")

@@ -1,0 +1,337 @@
+"""What processes know of a campaign: snapshots, policies that break, many at once."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.campaigns import asking, deciding, following, ledger
+from evenhand.campaigns.events import Event
+from evenhand.campaigns.stores.session import Statement
+from evenhand.campaigns.stores.tables import event as event_table
+from evenhand.campaigns.stores.tables import snapshot as snapshot_table
+
+OPTIONS = eh.ActionSet(
+    [[1.0, 0.2], [0.3, 1.0], [1.0, 1.0], [0.5, 0.1]], ["a", "b", "a", "b"], list("ABCD")
+)
+PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
+
+
+def log(campaign: eh.Campaign, after: int = 0) -> list[Event]:
+    return campaign.store.read(lambda s: ledger.events_after(s, campaign.id, after, 10**6))
+
+
+def answered(campaign: eh.Campaign, n: int, who: str | None = None) -> None:
+    """Answer the next n questions, with noise alone: nothing is ever sure."""
+    rng = np.random.default_rng(n)
+    for _ in range(n):
+        ticket = campaign.ask(who)
+        assert isinstance(ticket, eh.Ticket), ticket
+        campaign.tell(ticket, 0.5 * rng.standard_normal())
+
+
+def same(one: eh.Campaign, other: eh.Campaign) -> bool:
+    """Tell whether two have come to the same, by answer and by what their policies remember."""
+    answers = [deciding.plain(each.answer().to_dict()) for each in (one, other)]
+    states = [each._followed().up_to_date().state()["run"] for each in (one, other)]
+    for state in states:
+        state.update(outstanding=None, answers=None)  # what was asked for only in thought
+    return answers[0] == answers[1] and states[0] == states[1]
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a snapshot taken after few events."""
+    monkeypatch.setattr(following, "_LEAST_EVENTS", 20)
+    monkeypatch.setattr(following, "_OVERHEAD", 10**6)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, often: None) -> eh.Campaign:
+    made = eh.Campaign.create(
+        tmp_path / "store.db", "it", OPTIONS, policy="certain-choice", noise_scale=0.5
+    )
+    answered(made, 45)
+    return made
+
+
+def kept(campaign: eh.Campaign) -> list[int]:
+    return [at for at, _ in campaign.store.read(lambda s: ledger.snapshots(s, campaign.id))]
+
+
+def changed(campaign: eh.Campaign, **values: Any) -> None:
+    """Change all snapshots."""
+    statement = Statement(snapshot_table.update().values(**values))
+    campaign.store.write(lambda s: s.run(statement))
+
+
+def reopened(campaign: eh.Campaign) -> eh.Campaign:
+    return eh.Campaign.open(campaign.store, campaign.name)
+
+
+def test_whoever_opens_a_campaign_reads_the_newest_snapshot_and_what_came_since(
+    campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    after: list[int] = []
+    read = ledger.events_after
+
+    def events_after(session: Any, id: int, start: int, most: int) -> list[Event]:
+        after.append(start)
+        return read(session, id, start, most)
+
+    assert 1 <= len(kept(campaign)) <= 3
+    monkeypatch.setattr(ledger, "events_after", events_after)
+    again = reopened(campaign)
+    assert again.status().evaluations == 45
+    assert after == [kept(campaign)[0]]
+    assert same(again, campaign)
+
+
+@pytest.mark.parametrize(
+    "damage", [{"format": 99}, {"body": b"nothing"}, {"digest": b"0" * 32}, {"event": 7}]
+)
+def test_a_snapshot_that_is_not_what_it_should_be_is_left_aside(
+    campaign: eh.Campaign, damage: dict[str, Any]
+) -> None:
+    campaign.store.write(
+        lambda s: s.run(
+            Statement(snapshot_table.delete().where(snapshot_table.c.event < kept(campaign)[0]))
+        )
+    )
+    changed(campaign, **damage)
+    again = reopened(campaign)
+    assert same(again, campaign)
+    answered(again, 60)
+    assert same(reopened(campaign), campaign)
+    assert len(kept(campaign)) <= 3
+
+
+def test_a_snapshot_costs_no_commit_of_its_own(
+    campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest, commits = kept(campaign)[0], []
+    write = campaign.store._transaction
+
+    def transaction(work: Any) -> None:
+        heads = [len(log(campaign))]
+        write(work)
+        commits.append((heads[0], len(log(campaign))))
+
+    monkeypatch.setattr(campaign.store, "_transaction", transaction)
+    answered(campaign, 30)
+    assert kept(campaign)[0] > newest
+    idle = [before for before, after in commits if before == after]
+    asked_in_vain = sum(event.kind in ("proposed", "looked") for event in log(campaign, newest))
+    assert len(idle) <= asked_in_vain
+
+
+def test_after_a_withdrawal_only_what_came_before_it_is_taken_from_a_snapshot(
+    campaign: eh.Campaign,
+) -> None:
+    last = campaign.status().evaluations
+    campaign.withdraw(last, "the newest")  # an older snapshot does not know of it
+    assert same(reopened(campaign), campaign)
+    campaign.withdraw(2, "an old one")
+    once_more = reopened(campaign)
+    assert once_more.status().evaluations == last - 2
+    assert same(once_more, campaign)
+    answered(once_more, 60)
+    assert same(reopened(campaign), campaign)
+
+
+def test_what_was_withdrawn_is_as_if_it_had_never_been_told(tmp_path: Path) -> None:
+    """By another route: the same scores, in the same order, in a campaign without it."""
+    one, two = (
+        eh.Campaign.create(tmp_path / name, "it", OPTIONS, policy="certain-choice", noise_scale=0.5)
+        for name in ("one.db", "two.db")
+    )
+    first, rest = [one.ask(n=6), two.ask(n=6)], [0.1, 0.7, 0.2, 0.9, 0.4]
+    assert [t.question for t in first[0]] == [t.question for t in first[1]]  # type: ignore[union-attr]
+    spoilt = one.tell(first[0][0], 99.0)  # type: ignore[index] # a list
+    for tickets, each in zip(first, (one, two), strict=True):
+        for ticket, score in zip(tickets[1:], rest, strict=True):  # type: ignore[index] # a list
+            each.tell(ticket, score)
+    one.withdraw(spoilt, "a slip")
+    assert deciding.plain(one.answer().to_dict()) == deciding.plain(two.answer().to_dict())
+
+
+# ---------------------------------------------------------------------- policies that break
+
+
+class Fussy(eh.Policy):
+    """Asks one option after another, and cannot do without R, nor with a score of 13."""
+
+    name: ClassVar[str] = "fussy"
+    plays_questions = heeds_limits = True
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._sum = 0.0
+
+    def propose(self, n: int | None, pending: Any) -> Any:
+        left = np.nonzero(self.left(pending))[0]
+        counts = np.zeros(len(self.questions), dtype=np.int64)
+        counts[left[: min(n or 1, self.room(pending))]] = 1
+        return counts
+
+    def learn(self, feedback: Any) -> None:
+        if 13.0 in feedback.sums:
+            raise ArithmeticError("13 cannot be borne")
+        self._sum += float(feedback.sums.sum())
+
+    def attendance_changed(self) -> None:
+        if "R" in self.absent:
+            raise eh.NotIdentifiableError("nobody compares Ann and Bo any more.")
+
+    def recommend(self) -> Any:
+        return self.decision(0)
+
+    def bias(self) -> Any:
+        return eh.Estimate(float("nan"), -np.inf, np.inf, 0.95)
+
+    def memory(self) -> dict[str, Any]:
+        return {"sum": self._sum}
+
+    def recall(self, memory: Any) -> None:
+        self._sum = memory["sum"]
+
+
+@pytest.fixture
+def fussy(tmp_path: Path, often: None) -> eh.Campaign:
+    made = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, policy=Fussy(PANEL, 500))
+    answered(made, 3, "P")
+    return made
+
+
+def test_a_campaign_that_cannot_do_without_somebody_says_so_and_goes_on_when_he_is_back(
+    fussy: eh.Campaign,
+) -> None:
+    out = fussy.ask("P")
+    fussy.leave("R", "ill")
+    for campaign in (fussy, reopened(fussy)):
+        nothing = campaign.ask("Q")
+        assert isinstance(nothing, eh.NoTicket)
+        assert (nothing.reason, nothing.again_in) == ("blocked", None)
+        assert "nobody compares Ann and Bo" in nothing.why
+        assert "nobody compares" in campaign.status().trouble
+        assert "without those who left" in campaign.answer().stopped_because
+    assert isinstance(out, eh.Ticket)
+    assert fussy.tell(out, 1.0).counted  # what is out may come back
+    fussy.join("R")
+    for campaign in (fussy, reopened(fussy)):
+        assert campaign.status().trouble == ""
+        assert campaign.ask("Q")
+    answered(fussy, 30, "R")
+    total = sum(e[3] for event in log(fussy) if event.kind == "told"
+                for e in event.content["evaluations"])  # fmt: skip
+    for campaign in (fussy, reopened(fussy)):
+        policy = campaign._followed().up_to_date()
+        assert isinstance(policy, Fussy)
+        assert policy._sum == pytest.approx(total)
+
+
+def test_a_score_that_breaks_the_policy_can_be_withdrawn(fussy: eh.Campaign) -> None:
+    ticket = fussy.ask("Q")
+    assert isinstance(ticket, eh.Ticket)
+    bad = fussy.tell(ticket, 13.0)
+    for campaign in (fussy, reopened(fussy)):
+        nothing = campaign.ask("Q")
+        assert isinstance(nothing, eh.NoTicket)
+        assert nothing.reason == "blocked"
+        assert "13 cannot be borne" in nothing.why
+        assert campaign.status().evaluations == 4
+    fussy.withdraw(bad, "it breaks things")
+    for campaign in (fussy, reopened(fussy)):
+        assert campaign.status().trouble == ""
+        assert campaign.ask("Q")
+    answered(fussy, 40, "Q")
+    assert same(reopened(fussy), fussy)
+
+
+def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaign) -> None:
+    changed(campaign, format=99)
+    last = len(log(campaign))
+
+    def spoil(**values: Any) -> None:
+        statement = event_table.update().where(event_table.c.number == last).values(**values)
+        campaign.store.write(lambda s: s.run(Statement(statement)))
+
+    spoil(kind="told", body="{}")
+    with pytest.raises(eh.StoreError, match=rf"event {last} \(told\).*Verify"):
+        reopened(campaign).answer()
+    spoil(kind="dreamt")
+    with pytest.raises(eh.StoreError, match=r"kind 'dreamt'.*newer"):
+        reopened(campaign).answer()
+    gone = event_table.delete().where(event_table.c.number == last - 1)
+    campaign.store.write(lambda s: s.run(Statement(gone)))
+    with pytest.raises(eh.StoreError, match=f"event {last - 1} is missing"):
+        reopened(campaign).answer()
+
+
+# ---------------------------------------------------------------------- many at once
+
+
+@pytest.mark.parametrize("objects", [1, 4])
+def test_threads_share_a_campaign(tmp_path: Path, objects: int) -> None:
+    """Nobody has a ticket that another has, and every score is there once."""
+    first = eh.Campaign.create(
+        tmp_path / "store.db", "it", OPTIONS, policy="uniform", at_most=160, lease=600.0
+    )
+    campaigns = [first] + [reopened(first) for _ in range(objects - 1)]
+    told: list[tuple[str, int]] = []
+    trouble: list[BaseException] = []
+
+    def work(number: int) -> None:
+        campaign = campaigns[number % objects]
+        try:
+            while True:
+                ticket = campaign.ask("model", worker=str(number))
+                if isinstance(ticket, eh.NoTicket):
+                    if ticket.reason == "finished":
+                        return
+                    continue
+                told.append((ticket.id, campaign.tell(ticket, 1.0 * number).evaluation))
+        except BaseException as error:
+            trouble.append(error)
+            raise
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not trouble
+    assert max(Counter(id for id, _ in told).values()) == 1
+    assert sorted(number for _, number in told) == list(range(1, 161))
+    assert first.status().evaluations == 160
+    leases = [n for event in log(first) if event.kind == "leased" for n in event.content["tickets"]]
+    assert sorted(leases) == list(range(1, 161))
+
+
+def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proposal that another overtook is thrown away, and worked out anew."""
+    one = eh.Campaign.create(tmp_path / "store.db", "it", OPTIONS, policy="uniform", at_most=8)
+    other = reopened(one)
+    work_out = asking._proposal
+
+    def overtaken(follower: Any, *rest: Any) -> Any:
+        proposal = work_out(follower, *rest)
+        if follower is one._follower:
+            monkeypatch.setattr(asking, "_proposal", work_out)
+            assert other.ask("other", n=8)
+        return proposal
+
+    monkeypatch.setattr(asking, "_proposal", overtaken)
+    nothing = one.ask("one")
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "waiting"
+    made = [t for event in log(one) if event.kind == "proposed" for t in event.content["tickets"]]
+    assert len(made) == 8
