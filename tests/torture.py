@@ -18,6 +18,7 @@ The exit code is 1 if something of this is false.
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import math
 import os
@@ -198,6 +199,10 @@ class Torture:
     def _complaints(self, name: str, outboxes: list[Outbox]) -> Iterator[str]:
         with open_store(self.address) as store:
             record = Record(store, name)
+            kept = [
+                {n: row[n] for n in ("number", "at", "kind", "content")} for row in record.events
+            ]
+            (self.folder / "record.json").write_text(json.dumps(kept))
             now = eh.Campaign.open(store, name).answer()
         yield from record.complaints()
         self.evaluations += record.row["counted"]
@@ -228,19 +233,22 @@ class Torture:
         ):
             told = plain(answer.to_dict())
             for part in ("option", "sure", "scores", "loses_at_most", "ranking", "biases"):
-                if not alike(told[part], decided["answer"][part]):
-                    yield f"decided {part} {decided['answer'][part]!r}; {how}: {told[part]!r}"
+                yield from differences(decided["answer"][part], told[part], f"{how}: {part}")
 
 
-def alike(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same, but for rounding."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(alike, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(alike(one[n], other[n]) for n in one)
-    return bool(one == other)
+def differences(one: Any, other: Any, where: str) -> Iterator[str]:
+    """Return where two values differ by more than rounding, and how."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for n, (a, b) in enumerate(zip(one, other, strict=True)):
+            yield from differences(a, b, f"{where}, {n}")
+    elif isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            yield from differences(one[name], other[name], f"{where}, {name}")
+    elif isinstance(one, float) and isinstance(other, float):
+        if not math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12):
+            yield f"{where} was {one!r}, is {other!r}"
+    elif one != other:
+        yield f"{where} was {one!r}, is {other!r}"
 
 
 @dataclass
@@ -277,15 +285,19 @@ def untroubled(record: Record, folder: Path) -> eh.Answer:
         id = store.write(begin)
         campaign = eh.Campaign.open(store, "again")
         tokens: dict[int, str] = {}
+        heads = {}  # of this campaign, by the event of the other that was the last
         for row in record.events:
             content = row["content"]
-            if row["kind"] == "proposed":
+            if row["kind"] == "looked":
+                store.write(partial(_looked, id, heads[content["seen"]]))
+            elif row["kind"] == "proposed":
                 tokens |= store.write(partial(_proposed, id, content, record.tickets))
             elif row["kind"] == "failed" and content["given_up"]:
                 store.write(partial(_given_up, id, content))
             elif row["kind"] == "told":
                 for _, ticket, _, said, _, key in content["evaluations"]:
                     campaign.tell(f"{ticket}-{tokens[ticket]}", said, key=key)
+            heads[row["number"]] = campaign.status().events
         answer = campaign.answer()
     for leftover in folder.glob("untroubled.db*"):
         leftover.unlink()
@@ -300,6 +312,12 @@ def _proposed(id: int, content: Any, tickets: list[Any], session: Session) -> di
     page.append("proposed", content | {"tickets": made, "seen": page.head})
     page.close()
     return {number: token for number, token, *_ in made}
+
+
+def _looked(id: int, seen: int, session: Session) -> None:
+    page = Page(session, id)
+    page.append("looked", {"seen": seen})
+    page.close()
 
 
 def _given_up(id: int, content: Any, session: Session) -> None:
