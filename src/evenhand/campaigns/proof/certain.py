@@ -367,9 +367,8 @@ class Certain:
 
     @property
     def _spent_all(self) -> bool:
-        most = self.record.setting("at_most", self.record.settings.get("horizon"))
-        most = 1_000 * len(self.asked.labels) if most is None else int(most)
-        return len(self.record.told(0, self.record.total)) >= most
+        record = self.record
+        return len(record.told(0, record.total)) >= record.at_most(record.total)
 
     @property
     def _broke(self) -> bool:

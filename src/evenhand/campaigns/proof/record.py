@@ -151,6 +151,14 @@ class Record:
         """Return least squares on some evaluations."""
         return Fit.of(self.asked, self.sums_of(some), self.noise_scale is not None)
 
+    def at_most(self, place: int) -> int:
+        """Return how many evaluations were allowed in all when so many were in."""
+        most = self.setting("at_most", self.settings.get("horizon"))
+        most = 1_000 * len(self.asked.labels) if most is None else int(most)
+        for at, allowed in self.allowed:
+            most = allowed if at <= place else most
+        return most
+
     def absent(self, place: int) -> frozenset[str]:
         """Return who was absent when so many evaluations were in."""
         last: Sequence[str] = ()
