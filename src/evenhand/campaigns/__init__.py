@@ -3,5 +3,6 @@
 from evenhand.campaigns.campaign import Campaign
 from evenhand.campaigns.standing import Status
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
+from evenhand.campaigns.transfer import Imported
 
-__all__ = ["Campaign", "NoTicket", "Notice", "Receipt", "Status", "Ticket"]
+__all__ = ["Campaign", "Imported", "NoTicket", "Notice", "Receipt", "Status", "Ticket"]

@@ -23,7 +23,7 @@ from evenhand.campaigns.tickets import NoTicket, Ticket
 
 _MOST_AT_ONCE = 10_000
 _MOST_AHEAD = 256  # tickets that wait for whoever asks next
-_AHEAD = 1 / 32  # likewise, as a share of the evaluations so far
+_AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _NAMED = 5  # evaluators that a message names
 
 
@@ -51,6 +51,7 @@ class _Proposal:
     version: int
     evaluations: int
     seen: int
+    seal: str
     wanted: list[tuple[int, int, str]]
     why: dict[str, Any]  # purpose, prices, and the plan if it is new
     alarms: list[dict[str, str]]
@@ -149,7 +150,9 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
-        if page.status != "running" or page.version != proposal.version:
+        if page.status != "running" or not page.follows(
+            proposal.version, proposal.seen, proposal.seal
+        ):
             return None
         if proposal.snapshot is not None:
             proposal.snapshot(session)
@@ -180,7 +183,8 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
 def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
     out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
     waiting, leased = sum(out.open.values()), sum(out.leased.values())
-    ahead = max(leased, int(_AHEAD * replica.counted), 0 if waiting else 1)
+    share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
+    ahead = max(leased, share, 0 if waiting else 1)
     wanted: list[tuple[int, int, str]] = []
     why: dict[str, Any] = {}
     alarms: list[dict[str, str]] = []
@@ -200,6 +204,7 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
         replica.version,
         replica.evaluations,
         replica.head,
+        replica.seal,
         wanted,
         why,
         alarms,

@@ -26,6 +26,7 @@ _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
+_PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
 
 
 class Follower:
@@ -75,9 +76,14 @@ class Follower:
 
     def _caught_up(self, replica: Replica) -> Replica:
         while True:
-            events = self.store.read(
-                lambda s: ledger.events_after(s, self.id, replica.head, _PIECE)
+            seal, events = self.store.read(
+                lambda s: (
+                    ledger.seal_of(s, self.id, replica.head),
+                    ledger.events_after(s, self.id, replica.head, _PIECE),
+                )
             )
+            if seal != replica.seal:
+                raise OutdatedError  # what was seen was taken back
             replica.fold(events)
             self._note(events)
             if len(events) < _PIECE:
@@ -96,12 +102,16 @@ class Follower:
             if replica is not None:
                 return replica
         replica = Replica(withdrawn, self._skipped)
-        replica.fold(self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1)))
+        first = self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1))
+        replica.fold(first)
+        self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
-        found = self.store.read(lambda s: ledger.snapshot_at(s, self.id, event))
+        found, seal = self.store.read(
+            lambda s: (ledger.snapshot_at(s, self.id, event), ledger.seal_of(s, self.id, event))
+        )
         if found is None:
             return None
         try:
@@ -109,7 +119,7 @@ class Follower:
         except Exception:  # whatever is wrong with it: the log is the truth
             return None
         seen = {number for number in withdrawn if number <= replica.evaluations}
-        if replica.head != event or seen != {
+        if (replica.head, replica.seal) != (event, seal) or seen != {
             n for n in replica.withdrawn if n <= replica.evaluations
         }:
             return None

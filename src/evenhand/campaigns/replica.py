@@ -3,7 +3,8 @@
 A replica is a fold over the events. What was handed out is taken from the log and never derived
 again; what was told is learnt in the order of the log. To learn is work, so a policy learns from
 several evaluations at once where there are many already: when the share `_SHARE` of those before
-has come. Where that falls depends on the log alone.
+has come, or of the options, which all have to be asked about. Where that falls depends on the log
+alone.
 
 What is withdrawn was learnt before: then the fold begins anew, without it. A policy that cannot
 take an event in (nobody is left who could compare two options, say) must not make the log
@@ -38,13 +39,14 @@ from evenhand.policies.terms import afford_more
 from evenhand.questions import Askable, Questions
 
 FORMAT = 1
-_SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before
+_SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before or of options
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
 
 _PLAIN = (  # what a snapshot keeps as it is
     "settings",
     "display",
     "head",
+    "seal",
     "version",
     "status",
     "why",
@@ -107,8 +109,8 @@ class Replica:
         How the campaign was made.
     display
         What evaluators are shown of an option, by its name.
-    head
-        The last event that was folded in.
+    head, seal
+        The last event that was folded in, and its seal, in hexadecimal digits.
     version
         How many of the events were such that a proposal must know of them.
     status, why
@@ -146,6 +148,7 @@ class Replica:
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
         self.head = self.version = 0
+        self.seal = ""
         self.status, self.why, self.trouble = "running", "", ""
         self.evaluations = self.counted = self.late = self.done = self.voided = 0
         self.alarms: list[list[str]] = []
@@ -190,7 +193,7 @@ class Replica:
                     f"event {event.number} ({event.kind}) of the record cannot be followed: "
                     f"{error!r}. Verify the campaign; it may have been changed."
                 ) from error
-            self.head = event.number
+            self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
     def _created(self, event: int, content: Any) -> None:
@@ -228,7 +231,7 @@ class Replica:
             self.counted += 1
             tally[0] += 1
             self._new.append([event, question, score])
-        if len(self._new) >= 1 + int(self._learnt * _SHARE):
+        if len(self._new) >= 1 + int(_SHARE * max(self._learnt, len(self.policy.options))):
             self._guard(event, self._learn)
 
     def _late(self, event: int, content: Any) -> None:

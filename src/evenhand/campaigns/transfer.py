@@ -70,6 +70,12 @@ class Imported:
         Lines of a sheet without a score: their tickets stay open.
     notes
         What people wrote beside their scores, by ticket.
+
+    Examples
+    --------
+    >>> taken = Imported(counted=4, unfilled=1, notes=(("3-9f3a2c", "no sound"),))
+    >>> taken.counted, taken.to_dict()["notes"]
+    (4, {'3-9f3a2c': 'no sound'})
     """
 
     counted: int
@@ -493,6 +499,7 @@ def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
     """Return a row for every evaluation that the log tells of, in its order."""
     replica, reading = follower.followed(), follower.reading
     tokens: dict[int, str] = {}
+    about: dict[int, list[str]] = {}
     rows: dict[int, list[object]] = {}
     width = 2 if comparing else 1
     for event in events_of(follower):
@@ -501,12 +508,13 @@ def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
         elif event.kind in ("told", "late", "imported"):
             at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
             for number, ticket, index, score, who, key in event.content["evaluations"]:
-                labels = replica.question(index).labels
+                if index not in about:
+                    labels = replica.question(index).labels
+                    about[index] = [*labels, *[""] * (width - len(labels))]
                 rows[number] = [
                     number,
                     None if ticket is None else identifier(ticket, tokens[ticket]),
-                    *labels,
-                    *[""] * (width - len(labels)),
+                    *about[index],
                     who,
                     reading.reply(score),
                     "late" if event.kind == "late" else "counted",
