@@ -79,6 +79,7 @@ class Certain:
         self.close: list[str] = []
         self.wrong: list[str] = []  # what the record states and does not follow from it
         self._go_through()
+        self.among = None
 
     # ------------------------------------------------------------------ one pass
 
@@ -122,6 +123,7 @@ class Certain:
         for plan in plans:
             before = placed[-1] if placed else None
             if before is not None and _same_stage(before, plan):
+                placed[-1] = before._replace(among=plan.among)
                 continue
             at = plan.at
             if at < 0:
@@ -136,8 +138,9 @@ class Certain:
         """Return when a stage was closed that another one followed.
 
         It was whole; or somebody left or joined; or scores were observed before any answer, which
-        open a search as well as a first stage does. What is not written down came to nothing: of
-        several such changes the last one counts.
+        open a search as well as a first stage does; or there was more to ask, where nothing was
+        being tested. What is not written down came to nothing: of several such changes the last
+        one counts.
         """
         record = self.record
         whole = self._whole_at(plan) if plan.content["order"] else record.total + 1
@@ -146,9 +149,13 @@ class Certain:
             return [c.at for c in changes if plan.event < c.event <= following.event]
 
         came = [at for at in since(record.absences) if at <= whole]
-        if int(plan.content["leader"]) < 0:
-            seen = since(record.imports)
-            came += [at for at in seen if at <= whole and not len(record.told(plan.at, at))]
+        opening = int(plan.content["leader"]) < 0
+        for at in since(record.extensions):
+            if at <= whole and (opening or not len(record.told(plan.at, at))):
+                came.append(at)
+        for at in since(record.imports) if opening else ():
+            if at <= whole and not len(record.told(plan.at, at)):
+                came.append(at)
         if not came:
             return whole if plan.content["order"] else plan.at
         first = min(came)
@@ -161,17 +168,17 @@ class Certain:
         The record says what was expected; that must follow from what was in by then, with or
         without what was withdrawn since.
         """
-        fits = [self._pooled(self.record.counted(0, plan.at, plan.at))]
+        fits = [self._pooled(self.record.counted(0, plan.at, plan.at), plan.among)]
         if (self.record.withdrawn[: plan.at] >= 0).any():
-            fits.append(self._pooled(self.record.counted(0, plan.at)))
+            fits.append(self._pooled(self.record.counted(0, plan.at), plan.among))
         off = [self._off(plan, fit) for fit in fits]
         best = int(np.argmin(off))
         if off[best] > _SAME:
             self.wrong.append(f"what was expected of the stage at {plan.at} evaluations")
         return fits[best]
 
-    def _pooled(self, some: Indices) -> Fit:
-        """Return least squares on some evaluations, which features may help."""
+    def _pooled(self, some: Indices, among: tuple[int, ...] | None = None) -> Fit:
+        """Return least squares on some evaluations, which features of options may help."""
         record, asked = self.record, self.asked
         fit = record.fit_of(some)
         if asked.known is None or not asked.alone or not len(some):
@@ -179,7 +186,8 @@ class Certain:
         deviation = record.settings.get("deviation")
         if deviation is not None:
             deviation = max(float(deviation), 1e-6 * fit.unit) / self.unit
-        return helped(fit, self.H, asked.known, deviation)
+        there = np.arange(len(self.H)) if among is None else np.array(among, dtype=np.intp)
+        return helped(fit, self.H[there], asked.known[there], deviation)
 
     def _off(self, plan: Plan, fit: Fit) -> float:
         """Return by which share what a plan expected differs from a fit."""

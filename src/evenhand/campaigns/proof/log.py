@@ -68,6 +68,7 @@ class _Reader:
         self.absent: list[str] = []
         self.absences: list[Change] = []
         self.imports: list[Change] = []
+        self.extensions: list[Change] = []
         self.allowed: list[tuple[int, int]] = []
         self.changes: list[int] = []  # how many evaluations were in when something changed
         self.plans: list[Plan] = []
@@ -131,6 +132,7 @@ class _Reader:
         elif kind == "extended":
             if content["questions"] is not None:
                 self._asked(content["questions"], content["numbers"])
+                self.extensions.append(Change(place, (), event))
             if content["at_most"] is not None:
                 self.allowed.append((place, int(content["at_most"])))
             if content["budget"] is not None:
@@ -223,6 +225,7 @@ class _Reader:
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
+            self.extensions,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,

@@ -67,8 +67,8 @@ class Record:
         What was frozen, in order.
     absences
         Who was absent from when on.
-    imports
-        When scores were observed.
+    imports, extensions
+        When scores were observed, and when there was more to ask.
     allowed
         When more evaluations were allowed: how many were in, and how many in all from then on.
     learnt
@@ -92,6 +92,7 @@ class Record:
     plans: Sequence[Plan] = ()
     absences: Sequence[Change] = ()
     imports: Sequence[Change] = ()
+    extensions: Sequence[Change] = ()
     allowed: Sequence[tuple[int, int]] = ()
     learnt: Counts | None = None
     ends: Sequence[int] | None = None
