@@ -96,7 +96,7 @@ class Certain:
             end = min(end, whole_at)
             leader = int(plan.content["leader"])
             rivals = np.array(plan.content["rivals"], dtype=np.intp)
-            self.among = plan.among
+            self.among = None if plan.joined else plan.among
             stage = _Stage(leader, rivals, plan.at, end, self._before(plan), plan.among)
             whole, some = end == whole_at, len(self.record.told(plan.at, end))
             if leader >= 0:
@@ -123,7 +123,7 @@ class Certain:
         for plan in plans:
             before = placed[-1] if placed else None
             if before is not None and _same_stage(before, plan):
-                placed[-1] = before._replace(among=plan.among)
+                placed[-1] = before._replace(joined=plan.among != before.among)
                 continue
             at = plan.at
             if at < 0:

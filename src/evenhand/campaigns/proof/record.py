@@ -28,8 +28,9 @@ class Plan(NamedTuple):
         What was frozen, by name.
     by, event
         How many were in when it was written down, and the event that did.
-    among
-        The options that there were then; None if all.
+    among, joined
+        The options that there were then, None if all; and whether others came while it was under
+        way.
     """
 
     at: int
@@ -37,6 +38,7 @@ class Plan(NamedTuple):
     by: int = -1
     event: int = 0
     among: tuple[int, ...] | None = None
+    joined: bool = False
 
 
 class Change(NamedTuple):
