@@ -28,21 +28,24 @@ class Plan(NamedTuple):
         What was frozen, by name.
     by, event
         How many were in when it was written down, and the event that did.
-    among, joined
-        The options that there were then, None if all; and whether others came while it was under
-        way.
     """
 
     at: int
     content: Mapping[str, Any]
     by: int = -1
     event: int = 0
-    among: tuple[int, ...] | None = None
-    joined: bool = False
 
 
 class Change(NamedTuple):
-    """Something that changed: how many evaluations were in, who was absent then, the event."""
+    """Something that changed.
+
+    Parameters
+    ----------
+    at, event
+        How many evaluations were in, and which event it was.
+    absent
+        Who could not be asked from then on; of an extension, what could not be chosen before.
+    """
 
     at: int
     absent: tuple[str, ...]
