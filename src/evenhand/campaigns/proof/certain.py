@@ -309,7 +309,7 @@ class Certain:
         questions, scores = record.questions[some], record.units[some]
         # of evaluations that were learnt together, the last
         looked = np.diff(np.searchsorted(record.looks, some + 1), append=-1) != 0
-        for stretch in walk(self.asked, questions, scores, D, self.known):
+        for stretch in walk(self.asked, questions, scores, D, self.known, looked):
             open_ = np.flatnonzero((first < 0) & heard)
             if not len(open_):
                 break
