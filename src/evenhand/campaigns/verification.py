@@ -33,6 +33,10 @@ from evenhand.errors import InputError
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
 
+# kinds of events that change tickets or evaluations for good
+_CHANGING = frozenset(
+    ("proposed", "told", "late", "imported", "withdrawn", "failed", "left", "decided")
+)
 _TICKETS = Statement(
     select(ticket.c.number, ticket.c.token, ticket.c.question, ticket.c.turn, ticket.c.state)
     .where(ticket.c.campaign == bindparam("id"))
@@ -150,7 +154,7 @@ def _verified(events: Sequence[Event], wrong: list[str], known: str | None) -> R
         tuple(wrong[:_MOST]),
         len(events),
         events[-1].hash.hex() if events else "",
-        0 if found is None else found.record.total,
+        0 if found is None else int((found.record.withdrawn < 0).sum()),
         found is not None and found.decided,
         () if found is None else found.derived,
         () if found is None else found.taken,
@@ -280,16 +284,7 @@ class _Told:
     def read(self, event: Event) -> None:
         """Take in an event."""
         kind = event.kind
-        if kind not in (
-            "proposed",
-            "told",
-            "late",
-            "imported",
-            "withdrawn",
-            "failed",
-            "left",
-            "decided",
-        ):
+        if kind not in _CHANGING:
             return
         content = event.content
         if kind == "proposed":
