@@ -17,6 +17,8 @@ from evenhand.campaigns.stores.session import Statement
 from evenhand.campaigns.stores.tables import event as event_table
 from evenhand.campaigns.stores.tables import snapshot as snapshot_table
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 OPTIONS = eh.ActionSet(
     [[1.0, 0.2], [0.3, 1.0], [1.0, 1.0], [0.5, 0.1]], ["a", "b", "a", "b"], list("ABCD")
 )
@@ -24,7 +26,9 @@ PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
 
 
 def log(campaign: eh.Campaign, after: int = 0) -> list[Event]:
-    return campaign.store.read(lambda s: ledger.events_after(s, campaign._follower.id, after, 10**6))
+    return campaign.store.read(
+        lambda s: ledger.events_after(s, campaign._follower.id, after, 10**6)
+    )
 
 
 def answered(campaign: eh.Campaign, n: int, who: str | None = None) -> None:
@@ -62,7 +66,9 @@ def campaign(tmp_path: Path, often: None) -> eh.Campaign:
 
 
 def kept(campaign: eh.Campaign) -> list[int]:
-    return [at for at, _ in campaign.store.read(lambda s: ledger.snapshots(s, campaign._follower.id))]
+    return [
+        at for at, _ in campaign.store.read(lambda s: ledger.snapshots(s, campaign._follower.id))
+    ]
 
 
 def changed(campaign: eh.Campaign, **values: Any) -> None:

@@ -31,6 +31,13 @@ class Ticket:
         that comes later still counts unless another came first.
     shown
         What the evaluator is shown of the option beside its name; of two, of each.
+
+    Examples
+    --------
+    >>> asked = Question(0, "Ann", 17, "Paul")
+    >>> ticket = Ticket("17-9f3a2c", asked, "Paul", "", 1, 1.8e9, ({"title": "Sonata"},))
+    >>> ticket.number, ticket.question.label, ticket.shown[0]["title"]
+    (17, 'Ann', 'Sonata')
     """
 
     id: str
