@@ -6,6 +6,7 @@ enough: `proposed` and `decided` tell it. All else it foretells.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -62,6 +63,7 @@ class Model:
     retries: int
     status: str = "running"
     now: float = 0.0
+    left: set[str] = field(default_factory=set)
     slips: dict[int, Slip] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
 
@@ -74,8 +76,11 @@ class Model:
 
     def decided(self) -> None:
         self.status = "finished"
+        self._void(lambda slip: True)
+
+    def _void(self, which: Callable[[Slip], bool]) -> None:
         for slip in self.slips.values():
-            if slip.state in ("open", "leased"):
+            if slip.state in ("open", "leased") and which(slip):
                 slip.state, slip.worker = "void", ""
 
     # ------------------------------------------------------------------ asking
@@ -109,22 +114,123 @@ class Model:
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, number: int, score: float, who: str | None, key: str) -> tuple[int, bool, bool]:
-        """Return the number of the evaluation, whether it counts, whether it was there before."""
+    def tell(
+        self, number: int, score: float, who: str | None, attempt: int | None, key: str | None
+    ) -> tuple[int, bool, bool]:
+        """Return the number of the evaluation, whether it counts, whether it was there before.
+
+        Whoever gives a ticket's id alone (neither who nor which attempt) speaks for its holder, and
+        repeats what he said at any attempt.
+        """
         slip = self.slips[number]
-        who = slip.holder if who is None else who
-        for n, entry in enumerate(self.entries, start=1):
-            if (entry.evaluator, entry.key) == (who, key):
-                if (entry.ticket, entry.score) != (number, score):
-                    raise ContradictionError
-                return n, entry.standing == "counted", True
+        said = f"{number}-{slip.token}"
+        names = [said, *(f"{said}.{n}" for n in range(2, slip.attempt + 1))]
+        own = key
+        if key is None:
+            own = names[max(0, (slip.attempt if attempt is None else attempt) - 1)]
+        who = (slip.holder or slip.evaluator) if who is None else who
+        assert own is not None
+        for name in names if key is None and attempt is None else [own]:
+            for n, entry in enumerate(self.entries, start=1):
+                if (entry.evaluator, entry.key) == (who, name):
+                    same = (entry.ticket, entry.score) == (number, score)
+                    if same:
+                        return n, entry.standing == "counted", True
+                    if name == own:
+                        raise ContradictionError
         late = slip.state not in ("open", "leased") or self.status == "finished"
-        self.entries.append(
-            Entry(number, slip.question, score, who, key, "late" if late else "counted")
-        )
+        standing = "late" if late else "counted"
+        self.entries.append(Entry(number, slip.question, score, who, own, standing))
         if not late:
-            slip.state, slip.until = "done", 0.0
+            slip.state, slip.holder = "done", who
         return len(self.entries), not late, False
+
+    def withdraw(self, evaluation: int) -> bool:
+        """Return whether that is new; the ticket waits for another score."""
+        if not 1 <= evaluation <= len(self.entries):
+            raise RefusedError
+        entry = self.entries[evaluation - 1]
+        if entry.standing == "late":
+            raise RefusedError
+        if entry.standing == "withdrawn":
+            return False
+        entry.standing = "withdrawn"
+        if entry.ticket is not None:
+            slip = self.slips[entry.ticket]
+            slip.attempt += 1
+            self._give_back(slip, "void" if slip.evaluator in self.left else "open")
+        self._reopen()
+        return True
+
+    # ------------------------------------------------------------------ tickets in somebody's hands
+
+    def fail(self, number: int, attempt: int | None) -> bool:
+        """Return whether it was the caller's to give back."""
+        slip = self.slips[number]
+        if not self._callers(slip, attempt):
+            return False
+        if slip.state == "leased":
+            slip.failures += 1
+            self._give_back(slip, "failed" if slip.failures > self.retries else "open")
+        return True
+
+    def release(self, number: int, attempt: int | None) -> bool:
+        """Return whether it was the caller's to give back."""
+        slip = self.slips[number]
+        if not self._callers(slip, attempt):
+            return False
+        if slip.state == "leased":
+            self._give_back(slip, "open")
+        return True
+
+    def renew(self, number: int, attempt: int | None) -> bool:
+        """Return whether it was the caller's to keep."""
+        slip = self.slips[number]
+        if not self._callers(slip, attempt) or slip.state != "leased":
+            return False
+        slip.leased, slip.until = self.now, self.now + self.lease
+        return True
+
+    def _callers(self, slip: Slip, attempt: int | None) -> bool:
+        return slip.state not in ("done", "void") and attempt in (None, slip.attempt)
+
+    def _give_back(self, slip: Slip, state: str) -> None:
+        slip.state, slip.holder, slip.worker, slip.until = state, "", "", 0.0
+
+    # ------------------------------------------------------------------ changes
+
+    def pause(self) -> None:
+        if self.status == "finished":
+            raise RefusedError
+        self.status = "paused"
+
+    def resume(self) -> None:
+        if self.status == "finished":
+            raise RefusedError
+        self.status = "running"
+
+    def leave(self, evaluator: str) -> None:
+        if evaluator not in self.left:
+            self.left.add(evaluator)
+            self._void(lambda slip: slip.evaluator == evaluator)
+
+    def join(self, evaluator: str) -> None:
+        if evaluator in self.left:
+            self.left.remove(evaluator)
+            self._reopen()
+
+    def extended(self) -> None:
+        self._reopen()
+
+    def _reopen(self) -> None:
+        if self.status == "finished":
+            self.status = "running"
+
+    def count(self, **having: Any) -> int:
+        """Return how many tickets or evaluations have these values."""
+        ((name, value),) = having.items()
+        rows: Any = self.entries if name == "standing" else self.slips.values()
+        return sum(getattr(row, name) == value for row in rows)
 
     # ------------------------------------------------------------------ what rows should say
 

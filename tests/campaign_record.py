@@ -99,7 +99,7 @@ class Record:
 
     def _of_the_evaluations(self) -> list[str]:
         """No ticket counts twice, and no key was told twice."""
-        on_time = [r for r in self.evaluations if r["standing"] != "late"]
+        on_time = [r for r in self.evaluations if r["standing"] == "counted"]
         counting = [r["ticket"] for r in on_time if r["ticket"] is not None]
         keys = [(r["evaluator"], r["key"]) for r in self.evaluations]
         wrong = [f"ticket {n} counts twice" for n in _doubled(counting)]
@@ -151,11 +151,11 @@ class Fold:
 
     def _told(self, row: Row, content: Any) -> None:
         self._enter(row, content, "counted")
-        for _, number, *_ in content["evaluations"]:
+        for _, number, _, _, evaluator, _ in content["evaluations"]:
             done = self.tickets[number]
             if done["state"] not in ("open", "leased"):
                 self.wrong.append(f"ticket {number} was told at event {row['number']}, but {done}")
-            done |= {"state": "done", "until": 0.0}
+            done |= {"state": "done", "holder": evaluator}
 
     def _late(self, row: Row, content: Any) -> None:
         self._enter(row, content, "late")
@@ -186,15 +186,23 @@ class Fold:
         self.tickets[content["ticket"]] |= {"state": "open", **_GONE}
 
     def _renewed(self, row: Row, content: Any) -> None:
-        self.tickets[content["ticket"]]["until"] = content["until"]
+        self.tickets[content["ticket"]] |= {"leased": row["at"], "until": content["until"]}
 
     def _withdrawn(self, row: Row, content: Any) -> None:
         self.evaluations[content["evaluation"]]["standing"] = "withdrawn"
+        if content["ticket"] is not None:
+            spoilt = self.tickets[content["ticket"]]
+            spoilt["attempt"] += 1
+            spoilt |= {"state": "open" if content["reopened"] else "void", **_GONE}
+        self._reopen()
 
     def _left(self, row: Row, content: Any) -> None:
-        pass
+        self._void(content["tickets"])
 
-    _joined = _left
+    def _joined(self, row: Row, content: Any) -> None:
+        self._reopen()
+
+    _extended = _joined
 
     def _paused(self, row: Row, content: Any) -> None:
         self.status = "paused"
@@ -202,13 +210,18 @@ class Fold:
     def _resumed(self, row: Row, content: Any) -> None:
         self.status = "running"
 
-    _extended = _resumed
-
     def _decided(self, row: Row, content: Any) -> None:
         self.status = "finished"
-        for waiting in self.tickets.values():
-            if waiting["state"] in ("open", "leased"):
-                waiting |= {"state": "void", "worker": ""}
+        waiting = [n for n, one in self.tickets.items() if one["state"] in ("open", "leased")]
+        self._void(waiting)
+
+    def _void(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self.tickets[number] |= {"state": "void", "worker": ""}
+
+    def _reopen(self) -> None:
+        if self.status == "finished":
+            self.status = "running"
 
 
 def _named(rows: list[Any], table: Any) -> list[Row]:

@@ -20,7 +20,15 @@ _NAMES = {
         "decide",
     ),
     "evenhand.auditing": ("Audit", "BiasEstimate", "Placebo", "Spread", "audit"),
-    "evenhand.campaigns": ("Campaign", "NoTicket", "Notice", "Receipt", "Status", "Ticket"),
+    "evenhand.campaigns": (
+        "Campaign",
+        "Imported",
+        "NoTicket",
+        "Notice",
+        "Receipt",
+        "Status",
+        "Ticket",
+    ),
     "evenhand.designs": (
         "Certificate",
         "Design",

@@ -34,6 +34,7 @@ from evenhand.auditing import Placebo as Placebo
 from evenhand.auditing import Spread as Spread
 from evenhand.auditing import audit as audit
 from evenhand.campaigns import Campaign as Campaign
+from evenhand.campaigns import Imported as Imported
 from evenhand.campaigns import Notice as Notice
 from evenhand.campaigns import NoTicket as NoTicket
 from evenhand.campaigns import Receipt as Receipt

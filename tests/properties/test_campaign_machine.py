@@ -6,9 +6,10 @@ tickets and evaluations are those of the store, the log is sealed, and the rows 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from hypothesis import settings
@@ -23,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 import evenhand as eh
-from campaign_model import ContradictionError, Model
+from campaign_model import ContradictionError, Model, RefusedError
 from campaign_record import Record
 from evenhand.campaigns import Campaign, NoTicket, Ticket
 from evenhand.campaigns.stores.session import Session
@@ -53,12 +54,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1e9
-        begin = Session.__init__
-
-        def with_this_clock(session: Session, cursor: Any, dialect: Any, now: str) -> None:
-            begin(session, cursor, dialect, f"CAST({self.now!r} AS DOUBLE PRECISION)")
-
-        monkeypatch.setattr(Session, "__init__", with_this_clock)
+        monkeypatch.setattr(Session, "time", lambda session, clock: self.now)
 
 
 class Machine(RuleBasedStateMachine):
@@ -102,7 +98,7 @@ class Machine(RuleBasedStateMachine):
         status = self.model.status
         got = self.clients[client].ask(holder, worker=worker, n=n)
         expected = self.model.ask(whom, holder, worker, want)
-        self.follow(lambda: len(expected) < want, whom, holder, worker, want)
+        self.follow(lambda: len(expected) < want)
         expected = self.model.ask(whom, holder, worker, want)
         tickets = [] if isinstance(got, NoTicket) else got if isinstance(got, list) else [got]
         assert [ticket.number for ticket in tickets] == expected
@@ -124,22 +120,93 @@ class Machine(RuleBasedStateMachine):
         client=st.integers(0, 1),
         pick=picks,
         score=scores,
-        key=st.sampled_from([None, "", "first", "zweiter Schlüssel"]),
+        key=st.sampled_from([None, None, "first", "zweiter Schlüssel"]),
         by_id=st.booleans(),
     )
     def tell(self, client: int, pick: int, score: float, key: str | None, by_id: bool) -> None:
-        ticket = self.tickets[pick % len(self.tickets)]
-        said = ticket.id if key is None else key
-        who = None if by_id else ticket.holder
+        ticket, who, attempt = self.picked(pick, by_id)
+        given = ticket.id if by_id else ticket
         try:
-            number, counted, repeated = self.model.tell(ticket.number, score, who, said)
+            expected = self.model.tell(ticket.number, score, who, attempt, key)
         except ContradictionError:
             with pytest.raises(ConflictError):
-                self.clients[client].tell(ticket.id if by_id else ticket, score, key=key)
+                self.clients[client].tell(given, score, key=key)
             return
-        receipt = self.clients[client].tell(ticket.id if by_id else ticket, score, key=key)
-        assert (receipt.evaluation, receipt.counted) == (number, counted)
-        assert receipt.repeated == repeated
+        receipt = self.clients[client].tell(given, score, key=key)
+        assert (receipt.evaluation, receipt.counted, receipt.repeated) == expected
+        assert bool(receipt.why) != receipt.counted
+
+    @precondition(lambda self: self.tickets)
+    @rule(
+        client=st.integers(0, 1),
+        pick=picks,
+        by_id=st.booleans(),
+        how=st.sampled_from(["fail", "release", "renew"]),
+    )
+    def give_back_or_keep(self, client: int, pick: int, by_id: bool, how: str) -> None:
+        ticket, _, attempt = self.picked(pick, by_id)
+        expected = getattr(self.model, how)(ticket.number, attempt)
+        more = ["it rains"] if how == "fail" else []
+        got = getattr(self.clients[client], how)(ticket.id if by_id else ticket, *more)
+        assert bool(got) == expected
+        if isinstance(got, Ticket):
+            slip = self.model.slips[got.number]
+            assert (got.until, got.holder) == (slip.until, slip.holder)
+            self.tickets.append(got)
+        self.follow(lambda: False)
+
+    @precondition(lambda self: self.model.entries)
+    @rule(client=st.integers(0, 1), evaluation=st.integers(0, AT_MOST))
+    def withdraw(self, client: int, evaluation: int) -> None:
+        try:
+            new = self.model.withdraw(evaluation)
+        except RefusedError:
+            with pytest.raises(InputError):
+                self.clients[client].withdraw(evaluation, "a slip")
+            return
+        receipt = self.clients[client].withdraw(evaluation, "a slip")
+        assert (receipt.counted, receipt.repeated) == (False, not new)
+
+    @rule(client=st.integers(0, 1), how=st.sampled_from(["pause", "resume"]))
+    def pause_or_resume(self, client: int, how: str) -> None:
+        try:
+            getattr(self.model, how)()
+        except RefusedError:
+            with pytest.raises(InputError):
+                getattr(self.clients[client], how)()
+            return
+        getattr(self.clients[client], how)()
+
+    @rule(client=st.integers(0, 1), judge=judges, how=st.sampled_from(["leave", "join"]))
+    def leave_or_join(self, client: int, judge: int, how: str) -> None:
+        if not self.names:
+            with pytest.raises(InputError):
+                getattr(self.clients[client], how)("judge 0")
+            return
+        getattr(self.model, how)(self.names[judge])
+        getattr(self.clients[client], how)(self.names[judge])
+
+    @rule(client=st.integers(0, 1), more=st.integers(1, 4))
+    def extend(self, client: int, more: int) -> None:
+        """Whether a policy can do with more is its own affair; if so, the campaign goes on."""
+        with contextlib.suppress(InputError):
+            self.clients[client].extend(at_most=AT_MOST + more)
+        self.follow(lambda: False)
+
+    @rule(client=st.integers(0, 1))
+    def status(self, client: int) -> None:
+        status, model = self.clients[client].status(), self.model
+        leased = sum(slip.live(model.now) for slip in model.slips.values())
+        waits = sum(slip.waits(model.now) for slip in model.slips.values())
+        assert status.status == model.status
+        assert status.evaluations == model.count(standing="counted")
+        assert status.late == model.count(standing="late")
+        assert status.withdrawn == model.count(standing="withdrawn")
+        assert (status.open, status.leased) == (waits, leased)
+        assert status.done == model.count(state="done")
+        assert status.given_up == model.count(state="failed")
+        assert status.void == model.count(state="void")
+        assert {e.evaluator for e in status.evaluators if e.left is not None} == model.left
 
     @precondition(lambda self: self.tickets)
     @rule(client=st.integers(0, 1), pick=picks, score=bad_scores)
@@ -169,16 +236,28 @@ class Machine(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------ what must hold
 
-    def follow(self, short: Any, *asked: Any) -> None:
-        """Let the model know what the policy put in meanwhile: only where too little waited."""
+    def picked(self, pick: int, by_id: bool) -> tuple[Ticket, str | None, int | None]:
+        """Return a ticket of before, and what telling of it says of who has it."""
+        ticket = self.tickets[pick % len(self.tickets)]
+        return (ticket, None, None) if by_id else (ticket, ticket.holder, ticket.attempt)
+
+    def follow(self, short: Callable[[], bool]) -> None:
+        """Let the model know what only a policy can: what it asks, only where too little waited."""
         record = Record(self.clients[0].store, self.name)
         for row in record.events[self.seen :]:
+            content = row["content"]
             if row["kind"] == "proposed":
                 assert short(), "a proposal though enough was waiting"
-                self.model.proposed(row["content"]["tickets"], self.evaluator_of)
+                self.model.proposed(content["tickets"], self.evaluator_of)
             elif row["kind"] == "decided":
                 assert short()
                 self.model.decided()
+            elif row["kind"] == "extended":
+                self.model.extended()
+            elif row["kind"] == "left" and "again and again" in content["reason"]:
+                self.model.leave(content["evaluator"])
+            elif row["kind"] == "paused" and "in a row" in content["reason"]:
+                self.model.pause()
 
     @invariant()
     def the_store_is_what_the_model_says(self) -> None:
@@ -198,15 +277,20 @@ class Machine(RuleBasedStateMachine):
                 assert {name: found[number][name] for name in values} == values
 
     def finish(self) -> None:
-        """Nobody is stuck: once all leases are over, asking and telling comes to an end."""
+        """Nobody is stuck: once all are back and all leases over, it comes to an end."""
         self.wait(86400.0 * 3)
-        holders = self.names or ["anybody"]
-        for _ in range(3 * AT_MOST + 3):
-            for holder in holders:
-                got = self.clients[0].ask(holder, worker="last")
+        client = self.clients[0]
+        for name in sorted(self.model.left):
+            client.join(name)
+        if client.status().status == "paused":
+            client.resume()
+        for _ in range(6 * AT_MOST):
+            for holder in self.names or ["anybody"]:
+                got = client.ask(holder, worker="last")
                 if got:
-                    self.clients[0].tell(got, 1.0, key=f"last {got.id}")
+                    client.tell(got, 1.0, key=f"last {got.id}.{got.attempt}")
                 elif got.reason == "finished":
+                    assert Record(client.store, self.name).complaints() == []
                     return
         raise AssertionError(f"the campaign does not end: {got}")
 

@@ -95,8 +95,8 @@ def test_an_interval_ends_where_the_evidence_is_enough(freedom: float) -> None:
 
     for end in (low, high):
         assert total(end) >= math.log(20.0)
-        assert total(end) == pytest.approx(math.log(20.0), rel=0.02)
-        assert total(middle + 0.99 * (end - middle)) < math.log(20.0)
+        assert total(end) == pytest.approx(math.log(20.0), rel=1e-7)
+        assert total(middle + (1.0 - 1e-8) * (end - middle)) < math.log(20.0)
 
 
 def test_an_interval_without_information_is_everything() -> None:

@@ -51,6 +51,7 @@ class _Proposal:
     version: int
     evaluations: int
     seen: int
+    seal: str
     wanted: list[tuple[int, int, str]]
     why: dict[str, Any]  # purpose, prices, and the plan if it is new
     alarms: list[dict[str, str]]
@@ -150,7 +151,9 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
-        if page.status != "running" or page.version != proposal.version:
+        if page.status != "running" or not page.follows(
+            proposal.version, proposal.seen, proposal.seal
+        ):
             return None
         if proposal.snapshot is not None:
             proposal.snapshot(session)
@@ -202,6 +205,7 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
         replica.version,
         replica.evaluations,
         replica.head,
+        replica.seal,
         wanted,
         why,
         alarms,

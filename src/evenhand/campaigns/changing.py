@@ -177,16 +177,16 @@ def changed(
     while True:
         with follower.lock:
             replica = follower.followed()
-            version = replica.version
+            known = replica.version, replica.head, replica.seal
             more = () if prepare is None else (prepare(replica),)
-        done = follower.store.write(partial(_put, follower.id, version, change, replica, more))
+        done = follower.store.write(partial(_put, follower.id, known, change, replica, more))
         if done is not None:
             return done[0]
 
 
 def _put(
     id: int,
-    version: int,
+    known: tuple[int, int, str],
     change: Callable[..., Result],
     replica: Replica,
     more: tuple[Any, ...],
@@ -194,7 +194,7 @@ def _put(
 ) -> tuple[Result] | None:
     """Make a change, unless the campaign has moved on."""
     page = Page(session, id)
-    if page.version != version:
+    if not page.follows(*known):
         return None
     result = change(replica, page, *more)
     page.close()

@@ -85,9 +85,14 @@ class Follower:
 
     def _caught_up(self, replica: Replica) -> Replica:
         while True:
-            events = self.store.read(
-                lambda s: ledger.events_after(s, self.id, replica.head, _PIECE)
+            seal, events = self.store.read(
+                lambda s: (
+                    ledger.seal_of(s, self.id, replica.head),
+                    ledger.events_after(s, self.id, replica.head, _PIECE),
+                )
             )
+            if seal != replica.seal:
+                raise OutdatedError  # what was seen was taken back
             replica.fold(events)
             self._note(events)
             if len(events) < _PIECE:
@@ -113,7 +118,9 @@ class Follower:
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
-        found = self.store.read(lambda s: ledger.snapshot_at(s, self.id, event))
+        found, seal = self.store.read(
+            lambda s: (ledger.snapshot_at(s, self.id, event), ledger.seal_of(s, self.id, event))
+        )
         if found is None:
             return None
         try:
@@ -121,7 +128,7 @@ class Follower:
         except Exception:  # whatever is wrong with it: the log is the truth
             return None
         seen = {number for number in withdrawn if number <= replica.evaluations}
-        if replica.head != event or seen != {
+        if (replica.head, replica.seal) != (event, seal) or seen != {
             n for n in replica.withdrawn if n <= replica.evaluations
         }:
             return None

@@ -90,6 +90,9 @@ _EVENTS = Statement(
     .order_by(event.c.number)
     .limit(_p("most"))
 )
+_SEAL = Statement(
+    select(event.c.hash).where(event.c.campaign == _p("id"), event.c.number == _p("number"))
+)
 
 _TICKET = (
     _T.number,
@@ -170,7 +173,7 @@ _SETTLE = Statement(
     .values(
         {
             name: _p(f"new_{name}")
-            for name in ("state", "holder", "worker", "attempt", "failures", "until")
+            for name in ("state", "holder", "worker", "attempt", "failures", "leased", "until")
         }
     )
 )
@@ -333,6 +336,12 @@ def events_after(session: Session, id: int, after: int, most: int) -> list[Event
     return [Event(int(n), float(at), kind, body, bytes(seal)) for n, at, kind, body, seal in rows]
 
 
+def seal_of(session: Session, id: int, number: int) -> str | None:
+    """Return the seal of an event, in hexadecimal digits; None if there is no such event."""
+    row = session.row(_SEAL, id=id, number=number)
+    return None if row is None else bytes(row[0]).hex()
+
+
 def evaluations_after(session: Session, id: int, after: int, most: int) -> list[EvaluationRow]:
     """Return the next evaluations after a number, so many at most."""
     return [EvaluationRow(*row) for row in session.rows(_ALL, id=id, after=after, most=most)]
@@ -398,6 +407,18 @@ class Page:
         """Make the row of a new campaign."""
         (id,) = session.row(_NEW, name=name, hash=START)
         return cls(session, int(id))
+
+    def follows(self, version: int, number: int, seal: str) -> bool:
+        """Tell whether the campaign is at a version, and its log has an event that was seen.
+
+        A server may show what it then loses in a crash: nobody was told that it is kept, but
+        somebody may have looked.
+        """
+        if self.version != version:
+            return False
+        if number == self.head:
+            return self.hash.hex() == seal
+        return seal_of(self.session, self.id, number) == seal
 
     def append(self, kind: Kind, content: Mapping[str, Any]) -> int:
         """Add an event; return its number."""
@@ -506,6 +527,7 @@ class Page:
             "worker": row.worker,
             "attempt": row.attempt,
             "failures": row.failures,
+            "leased": row.leased,
             "until": row.until,
         }
         if state in ("open", "failed", "void"):

@@ -47,6 +47,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "settings",
     "display",
     "head",
+    "seal",
     "version",
     "status",
     "why",
@@ -119,8 +120,8 @@ class Replica:
         How the campaign was made.
     display
         What evaluators are shown of an option, by its name.
-    head
-        The last event that was folded in.
+    head, seal
+        The last event that was folded in, and its seal, in hexadecimal digits.
     version
         How many of the events were such that a proposal must know of them.
     status, why
@@ -166,6 +167,7 @@ class Replica:
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
         self.head = self.version = 0
+        self.seal = ""
         self.status, self.why, self.trouble = "running", "", ""
         self.evaluations = self.counted = self.late = self.done = self.voided = 0
         self.alarms: list[list[str]] = []
@@ -210,7 +212,7 @@ class Replica:
                     f"event {event.number} ({event.kind}) of the record cannot be followed: "
                     f"{error!r}. Verify the campaign; it may have been changed."
                 ) from error
-            self.head = event.number
+            self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
     def _created(self, event: int, content: Any) -> None:

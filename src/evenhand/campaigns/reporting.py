@@ -13,10 +13,11 @@ from evenhand.answers.question import Question
 from evenhand.answers.report import report_of
 from evenhand.campaigns.deciding import answer_from
 from evenhand.campaigns.events import Event
+from evenhand.campaigns.exporting import events_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.standing import Status, status_of
-from evenhand.campaigns.transfer import events_of
+from evenhand.campaigns.stores import SqliteStore
 from evenhand.report.document import Section, facts, note, points, table, write_page
 from evenhand.report.phrases import short
 
@@ -78,8 +79,9 @@ class _Story:
 
 def _story(follower: Follower, replica: Replica) -> _Story:
     """Return what the log tells, read once from end to end."""
-    told = _Story()
+    told, reading = _Story(), follower.reading
     asked: dict[int, tuple[Question, str, float]] = {}  # who was asked what, and said what
+    questions: dict[int, Question] = {}
     for event in events_of(follower):
         told.first = told.first or event.at
         told.last = event.at
@@ -87,9 +89,10 @@ def _story(follower: Follower, replica: Replica) -> _Story:
         if event.kind == "proposed":
             told.purposes[_purpose(content.get("purpose") or {})] += len(content["tickets"])
         elif event.kind in ("told", "imported", "late"):
-            for number, ticket, index, score, who, *_ in content["evaluations"]:
-                question = replica.question(index, ticket or 0)
-                asked[number] = question, who, follower.reading.reply(score)
+            for number, _, index, score, who, *_ in content["evaluations"]:
+                question = questions.get(index) or replica.question(index)
+                questions[index] = question
+                asked[number] = question, who, reading.reply(score)
                 if event.kind == "told":
                     told.paid[who] = told.paid.get(who, 0.0) + question.price
         said = _said(event, content, asked)
@@ -187,7 +190,8 @@ def _happened(told: _Story) -> list[str]:
 
 
 def _record(follower: Follower, status: Status, told: _Story) -> list[str]:
-    where = f"{shlex.quote(follower.store.name)} {shlex.quote(follower.name)}"
+    store = follower.store.name if isinstance(follower.store, SqliteStore) else "postgresql://…"
+    where = f"{shlex.quote(store)} {shlex.quote(follower.name)}"
     return [
         facts(
             "The record",

@@ -7,6 +7,7 @@ caller's to give back; and who gives back twice finds that it was done.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from evenhand.campaigns.asking import mend
@@ -62,9 +63,9 @@ def renew(follower: Follower, ticket: Ticket | str, lease: Any) -> Ticket | NoTi
             return NoTicket("not now", gone or "the ticket was given back", None)
         until = page.now + span
         page.append("renewed", {"ticket": row.number, "holder": row.holder, "until": until})
-        page.settle(row, "leased", until=until)
+        page.settle(row, "leased", leased=page.now, until=until)
         page.close()
-        return TicketRow(**(vars(row) | {"until": until}))
+        return replace(row, leased=page.now, until=until)
 
     kept = follower.store.write(work)
     return kept if isinstance(kept, NoTicket) else follower.ticket(kept)

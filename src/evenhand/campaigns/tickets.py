@@ -34,10 +34,8 @@ class Ticket:
 
     Examples
     --------
-    >>> asked = Question(0, "Ann", 17, "Paul")
-    >>> ticket = Ticket("17-9f3a2c", asked, "Paul", "", 1, 1.8e9, ({"title": "Sonata"},))
-    >>> ticket.number, ticket.question.label, ticket.shown[0]["title"]
-    (17, 'Ann', 'Sonata')
+    >>> Ticket("17-9f3a2c", Question(2, "Cy", 17, "Paul"), "Paul", "", attempt=1, until=0.0).number
+    17
     """
 
     id: str

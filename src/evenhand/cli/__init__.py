@@ -1,7 +1,8 @@
 """The command `evenhand`: one file per subcommand; each parses, calls one function and prints.
 
-Exit codes: 0 fine, 2 what was given cannot be used, 3 the bias cannot be estimated, 4 what there is
-is not enough for a plan.
+Exit codes: 0 fine, 1 a record does not verify, 2 what was given cannot be used, 3 the bias cannot
+be estimated or options be compared, 4 what there is is not enough for a plan, or nothing is to be
+evaluated now.
 """
 
 from __future__ import annotations
@@ -73,8 +74,9 @@ def _print_version(asked: bool) -> None:
 
 
 @app.callback(
-    epilog="**Exit codes**: 0 fine; 2 what was given cannot be used; 3 the bias cannot be "
-    "estimated; 4 what there is, is not enough for a plan."
+    epilog="**Exit codes**: 0 fine; 1 a record does not verify; 2 what was given cannot be used; "
+    "3 the bias cannot be estimated; 4 what there is, is not enough for a plan, or nothing is to "
+    "be evaluated now."
 )
 def main(
     show_version: Annotated[

@@ -37,6 +37,8 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
         print_json({"campaigns": found})
         return
     table = number_table()
+    table.add_column("campaign")
+    table.add_column("status")
     for name, status in found.items():
         table.add_row(name, status)
     if found:

@@ -1,0 +1,564 @@
+"""What `CertainChoice` may say, by the stages of a record (docs/certainty.md has the proof).
+
+Notation
+--------
+i           the leader of a stage;  x its rivals, frozen with it
+E_x         evidence of a stage against 'x is better than i by more than the tolerance'
+W_x         product over stages; x is out for good once W_x E_x ≥ 1/δ
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.campaigns.proof.asked import Counts, Floats, Indices, Named, Truths
+from evenhand.campaigns.proof.evidence import (
+    Reading,
+    first_beyond,
+    interval,
+    log_evidence,
+    most_evidence,
+    one_sided,
+    planned_interval,
+)
+from evenhand.campaigns.proof.record import Change, Derived, Plan, Record, first_largest
+from evenhand.campaigns.proof.squares import Fit, Spread, helped
+from evenhand.campaigns.proof.walk import walk
+
+_FIRST = 0.1  # share of δ for what the first stage alone says of biases
+_SAME = 1e-6  # share by which what a plan states may differ from what follows
+_CLOSE = 1e-3  # evidence so close to what is needed may fall on either side of it
+_AHEAD = 64  # candidates that are weighed at once
+
+
+@dataclass(eq=False)
+class _Stage:
+    """A stage: what was frozen, and which evaluations it has."""
+
+    leader: int
+    rivals: Indices
+    begin: int
+    end: int
+    before: Fit
+    among: tuple[int, ...] | None = None
+
+
+class Certain:
+    """The stages of a record, gone through once.
+
+    Parameters
+    ----------
+    record
+        What was asked, answered and planned.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record, self.asked = record, record.asked
+        k = len(self.asked.labels)
+        self.unit = record.noise_scale or 1.0
+        self.known = record.noise_scale is not None
+        self.bounded = record.settings.get("bounds") is not None
+        self.tolerance = float(record.setting("tolerance", 0.0))
+        self.slack = self.tolerance / self.unit
+        self.enough = math.log(1.0 / record.delta)
+        self.H = self.asked.span.coordinates(self.asked.options)
+        self.wealth, self.gains = np.zeros(k), np.zeros((k, k))
+        self.rejected: Truths = np.zeros(k, dtype=np.bool_)
+        self.cleared: Truths = np.zeros((k, k), dtype=np.bool_)
+        self.among: tuple[int, ...] | None = None  # options that there were; None for all
+        self.same = np.array([self.asked.same(x) for x in range(k)])
+        self.answer: int | None = 0 if not len(self._open(0)) else None
+        self.answered_at = 0 if self.answer is not None else -1
+        self.stages: list[_Stage] = []  # those that were closed, and had evaluations
+        self.present: _Stage | None = None  # the last, if it was not closed
+        self.stuck = False
+        self.close: list[str] = []
+        self.wrong: list[str] = []  # what the record states and does not follow from it
+        self._go_through()
+
+    # ------------------------------------------------------------------ one pass
+
+    def _go_through(self) -> None:
+        plans = self._placed(list(self.record.plans))
+        for number, plan in enumerate(plans):
+            last = number + 1 == len(plans)
+            if self.answer is not None:
+                if last or plan.among == plans[number + 1].among:
+                    return
+                self.answer = self.present = None  # others came since: the stage counts no more
+            end = self.record.total if last else plans[number + 1].at
+            whole_at = self._whole_at(plan) if last else end
+            end = min(end, whole_at)
+            leader = int(plan.content["leader"])
+            rivals = np.array(plan.content["rivals"], dtype=np.intp)
+            self.among = plan.among
+            stage = _Stage(leader, rivals, plan.at, end, self._before(plan), plan.among)
+            whole, some = end == whole_at, len(self.record.told(plan.at, end))
+            if leader >= 0:
+                self._look(stage, whole)
+            if self.answer is not None:
+                stage.end = self.answered_at
+                self.present = stage
+                continue
+            if whole and some:
+                self.stages.append(stage)
+                if last:
+                    self._see_whether_all_are_out(end)
+            else:
+                self.present = stage
+            empty = not len(plan.content["order"])
+            self.stuck = last and leader < 0 and empty and self.answer is None
+
+    def _placed(self, plans: list[Plan]) -> list[Plan]:
+        """Return the plans with when each came into force: when the one before was closed.
+
+        A plan that only goes on, since more was added or allowed, is no new one.
+        """
+        placed: list[Plan] = []
+        for plan in plans:
+            before = placed[-1] if placed else None
+            if before is not None and _same_stage(before, plan):
+                continue
+            at = plan.at
+            if at < 0:
+                at = self._closed_at(before or Plan(0, {"leader": -1, "order": []}), plan)
+                if at > plan.by:
+                    self.wrong.append(f"the plan that was written at {plan.by} evaluations")
+                    at = plan.by
+            placed.append(plan._replace(at=at))
+        return placed
+
+    def _closed_at(self, plan: Plan, following: Plan) -> int:
+        """Return when a stage was closed that another one followed.
+
+        It was whole; or somebody left or joined; or scores were observed before any answer, which
+        open a search as well as a first stage does. What is not written down came to nothing: of
+        several such changes the last one counts.
+        """
+        record = self.record
+        whole = self._whole_at(plan) if plan.content["order"] else record.total + 1
+
+        def since(changes: Sequence[Change]) -> list[int]:
+            return [c.at for c in changes if plan.event < c.event <= following.event]
+
+        came = [at for at in since(record.absences) if at <= whole]
+        if int(plan.content["leader"]) < 0:
+            seen = since(record.imports)
+            came += [at for at in seen if at <= whole and not len(record.told(plan.at, at))]
+        if not came:
+            return whole if plan.content["order"] else plan.at
+        first = min(came)
+        same = [at for at in came if not len(record.told(first, at))]
+        return max(same)
+
+    def _before(self, plan: Plan) -> Fit:
+        """Return what was known when a plan was made.
+
+        The record says what was expected; that must follow from what was in by then, with or
+        without what was withdrawn since.
+        """
+        fits = [self._pooled(self.record.counted(0, plan.at, plan.at))]
+        if (self.record.withdrawn[: plan.at] >= 0).any():
+            fits.append(self._pooled(self.record.counted(0, plan.at)))
+        off = [self._off(plan, fit) for fit in fits]
+        best = int(np.argmin(off))
+        if off[best] > _SAME:
+            self.wrong.append(f"what was expected of the stage at {plan.at} evaluations")
+        return fits[best]
+
+    def _pooled(self, some: Indices) -> Fit:
+        """Return least squares on some evaluations, which features may help."""
+        record, asked = self.record, self.asked
+        fit = record.fit_of(some)
+        if asked.known is None or not asked.alone or not len(some):
+            return fit
+        deviation = record.settings.get("deviation")
+        if deviation is not None:
+            deviation = max(float(deviation), 1e-6 * fit.unit) / self.unit
+        return helped(fit, self.H, asked.known, deviation)
+
+    def _off(self, plan: Plan, fit: Fit) -> float:
+        """Return by which share what a plan expected differs from a fit."""
+        stated, leader = plan.content.get("expected"), int(plan.content["leader"])
+        if stated is None or leader < 0:
+            return 0.0
+        rivals = np.array(plan.content["rivals"], dtype=np.intp)
+        said = fit.along(self.H[leader] - self.H[rivals])
+        sizes = np.sqrt(said.variances) * fit.unit
+        leads, variances = (np.array(stated[n], dtype=np.float64) for n in ("leads", "variances"))
+        shares = [
+            np.abs(leads - said.estimates) / np.maximum(sizes, np.abs(said.estimates)),
+            np.abs(variances - said.variances) / said.variances,
+            np.array([abs(float(stated["unit"]) - fit.unit) / fit.unit]),
+        ]
+        with np.errstate(invalid="ignore"):
+            return float(np.nan_to_num(np.concatenate(shares), nan=np.inf).max(initial=0.0))
+
+    def _whole_at(self, plan: Plan) -> int:
+        """Return how many evaluations were in when a stage was whole; more than all if it is not.
+
+        What cannot be asked any more is not waited for.
+        """
+        record, asked = self.record, self.asked
+        order = np.array(plan.content["order"], dtype=np.intp)
+        q = asked.rows.shape[0]
+        wanted = int(plan.content.get("times", 1)) * np.bincount(order, minlength=q)
+        never = record.total + 1
+        some = record.told(plan.at, record.total)
+        needed = np.flatnonzero(wanted)
+        if not len(needed):
+            return never
+        by = np.argsort(record.questions[some], kind="stable")
+        starts = np.searchsorted(record.questions[some][by], np.arange(q + 1))
+        places = np.full(q, never)
+        enough = starts[1:] - starts[:-1] >= wanted
+        full = enough & (wanted > 0)
+        places[full] = some[by[starts[:-1][full] + wanted[full] - 1]] + 1
+        late = needed[~enough[needed]]
+        if len(late):
+            places[late] = [self._used_up(int(x)) for x in late]
+        done = int(places[needed].max())
+        at = record.look_after(done) if done <= record.total else -1
+        return at if at >= 0 else never
+
+    def _used_up(self, question: int) -> int:
+        """Return how many evaluations were in when a question could not be asked any more."""
+        record, asked = self.record, self.asked
+        never, who = record.total + 1, int(asked.evaluator[question])
+        some = record.counted(0, record.total)
+
+        def reached(of: Truths, limit: int) -> int:
+            times = some[of]
+            if limit < 0 or len(times) < limit:
+                return never
+            return 0 if limit == 0 else int(times[limit - 1]) + 1
+
+        questions = record.questions[some]
+        found = reached(questions == question, int(asked.capacity[question]))
+        if who < 0:
+            return found
+        found = min(found, reached(asked.evaluator[questions] == who, int(asked.workload[who])))
+        name = asked.evaluators[who]
+        if name in record.absent(record.total):
+            found = min(found, max(c.at for c in record.absences if name in c.absent))
+        return found
+
+    def _fit_of(self, stage: _Stage) -> Fit:
+        return self.record.fit_of(self.record.told(stage.begin, stage.end))
+
+    # ------------------------------------------------------------------ looks
+
+    def _prior(self, stage: _Stage, options: Indices) -> tuple[Spread, Floats, Floats]:
+        """Return what was expected of leads over options, and the prior of their effects."""
+        expected = stage.before.along(self.H[stage.leader] - self.H[options])
+        known = np.isfinite(expected.variances) & (expected.variances > 0.0)
+        spreads = np.sqrt(np.where(known, expected.variances, 1.0))
+        heard = max(1.0, stage.before.freedom)
+        unit = stage.before.unit
+        return expected, *one_sided(expected.estimates, spreads, unit, heard, -self.slack)
+
+    def _look(self, stage: _Stage, whole: bool) -> None:
+        """Look after every evaluation of a stage, or at its end only where scores are bounded."""
+        some = self.record.told(stage.begin, stage.end)
+        rivals, leader = stage.rivals, stage.leader
+        expected, effects, logs = self._prior(stage, rivals)
+        heard = np.isfinite(expected.variances)
+        D = self.H[leader] - self.H[rivals]
+        wealth = (self.wealth + self.gains[leader])[rivals]
+        if not self.bounded:
+            first = self._first_times(stage, some, D, heard, effects, logs, wealth)
+            self._take_out(leader, rivals, first, some)
+        if (whole or self.bounded) and self.answer is None:
+            self._close_with(stage, whole)
+
+    def _first_times(
+        self,
+        stage: _Stage,
+        some: Indices,
+        D: Floats,
+        heard: Truths,
+        effects: Floats,
+        logs: Floats,
+        wealth: Floats,
+    ) -> Counts:
+        """Return (n,) after how many evaluations of the stage a rival is out; −1 if it stays."""
+        record, n = self.record, len(D)
+        first, best = np.full(n, -1), np.full(n, -np.inf)
+        questions, scores = record.questions[some], record.units[some]
+        # of evaluations that were learnt together, the last
+        looked = np.diff(np.searchsorted(record.looks, some + 1), append=-1) != 0
+        for stretch in walk(self.asked, questions, scores, D, self.known):
+            open_ = np.flatnonzero((first < 0) & heard)
+            if not len(open_):
+                break
+            for x in open_.tolist():
+                beta = stretch.estimates[:, x] + self.slack
+                J, R, nu = stretch.information[:, x], stretch.scatter, stretch.freedom
+                most = wealth[x] + most_evidence(beta, J, R, nu)
+                there = looked[stretch.places - 1]
+                (maybe,) = np.nonzero(there & (most >= self.enough - _CLOSE) & (J > 0.0))
+                for begin in range(0, len(maybe), _AHEAD):
+                    at = maybe[begin : begin + _AHEAD]
+                    prior = np.tile(effects[x], (len(at), 1)), np.tile(logs[x], (len(at), 1))
+                    had = wealth[x] + log_evidence(beta[at], J[at], R[at], nu[at], *prior)
+                    best[x] = max(best[x], float(had.max()))
+                    (out,) = np.nonzero(had >= self.enough)
+                    if len(out):
+                        first[x] = int(stretch.places[at[out[0]]])
+                        best[x] = float(had[out[0]])
+                        break
+        near = np.abs(best - self.enough) <= _CLOSE
+        for x in np.flatnonzero(near).tolist():
+            rival = self.asked.labels[int(stage.rivals[x])]
+            self.close.append(f"the evidence against {rival!r} in the stage at {stage.begin}")
+        return first
+
+    def _take_out(self, leader: int, rivals: Indices, first: Counts, some: Indices) -> None:
+        """Take rivals out in the order in which the evidence was enough, until none is left."""
+        out = self.cleared[leader] if self.slack else self.rejected
+        for place in np.unique(first[first >= 0]).tolist():
+            out[rivals[first == place]] = True
+            if self.answer is None and not len(self._open(leader)):
+                at = self.record.look_after(int(some[place - 1]) + 1)
+                self.answer, self.answered_at = leader, at
+
+    def _close_with(self, stage: _Stage, whole: bool) -> None:
+        """Add the evidence of a whole stage to that before it."""
+        if not whole:
+            return
+        leader, rivals = stage.leader, stage.rivals
+        fit = self._fit_of(stage)
+        expected, effects, logs = self._prior(stage, rivals)
+        said = Reading.of(fit, fit.along(self.H[leader] - self.H[rivals]), stage.before, expected)
+        plain = self._weighed(said, effects, logs, 0.0)
+        eased = self._weighed(said, effects, logs, -self.slack)
+        if self.bounded:
+            out = self.cleared[leader] if self.slack else self.rejected
+            had = (self.wealth + self.gains[leader])[rivals] + eased
+            out[rivals[had >= self.enough]] = True
+            if not len(self._open(leader)):
+                self.answer, self.answered_at = leader, stage.end
+        self.wealth[rivals] += plain
+        self.gains[leader, rivals] += eased - plain
+        if self.slack:
+            self.rejected |= self.wealth >= self.enough
+
+    def _weighed(self, said: Reading, effects: Floats, logs: Floats, null: float) -> Floats:
+        return log_evidence(
+            said.estimates - null, said.information, said.scatter, said.freedom, effects, logs
+        )
+
+    def _see_whether_all_are_out(self, end: int) -> None:
+        """See whether the option that leads when a stage is whole has no rival left."""
+        leader = self._leading(self._pooled(self.record.counted(0, end)))
+        if not len(self._open(leader)):
+            self.answer, self.answered_at = leader, end
+
+    def _open(self, leader: int) -> Indices:
+        there = ~(self.same[leader] | self.rejected | self.cleared[leader])
+        if self.among is not None:
+            there &= np.isin(np.arange(len(there)), self.among)
+        return np.flatnonzero(there)
+
+    def _leading(self, fit: Fit) -> int:
+        said = fit.along(self.H[0] - self.H)
+        return first_largest(-said.estimates, ~self.rejected)
+
+    # ------------------------------------------------------------------ what follows
+
+    @property
+    def over(self) -> bool:
+        """Whether no more is asked that would count."""
+        done = self.answer is not None or self.stuck
+        return done or self._spent_all or self._broke
+
+    @property
+    def _spent_all(self) -> bool:
+        record = self.record
+        return len(record.told(0, record.total)) >= record.at_most(record.total)
+
+    @property
+    def _broke(self) -> bool:
+        """Whether the budget pays for nothing of what is still to be asked."""
+        record, asked = self.record, self.asked
+        budget = record.settings.get("budget")
+        if budget is None or not record.plans:
+            return False
+        plan = record.plans[-1]
+        order = np.array(plan.content["order"], dtype=np.intp)
+        q = asked.rows.shape[0]
+        wanted = int(plan.content.get("times", 1)) * np.bincount(order, minlength=q)
+        begin = self.present.begin if self.present is not None else record.total
+        have = np.bincount(record.questions[record.told(begin, record.total)], minlength=q)
+        paid = float(asked.prices[record.questions[record.told(0, record.total)]].sum())
+        open_ = asked.prices[wanted > have]
+        return bool(len(open_) and (float(budget) - paid) * (1.0 + 1e-12) < open_.min())
+
+    def fit(self) -> Fit:
+        """Return the fit that estimates are from: in the end all, else up to the last stage."""
+        record = self.record
+        if self.over or self.present is None:
+            return record.fit_of(record.counted(0, record.total))
+        begin = self.present.begin
+        since = record.counted(begin, record.total)
+        since = since[record.observed[since]]
+        if not len(since):
+            return self.present.before
+        return record.fit_of(np.concatenate([record.counted(0, begin), since]))
+
+    def testing(self) -> list[_Stage]:
+        """Return the stages that tested something, and count."""
+        stages = list(self.stages)
+        last = self.present
+        looked = self.over and not self.bounded and last is not None
+        if looked and last is not None and len(self.record.told(last.begin, last.end)):
+            stages.append(last)
+        return [stage for stage in stages if stage.leader >= 0]
+
+    def readings(self, what: Callable[[Fit], Spread], leader: int | None = None) -> list[Reading]:
+        """Return what the stages (that an option led) say of directions."""
+        found = []
+        for stage in self.testing():
+            if leader is None or stage.leader == leader:
+                fit = self._fit_of(stage)
+                found.append(Reading.of(fit, what(fit), stage.before, what(stage.before)))
+        return found
+
+    def ends(
+        self, what: Callable[[Fit], Spread], n: int, leader: int | None = None, share: float = 1.0
+    ) -> tuple[Floats, Floats]:
+        """Return intervals of n directions by the stages (that an option led)."""
+        readings = self.readings(what, leader)
+        if not readings:
+            return np.full(n, -np.inf), np.full(n, np.inf)
+        return interval(readings, share * self.record.delta)
+
+    def loss(self, option: int) -> float:
+        """Return the least loss of an option for which the evidence was ever enough."""
+        rivals = self._open(option)
+        floor = self.tolerance if self.slack and self.cleared[option].any() else 0.0
+        if not len(rivals):
+            return floor
+        stages = self.testing()
+        led = np.array([stage.leader == option for stage in stages], dtype=np.bool_)
+        if not led.any():
+            return math.inf
+        said, priors = [], []
+        for stage in stages:
+            fit = self._fit_of(stage)
+            expected, effects, logs = self._prior(stage, rivals)
+            D = self.H[stage.leader] - self.H[rivals]
+            one = Reading.of(fit, fit.along(D), stage.before, expected)
+            one.information[~np.isin(rivals, stage.rivals)] = 0.0
+            said.append(one)
+            priors.append((effects, logs))
+        J = np.array([one.information for one in said])
+        if not (J[led] > 0.0).any(axis=0).all():
+            return math.inf
+
+        n = len(rivals)
+        estimates = np.array([one.estimates for one in said])
+        scatter, freedom = (
+            np.array([getattr(one, name) for one in said]).repeat(n)
+            for name in ("scatter", "freedom")
+        )
+        effects, logs = (np.concatenate(parts) for parts in zip(*priors, strict=True))
+
+        def beyond(loss: Floats) -> Floats:
+            beta = (estimates + led[:, None] * loss).reshape(-1)
+            had = log_evidence(beta, J.reshape(-1), scatter, freedom, effects, logs)
+            return np.asarray(had.reshape(-1, n).cumsum(axis=0).max(axis=0) - self.enough)
+
+        unit = max(one.unit for one in said)
+        steps = [one.spreads for one, own in zip(said, led.tolist(), strict=True) if own]
+        step = unit * np.min(steps, axis=0)
+        found = first_beyond(beyond, np.zeros(len(rivals)), step)
+        return max(floor, float(found.max()) * self.unit)
+
+
+def certain(record: Record) -> Derived:
+    """Return what follows from the stages of `CertainChoice`."""
+    run = Certain(record)
+    asked, fit = record.asked, run.fit()
+    option = run.answer if run.answer is not None else run._leading(fit)
+    k, loss = len(asked.labels), run.loss(option)
+
+    def leads(fit: Fit) -> Spread:
+        return fit.along(run.H[option] - run.H)
+
+    def values(fit: Fit) -> Spread:
+        return fit.of_rows(asked.value_rows)
+
+    low, high = run.ends(leads, k, option)
+    found = np.column_stack([np.clip(leads(fit).estimates, low, high), low, high]) * run.unit
+    found[asked.same(option)] = 0.0
+    ends = run.ends(values, k)
+    worth = _within(values(fit).estimates, *ends) * run.unit
+    withstands = 0.0
+    if loss <= run.tolerance and not asked.own_questions and asked.groups is not None:
+        others = np.array([group != asked.groups[option] for group in asked.groups])
+        withstands = max(0.0, float(found[others, 1].min())) if others.any() else 0.0
+    return Derived(
+        option=option,
+        loss=loss,
+        certainty=None if math.isinf(loss) else "own scores" if asked.alone else "features exact",
+        withstands=withstands,
+        leads=found,
+        values=worth,
+        biases=_biases(run, fit),
+        close=tuple(run.close),
+        wrong=tuple(run.wrong),
+        derived=("estimates", "leads", "values", "biases", "evidence of every stage", "loss"),
+        taken=("which option led each stage, its rivals and its questions",),
+    )
+
+
+def _same_stage(one: Plan, other: Plan) -> bool:
+    """Tell whether a plan goes on with the stage of the one before."""
+    names = ("leader", "rivals", "order", "times", "stage")
+    return all(one.content.get(name) == other.content.get(name) for name in names)
+
+
+def _within(estimates: Floats, low: Floats, high: Floats) -> Floats:
+    """Return (n, 3) estimates within their intervals; NaN where there is none."""
+    unknown = np.isinf(low) | np.isinf(high)
+    middle = np.where(unknown, np.nan, np.clip(estimates, low, high))
+    return np.column_stack([middle, low, high])
+
+
+def _biases(run: Certain, fit: Fit) -> list[tuple[Named, float, float, float]]:
+    """Return biases with intervals: those of the first stage alone, and those of later ones.
+
+    A tenth of δ is for the first, which tests nothing and so may be planned for: both hold.
+    """
+    asked, record = run.asked, run.record
+    rows = asked.bias_rows
+    n = len(rows)
+    if not n:
+        return []
+    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    if run.stages:
+        start = run.stages[0]
+        first = run._fit_of(start)
+        said = first.of_rows(rows)
+        low, high = run.ends(lambda fit: fit.of_rows(rows), n, share=1.0 - _FIRST)
+        for i in range(n):
+            J = 1.0 / said.variances[i] if said.variances[i] > 0.0 else 0.0
+            plan = J if run.known else 0.1 * J
+            one = planned_interval(
+                float(said.estimates[i]),
+                J,
+                first.scatter,
+                first.freedom,
+                plan,
+                _FIRST * record.delta,
+            )
+            both = max(low[i], one[0]), min(high[i], one[1])
+            if both[0] <= both[1]:
+                low[i], high[i] = both
+    found = _within(fit.of_rows(rows).estimates, low, high) * run.unit
+    return [(name, *line) for name, line in zip(asked.biases, found.tolist(), strict=True)]

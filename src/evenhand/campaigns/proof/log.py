@@ -1,0 +1,265 @@
+"""The log of a campaign, read anew: which evaluations were learnt when, and by which plans.
+
+A campaign learns evaluations in the order of the log, one by one at first, then so many together as
+are a thirty-second of those before; whatever changes the campaign has it learn what came before.
+A policy in rounds takes what belongs to its round; the rest waits. What was withdrawn was learnt
+all the same, and is left out of what follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.campaigns.proof.asked import Counts, Indices
+from evenhand.campaigns.proof.record import Change, Plan, Record
+from evenhand.errors import InputError
+
+_SHARE = 1 / 32
+_CHANGES = ("imported", "withdrawn", "left", "joined", "resumed", "extended", "decided")
+
+
+class Entry(NamedTuple):
+    """An evaluation of the log: its number, the number of its question, its score."""
+
+    event: int
+    number: int
+    question: int
+    score: float
+
+
+def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
+    """Return the record that the events of a campaign come to: kinds and particulars, in order.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
+    >>> policy = eh.CertainChoice(panel, at_most=50)
+    >>> created = {"policy": policy.state(), "settings": {"tolerance": 0.0}}
+    >>> told = {"evaluations": [[1, 1, 2, 7.5, "P", "a"]]}
+    >>> record = record_of([("created", created), ("told", told)])
+    >>> record.policy, record.questions, record.scores, record.settings["at_most"]
+    ('certain-choice', array([2]), array([7.5]), 50)
+    """
+    reader = _Reader()
+    for number, (kind, content) in enumerate(events, start=1):
+        reader.read(number, kind, content)
+    return reader.record()
+
+
+class _Reader:
+    """Goes through the events."""
+
+    def __init__(self) -> None:
+        self.policy = ""
+        self.content: Mapping[str, Any] = {}
+        self.settings: dict[str, Any] = {}
+        self.stated: Mapping[str, Any] = {}
+        self.numbers: Indices = np.zeros(0, dtype=np.intp)  # of the questions, by place
+        self.new: list[Entry] = []
+        self.held: list[Entry] = []
+        self.learnt: list[Entry] = []
+        self.observed: list[bool] = []
+        self.looks: list[int] = []
+        self.gone: dict[int, int] = {}  # withdrawn evaluations, and how many were in
+        self.absent: list[str] = []
+        self.absences: list[Change] = []
+        self.imports: list[Change] = []
+        self.allowed: list[tuple[int, int]] = []
+        self.changes: list[int] = []  # how many evaluations were in when something changed
+        self.plans: list[Plan] = []
+        self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
+        self.gathered: Counts | None = None  # of a policy in rounds
+        self.round = 0
+        self.told = 0  # evaluations that were asked for, and learnt or kept for their round
+
+    def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
+        """Take in an event."""
+        if kind == "created":
+            self._created(content)
+        elif kind == "told":
+            self.new += [Entry(event, *row[:1], *row[2:4]) for row in content["evaluations"]]
+            if len(self.new) >= 1 + int(self.told * _SHARE):
+                self._learn()
+        elif kind == "looked":
+            self._learn(int(content["seen"]))
+        elif kind in _CHANGES:
+            self._changed(event, kind, content)
+        for plan in _plans_in(content):
+            self._planned(event, *plan)
+
+    def _created(self, content: Mapping[str, Any]) -> None:
+        state, self.stated = content["policy"], content["settings"]
+        self.policy = state["policy"]
+        placed, named = state["arguments"]["placed"], dict(state["arguments"]["named"])
+        first = placed[0] if placed else named.pop("actions")
+        self._asked(first)
+        if len(placed) > 1:
+            named["horizon"] = placed[1]
+        self.settings = {name: _number(value) for name, value in named.items()}
+        most = self.settings.get("at_most") or self.settings.get("horizon")
+        self.settings["at_most"] = most
+        q = len(self.numbers)
+        self.gathered = np.zeros(q, dtype=np.int64) if self.policy == "careful-choice" else None
+
+    def _asked(self, given: Mapping[str, Any], numbers: Sequence[int] | None = None) -> None:
+        self.content = given["actions"] if "actions" in given else given["questions"]
+        plain = "features" in self.content
+        q = len(self.content["features"]) if plain else self.content["rows"]["shape"][0]
+        self.numbers = np.arange(q) if numbers is None else np.array(numbers, dtype=np.intp)
+        names = self.content.get("labels") if plain else self.content["options"]
+        names = names or [f"option {x + 1}" for x in range(q)]
+        self.versions.append((len(self.plans), self.numbers, list(names)))
+
+    def _changed(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
+        self._learn()
+        place = len(self.learnt)
+        if kind == "imported":
+            rows = [Entry(event, *row[:1], *row[2:4]) for row in content["evaluations"]]
+            self._take(rows, observed=True)
+            self.imports.append(Change(len(self.learnt), (), event))
+        elif kind == "withdrawn":
+            self.gone[int(content["evaluation"])] = place
+        elif kind in ("left", "joined"):
+            name = content["evaluator"]
+            self.absent = [other for other in self.absent if other != name]
+            self.absent += [name] if kind == "left" else []
+            self.absences.append(Change(place, tuple(self.absent), event))
+        elif kind == "extended":
+            if content["questions"] is not None:
+                self._asked(content["questions"], content["numbers"])
+            if content["at_most"] is not None:
+                self.allowed.append((place, int(content["at_most"])))
+            if content["budget"] is not None:
+                self.settings["budget"] = float(content["budget"])
+        if kind != "decided":
+            self.changes.append(place)
+        self._offer()
+
+    # ------------------------------------------------------------------ learning
+
+    def _learn(self, seen: int | None = None) -> None:
+        ready = [entry for entry in self.new if seen is None or entry.event <= seen]
+        self.new = self.new[len(ready) :]
+        if not ready:
+            return
+        self.told += len(ready)
+        if not self.held and self._expected(ready):
+            self._take(ready)
+            return
+        self.held += ready
+        self._offer()
+
+    def _offer(self) -> None:
+        """Offer what waits, one by one, as long as some of it is taken."""
+        taken = True
+        while taken and self.held:
+            taken, rest = False, []
+            for entry in self.held:
+                if self._expected([entry]):
+                    self._take([entry])
+                    taken = True
+                else:
+                    rest.append(entry)
+            self.held = rest
+
+    def _take(self, entries: list[Entry], *, observed: bool = False) -> None:
+        if not entries:
+            return
+        self.learnt += entries
+        self.observed += [observed] * len(entries)
+        self.looks.append(len(self.learnt))
+        if self.gathered is not None and not observed:
+            self.gathered += self._counts(entries)
+            if (self.gathered == self._wanted()).all():
+                self.gathered[:] = 0
+                self.round += 1
+
+    def _expected(self, entries: list[Entry]) -> bool:
+        if self.gathered is None:
+            return True
+        return bool((self.gathered + self._counts(entries) <= self._wanted()).all())
+
+    def _counts(self, entries: list[Entry]) -> Counts:
+        places = np.argsort(self.numbers)[[entry.question for entry in entries]]
+        return np.bincount(places, minlength=len(self.numbers))
+
+    def _wanted(self) -> Counts:
+        """Return (q,) what the round in force wants; nothing if its plan is not in the log."""
+        wanted = np.zeros(len(self.numbers), dtype=np.int64)
+        if self.round < len(self.plans):
+            content = self.plans[self.round].content
+            np.add.at(wanted, content["questions"], content["counts"])
+        return wanted
+
+    # ------------------------------------------------------------------ plans
+
+    def _planned(self, event: int, at: int, plan: Mapping[str, Any]) -> None:
+        """Take down a plan; where the log does not say when it came into force, −1 for that."""
+        if self.gathered is not None:
+            at = len(self.learnt) - int(self.gathered.sum())
+        elif at < 0 and self.policy != "certain-choice":
+            at = max([0, *(place for place in self.changes if place <= len(self.learnt))])
+        self.plans.append(Plan(at, plan, len(self.learnt), event))
+
+    def record(self) -> Record:
+        """Return the record."""
+        if not self.policy:
+            raise InputError("the log does not begin with how the campaign was made.")
+        places = np.argsort(self.numbers)
+        n = len(self.learnt)
+        gone = [self.gone.get(entry.number, -1) for entry in self.learnt]
+        return Record(
+            self.content,
+            self.policy,
+            self.settings,
+            places[np.array([entry.question for entry in self.learnt], dtype=np.intp)],
+            np.array([entry.score for entry in self.learnt], dtype=np.float64),
+            np.array(self.observed, dtype=np.bool_).reshape(n),
+            np.array(gone, dtype=np.int64).reshape(n),
+            [self._moved(number) for number in range(len(self.plans))],
+            self.absences,
+            self.imports,
+            self.allowed,
+            np.array(self.looks, dtype=np.int64),
+            stated=self.stated,
+        )
+
+    def _moved(self, number: int) -> Plan:
+        """Return a plan in the places that questions and options have in the end."""
+        plan = self.plans[number]
+        content = plan.content
+        _, numbers, names = [one for one in self.versions if one[0] <= number][-1]
+        last = self.versions[-1]
+        if numbers is last[1]:
+            return plan
+        places, options = np.argsort(last[1]), {name: x for x, name in enumerate(last[2])}
+        moved = dict(content)
+        for name in ("order", "questions"):
+            if name in content:
+                moved[name] = places[numbers[np.array(content[name], dtype=np.intp)]].tolist()
+        for name in ("rivals", "stuck", "hopeless"):
+            if name in content:
+                moved[name] = [options[names[x]] for x in content[name]]
+        for name in ("leader", "answer"):
+            if content.get(name) is not None and content[name] >= 0:
+                moved[name] = options[names[content[name]]]
+        return plan._replace(content=moved, among=tuple(options[name] for name in names))
+
+
+def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the plans that an event has, and how many evaluations were learnt before each."""
+    found = [(int(at), plan) for at, plan in content.get("plans", ())]
+    if content.get("plan") is not None:
+        found.append((-1, content["plan"]))
+    return found
+
+
+def _number(value: Any) -> Any:
+    """Return an argument as it was: those that are not finite are written by name."""
+    if isinstance(value, Mapping) and set(value) == {"number"}:
+        return float(value["number"])
+    return value

@@ -1,0 +1,120 @@
+"""What was seen may be taken back: a server that crashes, or a copy that is put in its place.
+
+PostgreSQL shows what is committed before it is on the disk. Nobody was told that it is kept; but a
+client who looked has it in mind, and must find out that it never was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+
+import evenhand as eh
+from campaign_record import Record
+from evenhand.campaigns import following
+from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.tables import metadata
+
+
+def all_rows(store: Store) -> dict[str, list[dict[str, Any]]]:
+    def look(session: Session) -> dict[str, list[dict[str, Any]]]:
+        return {
+            table.name: [
+                dict(zip(table.columns.keys(), row, strict=True))
+                for row in session.rows(Statement(select(table)))
+            ]
+            for table in metadata.sorted_tables
+        }
+
+    return store.read(look)
+
+
+def take_back(store: Store, rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Make a store what it was."""
+
+    def work(session: Session) -> None:
+        for table in reversed(metadata.sorted_tables):
+            session.run(Statement(table.delete()))
+        for table in metadata.sorted_tables:
+            if rows[table.name]:
+                session.run_many(Statement(insert(table)), rows[table.name])
+
+    store.write(work)
+
+
+@pytest.fixture
+def store(store_address: str) -> Any:
+    with open_store(store_address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def campaign(store: Store) -> eh.Campaign:
+    panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["Paul", "Quinn"], capacity=None)
+    return eh.Campaign.create(store, "prize", panel, noise_scale=1.0, at_most=40)
+
+
+def test_an_answer_is_that_of_the_log_though_other_scores_were_seen(
+    store: Store, campaign: eh.Campaign
+) -> None:
+    ticket = campaign.ask("Paul")
+    before = all_rows(store)
+    campaign.tell(ticket, 7.0)
+    assert campaign.answer().spent == 1
+    take_back(store, before)
+    assert campaign.answer().spent == 0
+    other = eh.Campaign.open(store, "prize")
+    other.tell(ticket, 3.0)
+    said = repr(campaign.answer().to_dict())
+    assert said == repr(eh.Campaign.open(store, "prize").answer().to_dict())
+    assert "3.0" in said
+    assert "7.0" not in said
+    assert Record(store, "prize").complaints() == []
+
+
+def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
+    store: Store, campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tail is lost after the policy was asked, and before what it said is put in."""
+    tickets = [campaign.ask("Paul"), campaign.ask("Quinn")]
+    before = all_rows(store)
+    seen = []
+    write = Store.write
+
+    def lost_meanwhile(self: Store, work: Any) -> Any:
+        if "put_in" in repr(work) and not seen:
+            seen.append(work)
+            take_back(self, before)
+        return write(self, work)
+
+    for ticket in tickets:
+        campaign.tell(ticket, 5.0)
+    monkeypatch.setattr(Store, "write", lost_meanwhile)
+    campaign.ask("Paul", n=5)
+    assert seen
+    record = Record(store, "prize")
+    assert record.complaints() == []
+    for row in record.events:
+        if row["kind"] == "proposed":
+            assert row["content"]["seen"] < row["number"]
+
+
+def test_a_snapshot_of_what_was_taken_back_is_not_used(
+    store: Store, campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_LEAST_EVENTS", 1)
+    ticket = campaign.ask("Paul")
+    before = all_rows(store)
+    campaign.tell(ticket, 7.0)
+    campaign.ask("Paul", n=8)
+    kept = all_rows(store)["snapshot"]
+    assert kept
+    take_back(store, before | {"snapshot": kept})
+    other = eh.Campaign.open(store, "prize")
+    for n in range(max(row["event"] for row in kept)):
+        other.pause(f"{n}")
+        other.resume()
+    assert eh.Campaign.open(store, "prize").answer().spent == 0
