@@ -73,12 +73,12 @@ _PLAIN = (  # what a snapshot keeps as it is
 
 
 class OutdatedError(Exception):
-    """What was learnt was taken back: the fold must begin anew.
+    """What was learnt is taken back: the fold must begin anew.
 
     Parameters
     ----------
     evaluation
-        What was withdrawn; None if the store itself went back to an earlier state.
+        What was withdrawn; None if a server went down with events that it had shown.
     """
 
     def __init__(self, evaluation: int | None = None) -> None:
