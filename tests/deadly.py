@@ -151,6 +151,15 @@ def work(
                 continue
             fate.at("holding a ticket")
             time.sleep(rng.uniform(0.0, 2.0 * pause))
+            whim = rng.random()
+            if whim < 0.05:
+                campaign.fail(ticket, "out of coffee")
+                continue
+            if whim < 0.1:
+                campaign.release(ticket)
+                continue
+            if whim < 0.15:
+                campaign.renew(ticket)
             said = {
                 "ticket": ticket.id,
                 "score": score(ticket.question, rng),
@@ -158,7 +167,7 @@ def work(
             }
             outbox.write(**said)
             _tell(campaign, outbox, fate, said)
-            if rng.random() < 0.1:
+            if whim > 0.9:
                 _tell(campaign, outbox, fate, said)
 
 

@@ -18,6 +18,8 @@ The exit code is 1 if something of this is false.
 from __future__ import annotations
 
 import argparse
+import json
+import logging
 import math
 import os
 import random
@@ -32,6 +34,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +43,10 @@ import psycopg
 import evenhand as eh
 from campaign_record import Record
 from deadly import PLACES, Fate, Outbox, work
+from evenhand.campaigns.deciding import plain
+from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import open_store
+from evenhand.campaigns.stores.session import Session
 from postgres_server import own_server
 
 LEASE = 1.0  # seconds
@@ -82,7 +88,7 @@ def anybody_in_rounds(store: Any, name: str, seed: int) -> eh.Campaign:
     return eh.Campaign.create(store, name, options, policy=policy, lease=LEASE, seed=seed)
 
 
-KINDS = (panel_until_sure, panel_once_each, anybody_in_steps)
+KINDS = (panel_until_sure, panel_once_each, anybody_in_steps, anybody_in_rounds)
 
 
 def score(question: eh.Question, rng: random.Random) -> float:
@@ -193,7 +199,11 @@ class Torture:
     def _complaints(self, name: str, outboxes: list[Outbox]) -> Iterator[str]:
         with open_store(self.address) as store:
             record = Record(store, name)
-            answer = eh.Campaign.open(store, name).answer()
+            kept = [
+                {n: row[n] for n in ("number", "at", "kind", "content")} for row in record.events
+            ]
+            (self.folder / "record.json").write_text(json.dumps(kept))
+            now = eh.Campaign.open(store, name).answer()
         yield from record.complaints()
         self.evaluations += record.row["counted"]
         self.late += record.row["evaluations"] - record.row["counted"]
@@ -217,11 +227,28 @@ class Torture:
                 if said != tuple(receipt[n] for n in ("ticket", "evaluation", "score", "counted")):
                     yield f"acknowledged {receipt}, but there is {row}"
         (decided,) = record.of("decided")
-        for how, option, sure, loss in untroubled(record, self.folder):
-            if (decided["option"], decided["sure"]) != (option, sure):
-                yield f"{how}: decided {decided}, but {option} ({sure}) without faults"
-            if not math.isclose(answer.loss, loss, rel_tol=1e-9, abs_tol=1e-12):
-                yield f"{how}: a loss of {answer.loss!r}, but {loss!r} without faults"
+        for how, answer in (
+            ("the answer now", now),
+            ("the same evaluations, told without faults", untroubled(record, self.folder)),
+        ):
+            told = plain(answer.to_dict())
+            for part in ("option", "sure", "scores", "loses_at_most", "ranking", "biases"):
+                yield from differences(decided["answer"][part], told[part], f"{how}: {part}")
+
+
+def differences(one: Any, other: Any, where: str) -> Iterator[str]:
+    """Return where two values differ by more than rounding, and how."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for n, (a, b) in enumerate(zip(one, other, strict=True)):
+            yield from differences(a, b, f"{where}, {n}")
+    elif isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            yield from differences(one[name], other[name], f"{where}, {name}")
+    elif isinstance(one, float) and isinstance(other, float):
+        if not math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12):
+            yield f"{where} was {one!r}, is {other!r}"
+    elif one != other:
+        yield f"{where} was {one!r}, is {other!r}"
 
 
 @dataclass
@@ -241,14 +268,15 @@ class Slot:
         return folder / f"{name} {self.worker}.jsonl"
 
 
-def untroubled(record: Record, folder: Path) -> Iterator[tuple[str, str, bool, float]]:
-    """Have one client tell the same evaluations in a campaign of its own, and give its answer."""
-    from evenhand.campaigns.ledger import Page  # noqa: PLC0415 # for what was handed out
+def untroubled(record: Record, folder: Path) -> eh.Answer:
+    """Have one client tell the same evaluations in a campaign of its own; return its answer.
 
+    What to ask is what was asked, so that the evaluations are the same.
+    """
     path = folder / "untroubled.db"
     with open_store(path) as store:
 
-        def begin(session: Any) -> int:
+        def begin(session: Session) -> int:
             page = Page.new(session, "again")
             page.append("created", record.of("created")[0])
             page.close()
@@ -256,28 +284,49 @@ def untroubled(record: Record, folder: Path) -> Iterator[tuple[str, str, bool, f
 
         id = store.write(begin)
         campaign = eh.Campaign.open(store, "again")
-        token = {row["number"]: row["token"] for row in record.tickets}
-        by_number = {row["number"]: row for row in record.tickets}
+        tokens: dict[int, str] = {}
+        heads = {}  # of this campaign, by the event of the other that was the last
         for row in record.events:
-            if row["kind"] == "proposed":
-                wanted = [[n, t, q, turn] for n, t, q, turn in row["content"]["tickets"]]
-
-                def put_in(session: Any, wanted: list[Any] = wanted) -> None:
-                    page = Page(session, id)
-                    made = page.issue([(q, t, by_number[n]["evaluator"]) for n, _, q, t in wanted])
-                    page.append("proposed", {"tickets": made, "seen": page.head, "purpose": {}})
-                    token.update({m[0]: m[1] for m in made})
-                    page.version += 1
-                    page.close()
-
-                store.write(put_in)
+            content = row["content"]
+            if row["kind"] == "looked":
+                store.write(partial(_looked, id, heads[content["seen"]]))
+            elif row["kind"] == "proposed":
+                tokens |= store.write(partial(_proposed, id, content, record.tickets))
+            elif row["kind"] == "failed" and content["given_up"]:
+                store.write(partial(_given_up, id, content))
             elif row["kind"] == "told":
-                for _, ticket, _, said, _, key in row["content"]["evaluations"]:
-                    campaign.tell(f"{ticket}-{token[ticket]}", said, key=key)
+                for _, ticket, _, said, _, key in content["evaluations"]:
+                    campaign.tell(f"{ticket}-{tokens[ticket]}", said, key=key)
+            heads[row["number"]] = campaign.status().events
         answer = campaign.answer()
     for leftover in folder.glob("untroubled.db*"):
         leftover.unlink()
-    yield "one client", answer.label, answer.sure, answer.loss
+    return answer
+
+
+def _proposed(id: int, content: Any, tickets: list[Any], session: Session) -> dict[int, str]:
+    page = Page(session, id)
+    made = page.issue(
+        [(x, turn, tickets[n - 1]["evaluator"]) for n, _, x, turn in content["tickets"]]
+    )
+    page.append("proposed", content | {"tickets": made, "seen": page.head})
+    page.close()
+    return {number: token for number, token, *_ in made}
+
+
+def _looked(id: int, seen: int, session: Session) -> None:
+    page = Page(session, id)
+    page.append("looked", {"seen": seen})
+    page.close()
+
+
+def _given_up(id: int, content: Any, session: Session) -> None:
+    page = Page(session, id)
+    row = page.ticket(content["ticket"])
+    assert row is not None
+    page.append("failed", content)
+    page.settle(row, "failed")
+    page.close()
 
 
 # ---------------------------------------------------------------------- PostgreSQL
@@ -344,6 +393,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--store", choices=sorted(VICTIMS), action="append")
     asked = parser.parse_args(argv)
     seed = random.SystemRandom().getrandbits(32) if asked.seed is None else asked.seed
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # of connections that are lost, it warns
     wrong: list[str] = []
     for kind in asked.store or sorted(VICTIMS):
         print(f"{kind}, seed {seed}", flush=True)
