@@ -50,7 +50,7 @@ def crew(store: Store, named: str) -> eh.Campaign:
 
 
 def log(campaign: eh.Campaign) -> list[Event]:
-    return campaign.store.read(lambda s: ledger.events_after(s, campaign.id, 0, 10**6))
+    return campaign.store.read(lambda s: ledger.events_after(s, campaign._follower.id, 0, 10**6))
 
 
 def kinds(campaign: eh.Campaign) -> list[str]:
@@ -61,7 +61,7 @@ def expire(campaign: eh.Campaign, ticket: eh.Ticket) -> None:
     """Have the lease of a ticket be over."""
 
     def work(session: Any) -> None:
-        page = Page(session, campaign.id)
+        page = Page(session, campaign._follower.id)
         row = page.ticket(ticket.number)
         assert row is not None
         page.settle(row, "leased", until=page.now - 1.0)

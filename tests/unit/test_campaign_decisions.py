@@ -30,7 +30,7 @@ EXACT = {"deviation": 0.0, "noise_scale": 1.0}
 
 
 def log(campaign: eh.Campaign) -> list[Event]:
-    return campaign.store.read(lambda s: ledger.events_after(s, campaign.id, 0, 10**6))
+    return campaign.store.read(lambda s: ledger.events_after(s, campaign._follower.id, 0, 10**6))
 
 
 def played(campaign: eh.Campaign, seed: int, noise: float = 0.5, most: int = 4000) -> None:

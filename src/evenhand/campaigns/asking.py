@@ -143,7 +143,8 @@ def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
-    mend(follower)
+    if mend(follower):
+        return None
     with follower.lock:
         replica = follower.followed()
         proposal = _proposal(follower, replica, asker)
@@ -232,7 +233,7 @@ def _alarms(replica: Replica) -> list[dict[str, str]]:
     ]
 
 
-def mend(follower: Follower) -> None:
+def mend(follower: Follower) -> bool:
     """Go on without evaluators who fail again and again; pause where everything fails."""
     with follower.lock:
         replica = follower.followed()
@@ -242,6 +243,9 @@ def mend(follower: Follower) -> None:
         leave(follower, broken, f"failed again and again, last with: {why}")
     elif hopeless is not None and replica.status == "running":
         pause(follower, hopeless)
+    else:
+        return False
+    return True
 
 
 # ---------------------------------------------------------------------- why there is nothing

@@ -35,7 +35,7 @@ from evenhand.policies.base import Policy
 from evenhand.questions import Askable
 
 if TYPE_CHECKING:
-    from evenhand.campaigns.transfer import Imported
+    from evenhand.campaigns.importing import Imported
 
 Where = str | os.PathLike[str] | Store
 
@@ -503,7 +503,7 @@ class Campaign:
         >>> first.counted, again.counted, again.repeated
         (1, 0, 1)
         """
-        from evenhand.campaigns.transfer import import_scores  # noqa: PLC0415 # loads pyarrow
+        from evenhand.campaigns.importing import import_scores  # noqa: PLC0415 # loads pyarrow
 
         return import_scores(
             self._follower,
@@ -539,7 +539,7 @@ class Campaign:
         ...     files[0].read_text().splitlines()[1].split(",")[3:6]
         ['P', '7.5', 'counted']
         """
-        from evenhand.campaigns.transfer import export  # noqa: PLC0415 # as above
+        from evenhand.campaigns.exporting import export  # noqa: PLC0415 # as above
 
         return export(self._follower, path)
 

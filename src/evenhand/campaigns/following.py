@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 
 from evenhand.answers.question import Question
-from evenhand.answers.scores import Scores, compares
+from evenhand.answers.scores import Scores
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import TicketRow
@@ -65,14 +65,23 @@ class Follower:
                     if self._replica is None:
                         self._replica = self._loaded()
                     return self._caught_up(self._replica)
-                except OutdatedError:
-                    self._replica = None
+                except OutdatedError as outdated:
+                    self._replica, self._skipped = None, {}
+                    self._check(outdated.evaluation)
                 except BrokenError as broken:
                     self._skipped[broken.event] = broken.why
                     self._replica = None
                 except BaseException:
                     self._replica = None  # it may have gone half-way
                     raise
+
+    def _check(self, evaluation: int) -> None:
+        """See that a withdrawal in the log is in the rows as well."""
+        if evaluation not in self.store.read(lambda s: ledger.withdrawn(s, self.id)):
+            raise StoreError(
+                f"the record of campaign {self.name!r} says that evaluation {evaluation} was "
+                "withdrawn, but its row does not; verify the campaign."
+            )
 
     def _caught_up(self, replica: Replica) -> Replica:
         while True:
@@ -159,13 +168,7 @@ class Follower:
     @property
     def reading(self) -> Scores:
         """Which scores are possible."""
-        replica = self.known()
-        bounds = replica.settings["bounds"]
-        return Scores(
-            replica.settings["scores"],
-            None if bounds is None else tuple(bounds),
-            comparing=compares(replica.questions),
-        )
+        return self.known().reading
 
     def evaluator(self, name: object) -> str:
         """Return the name of an evaluator, or say who there is."""

@@ -29,6 +29,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.question import Question, question_of
+from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import TURNS, Event, canonical
 from evenhand.errors import InputError, StoreError
@@ -72,7 +73,17 @@ _PLAIN = (  # what a snapshot keeps as it is
 
 
 class OutdatedError(Exception):
-    """An event takes back what was learnt: the fold must begin anew."""
+    """An event takes back what was learnt: the fold must begin anew.
+
+    Parameters
+    ----------
+    evaluation
+        What was withdrawn.
+    """
+
+    def __init__(self, evaluation: int) -> None:
+        super().__init__(f"evaluation {evaluation} was withdrawn")
+        self.evaluation = evaluation
 
 
 class BrokenError(Exception):
@@ -119,8 +130,12 @@ class Replica:
         What is wrong, if the policy cannot go on; else "".
     pending
         (q,) evaluations on their way: in tickets, or told and not learnt yet.
-    places, numbers
-        (q,) where the policy has the question of a number, and the numbers of its questions.
+    places
+        (q,) where the policy has the question of a number.
+    has_anybodys
+        Whether some questions are nobody's in particular.
+    reading
+        Which scores are possible.
     evaluations, counted, late
         How many evaluations came in all, how many of them count, and how many came late.
     done, voided
@@ -142,6 +157,10 @@ class Replica:
     policy: Policy
     settings: dict[str, Any]
     display: dict[str, dict[str, str]]
+    pending: Counts
+    places: Indices
+    has_anybodys: bool
+    reading: Scores
 
     def __init__(
         self, withdrawn: Iterable[int] = (), skipped: Mapping[int, str] | None = None
@@ -200,9 +219,8 @@ class Replica:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]
         q = len(self.policy.questions)
-        self.pending: Counts = np.zeros(q, dtype=np.int64)
-        self.places: Indices = np.arange(q)
-        self.numbers: Indices = self.places
+        self.pending = np.zeros(q, dtype=np.int64)
+        self.numbers = np.arange(q)
 
     def _proposed(self, event: int, content: Any) -> None:
         self._adopt(content.get("plan"))
@@ -252,7 +270,7 @@ class Replica:
 
     def _withdrawn(self, event: int, content: Any) -> None:
         if content["evaluation"] not in self.withdrawn:
-            raise OutdatedError
+            raise OutdatedError(content["evaluation"])
         self.taken_back += 1
         self.plan_id = None
         spoilt = self._spoilt.pop(content["evaluation"], None)
@@ -420,7 +438,6 @@ class Replica:
         before = self.pending[self.places]  # by number
         self.policy = self.policy.extended(asked)
         self.numbers = np.asarray(numbers, dtype=np.intp)
-        self.places = np.argsort(self.numbers)
         self.pending = np.zeros(len(numbers), dtype=np.int64)
         self.pending[self.places[: len(before)]] = before
 
@@ -473,9 +490,20 @@ class Replica:
         return self.policy.questions
 
     @property
-    def has_anybodys(self) -> bool:
-        """Whether some questions are nobody's in particular."""
-        return bool((self.questions.evaluator < 0).any())
+    def numbers(self) -> Indices:
+        """(q,) the numbers of the policy's questions."""
+        return self._numbers
+
+    @numbers.setter
+    def numbers(self, numbers: Indices) -> None:
+        self._numbers, self.places = numbers, np.argsort(numbers)
+        self.has_anybodys = bool((self.questions.evaluator < 0).any())
+        bounds = self.settings["bounds"]
+        self.reading = Scores(
+            self.settings["scores"],
+            None if bounds is None else tuple(bounds),
+            comparing=compares(self.questions),
+        )
 
     @property
     def has_news(self) -> bool:
@@ -554,6 +582,8 @@ class Replica:
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
+        if not self.policy.heeds_limits:
+            return None  # it cannot do without
         names = self.questions.evaluators
         for who, times in self._in_row.items():
             if times >= _PATIENCE and who in names and who not in self.left:
@@ -566,7 +596,8 @@ class Replica:
         for about, times in self._in_row_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"
-        if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
+        alone = not (self.questions.evaluators and self.policy.heeds_limits)
+        if alone and sum(self._in_row.values()) >= _PATIENCE:
             return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
         return None
 
@@ -613,7 +644,6 @@ class Replica:
         replica._returned = dict(content["returned"])
         replica.pending = _dense(content["pending"], len(replica.policy.questions))
         replica.numbers = np.asarray(content["numbers"], dtype=np.intp)
-        replica.places = np.argsort(replica.numbers)
         return replica
 
 

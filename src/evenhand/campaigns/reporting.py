@@ -13,11 +13,11 @@ from evenhand.answers.question import Question
 from evenhand.answers.report import report_of
 from evenhand.campaigns.deciding import answer_from
 from evenhand.campaigns.events import Event
+from evenhand.campaigns.exporting import events_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.standing import Status, status_of
 from evenhand.campaigns.stores import SqliteStore
-from evenhand.campaigns.transfer import events_of
 from evenhand.report.document import Section, facts, note, points, table, write_page
 from evenhand.report.phrases import short
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.tables.names import listed
 from evenhand.tables.numerals import may_be_thousands
+from evenhand.tables.written import unguarded, write_csv
 
 if TYPE_CHECKING:
     from evenhand.campaigns.campaign import Campaign
@@ -56,8 +57,6 @@ def write_sheet(
     tickets = campaign.ask(evaluator, worker=worker, n=n)
     if isinstance(tickets, NoTicket):
         return tickets
-    from evenhand.tables.written import write_csv  # noqa: PLC0415 # for those who write one
-
     write_csv(path, *sheet_of(tickets), what="the sheet")
     return tickets
 
@@ -150,7 +149,7 @@ def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
         )
     cells = {name: texts_in(source, name) for name in source.columns if name}
     known = {TICKET, SCORE, NOTE, *names, *shown_as(names, shown)}
-    strange = [name for name in cells if name not in known]
+    strange = [name for name in cells if name not in known and unguarded(name) not in known]
     if strange:
         raise InputError(
             f"{source.name} has columns that no sheet of this campaign has: {listed(strange)}; "
@@ -179,14 +178,35 @@ def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
 
 
 def texts_in(source: Source, column: str) -> list[str | None]:
-    """Return the cells of a column as texts that a spreadsheet did not touch; None where empty."""
+    """Return the cells of a column as texts; None where they are empty."""
     from evenhand.tables.cells import as_text  # noqa: PLC0415 # loads pyarrow
-    from evenhand.tables.written import unguarded  # noqa: PLC0415 # likewise
 
-    cells: list[Any] = [
-        c for block in source.blocks([column]) for c in as_text(block[0]).to_pylist()
-    ]
-    return [None if cell is None else unguarded(cell) for cell in cells]
+    return [c for block in source.blocks([column]) for c in as_text(block[0]).to_pylist()]
+
+
+def name_in(text: str, known: Container[str], *, file: bool) -> str:
+    """Return which name a cell has: as it stands, or without the apostrophe of `guarded`.
+
+    Parameters
+    ----------
+    text
+        What stands there.
+    known
+        The names there are.
+    file
+        Whether it comes from a file, where names may have been guarded, and not from a frame.
+
+    Examples
+    --------
+    >>> name_in("'=Ann", ["=Ann"], file=False), name_in("'=Ann", ["'=Ann"], file=True)
+    ('=Ann', "'=Ann")
+    >>> both = ["=Ann", "'=Ann"]
+    >>> name_in("'=Ann", both, file=False), name_in("'=Ann", both, file=True)
+    ("'=Ann", '=Ann')
+    """
+    bare = unguarded(text)
+    first, second = (bare, text) if file else (text, bare)
+    return second if first not in known and second in known else first
 
 
 def decimal_of(texts: Sequence[str | None]) -> str | None:
@@ -229,7 +249,7 @@ def score_in(
     Traceback (most recent call last):
     evenhand.errors.InputError: '1,250' may be 1250 or 1.250; write one of the two...
     """
-    bare = text.strip().replace("\u2212", "-")
+    bare = unguarded(text.strip()).replace("\u2212", "-")
     if bare.casefold() in _WORDS:
         return bare.casefold()
     if not _NUMBER.fullmatch(bare):

@@ -62,7 +62,7 @@ class Careful:
         stated = record.settings.get("deviation")
         self.deviation = None if stated is None else float(stated)
         self.noise_known = record.noise_scale is not None
-        self.horizon = self._horizon(0)
+        self.horizon = record.at_most(0)
         self.paired = self.k <= _MOST_PAIRED and self.horizon >= 2 * self.k
         self.linear, self.refuted = not self.deviation, math.nan
         self.tests, self.next_test = 0, 0
@@ -73,15 +73,6 @@ class Careful:
         self.duels = [np.zeros((self.k, self.k)) for _ in range(3)] if self.paired else None
         self.looked = False
         self._go_through()
-
-    def _horizon(self, place: int) -> int:
-        """Return how many evaluations were allowed when so many were in."""
-        most = self.record.setting("at_most", self.record.settings.get("horizon"))
-        most = 1_000 * self.k if most is None else int(most)
-        for at, allowed in self.record.allowed:
-            if at <= place:
-                most = allowed
-        return most
 
     # ------------------------------------------------------------------ one pass
 
@@ -99,9 +90,9 @@ class Careful:
             self.counts = self.counts + batch.counts
             self._duel(batch)
             before = max(at for at in (0, *(at for at, _ in record.allowed)) if at < end or at == 0)
-            self._look(end, self._horizon(before))
-            if self.stopped and self._horizon(end) != self._horizon(before):
-                self._look(end, self._horizon(end))
+            self._look(end, record.at_most(before))
+            if self.stopped and record.at_most(end) != record.at_most(before):
+                self._look(end, record.at_most(end))
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""

@@ -10,7 +10,7 @@ W_x         product over stages; x is out for good once W_x E_x ≥ 1/δ
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from evenhand.campaigns.proof.evidence import (
     one_sided,
     planned_interval,
 )
-from evenhand.campaigns.proof.record import Derived, Plan, Record, first_largest
+from evenhand.campaigns.proof.record import Change, Derived, Plan, Record, first_largest
 from evenhand.campaigns.proof.squares import Fit, Spread, helped
 from evenhand.campaigns.proof.walk import walk
 
@@ -114,10 +114,9 @@ class Certain:
             self.stuck = last and leader < 0 and empty and self.answer is None
 
     def _placed(self, plans: list[Plan]) -> list[Plan]:
-        """Return the plans with when each came into force: when the one before was whole.
+        """Return the plans with when each came into force: when the one before was closed.
 
-        Or when somebody left or joined, or when scores were observed that open a search. A plan
-        that only goes on, since more was added or allowed, is no new one.
+        A plan that only goes on, since more was added or allowed, is no new one.
         """
         placed: list[Plan] = []
         for plan in plans:
@@ -126,23 +125,35 @@ class Certain:
                 continue
             at = plan.at
             if at < 0:
-                at = 0 if before is None else self._closed_at(before)
-                if at > plan.by >= 0:
+                at = self._closed_at(before or Plan(0, {"leader": -1, "order": []}), plan)
+                if at > plan.by:
                     self.wrong.append(f"the plan that was written at {plan.by} evaluations")
                     at = plan.by
             placed.append(plan._replace(at=at))
         return placed
 
-    def _closed_at(self, plan: Plan) -> int:
-        """Return when a stage was closed that another one followed."""
+    def _closed_at(self, plan: Plan, following: Plan) -> int:
+        """Return when a stage was closed that another one followed.
+
+        It was whole; or somebody left or joined; or scores were observed before any answer, which
+        open a search as well as a first stage does. What is not written down came to nothing: of
+        several such changes the last one counts.
+        """
         record = self.record
-        found = [self._whole_at(plan), *(at for at, _ in record.absences if at >= plan.at)]
-        (seen,) = np.nonzero(record.observed[plan.at :])
-        if int(plan.content["leader"]) < 0 and len(seen):
-            first = plan.at + int(seen[0])
-            if not len(record.told(plan.at, first)):
-                found.append(record.look_after(first + 1))
-        return min(found)
+        whole = self._whole_at(plan) if plan.content["order"] else record.total + 1
+
+        def since(changes: Sequence[Change]) -> list[int]:
+            return [c.at for c in changes if plan.event < c.event <= following.event]
+
+        came = [at for at in since(record.absences) if at <= whole]
+        if int(plan.content["leader"]) < 0:
+            seen = since(record.imports)
+            came += [at for at in seen if at <= whole and not len(record.told(plan.at, at))]
+        if not came:
+            return whole if plan.content["order"] else plan.at
+        first = min(came)
+        same = [at for at in came if not len(record.told(first, at))]
+        return max(same)
 
     def _before(self, plan: Plan) -> Fit:
         """Return what was known when a plan was made.
@@ -233,7 +244,7 @@ class Certain:
         found = min(found, reached(asked.evaluator[questions] == who, int(asked.workload[who])))
         name = asked.evaluators[who]
         if name in record.absent(record.total):
-            found = min(found, max(at for at, names in record.absences if name in names))
+            found = min(found, max(c.at for c in record.absences if name in c.absent))
         return found
 
     def _fit_of(self, stage: _Stage) -> Fit:
@@ -367,9 +378,8 @@ class Certain:
 
     @property
     def _spent_all(self) -> bool:
-        most = self.record.setting("at_most", self.record.settings.get("horizon"))
-        most = 1_000 * len(self.asked.labels) if most is None else int(most)
-        return len(self.record.told(0, self.record.total)) >= most
+        record = self.record
+        return len(record.told(0, record.total)) >= record.at_most(record.total)
 
     @property
     def _broke(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.campaigns.proof.asked import Counts, Indices
-from evenhand.campaigns.proof.record import Plan, Record
+from evenhand.campaigns.proof.record import Change, Plan, Record
 from evenhand.errors import InputError
 
 _SHARE = 1 / 32
@@ -66,10 +66,11 @@ class _Reader:
         self.looks: list[int] = []
         self.gone: dict[int, int] = {}  # withdrawn evaluations, and how many were in
         self.absent: list[str] = []
-        self.absences: list[tuple[int, tuple[str, ...]]] = []
+        self.absences: list[Change] = []
+        self.imports: list[Change] = []
         self.allowed: list[tuple[int, int]] = []
         self.changes: list[int] = []  # how many evaluations were in when something changed
-        self.plans: list[tuple[int, int, Mapping[str, Any]]] = []  # at (−1), by, what it is
+        self.plans: list[Plan] = []
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
         self.gathered: Counts | None = None  # of a policy in rounds
         self.round = 0
@@ -88,7 +89,7 @@ class _Reader:
         elif kind in _CHANGES:
             self._changed(event, kind, content)
         for plan in _plans_in(content):
-            self._planned(*plan)
+            self._planned(event, *plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -119,13 +120,14 @@ class _Reader:
         if kind == "imported":
             rows = [Entry(event, *row[:1], *row[2:4]) for row in content["evaluations"]]
             self._take(rows, observed=True)
+            self.imports.append(Change(len(self.learnt), (), event))
         elif kind == "withdrawn":
             self.gone[int(content["evaluation"])] = place
         elif kind in ("left", "joined"):
             name = content["evaluator"]
             self.absent = [other for other in self.absent if other != name]
             self.absent += [name] if kind == "left" else []
-            self.absences.append((place, tuple(self.absent)))
+            self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
                 self._asked(content["questions"], content["numbers"])
@@ -189,22 +191,19 @@ class _Reader:
         """Return (q,) what the round in force wants; nothing if its plan is not in the log."""
         wanted = np.zeros(len(self.numbers), dtype=np.int64)
         if self.round < len(self.plans):
-            content = self.plans[self.round][2]
+            content = self.plans[self.round].content
             np.add.at(wanted, content["questions"], content["counts"])
         return wanted
 
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, at: int, plan: Mapping[str, Any]) -> None:
+    def _planned(self, event: int, at: int, plan: Mapping[str, Any]) -> None:
         """Take down a plan; where the log does not say when it came into force, −1 for that."""
-        known = [content["id"] for _, _, content in self.plans]
-        if plan["id"] in known:
-            return
         if self.gathered is not None:
             at = len(self.learnt) - int(self.gathered.sum())
         elif at < 0 and self.policy != "certain-choice":
             at = max([0, *(place for place in self.changes if place <= len(self.learnt))])
-        self.plans.append((at, len(self.learnt), plan))
+        self.plans.append(Plan(at, plan, len(self.learnt), event))
 
     def record(self) -> Record:
         """Return the record."""
@@ -223,6 +222,7 @@ class _Reader:
             np.array(gone, dtype=np.int64).reshape(n),
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
+            self.imports,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,
@@ -230,11 +230,12 @@ class _Reader:
 
     def _moved(self, number: int) -> Plan:
         """Return a plan in the places that questions and options have in the end."""
-        at, by, content = self.plans[number]
+        plan = self.plans[number]
+        content = plan.content
         _, numbers, names = [one for one in self.versions if one[0] <= number][-1]
         last = self.versions[-1]
         if numbers is last[1]:
-            return Plan(at, content, by)
+            return plan
         places, options = np.argsort(last[1]), {name: x for x, name in enumerate(last[2])}
         moved = dict(content)
         for name in ("order", "questions"):
@@ -246,7 +247,7 @@ class _Reader:
         for name in ("leader", "answer"):
             if content.get(name) is not None and content[name] >= 0:
                 moved[name] = options[names[content[name]]]
-        return Plan(at, moved, by, tuple(options[name] for name in names))
+        return plan._replace(content=moved, among=tuple(options[name] for name in names))
 
 
 def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:

@@ -53,7 +53,7 @@ class Planned:
 
     def _go_through(self) -> None:
         places = {int(place) for place in self.record.looks}
-        places |= {at for at, _ in self.record.absences if at > 0}
+        places |= {change.at for change in self.record.absences if change.at > 0}
         plans = list(self.record.plans)
         for place in sorted(places | {plan.at for plan in plans}):
             while plans and plans[0].at <= place:

@@ -26,8 +26,8 @@ class Plan(NamedTuple):
         How many evaluations were in when it came into force; −1 if that has to be worked out.
     content
         What was frozen, by name.
-    by
-        How many were in when it was written down.
+    by, event
+        How many were in when it was written down, and the event that did.
     among
         The options that there were then; None if all.
     """
@@ -35,7 +35,16 @@ class Plan(NamedTuple):
     at: int
     content: Mapping[str, Any]
     by: int = -1
+    event: int = 0
     among: tuple[int, ...] | None = None
+
+
+class Change(NamedTuple):
+    """Something that changed: how many evaluations were in, who was absent then, the event."""
+
+    at: int
+    absent: tuple[str, ...]
+    event: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +66,9 @@ class Record:
     plans
         What was frozen, in order.
     absences
-        Who was absent from when on: how many evaluations were in, and the names.
+        Who was absent from when on.
+    imports
+        When scores were observed.
     allowed
         When more evaluations were allowed: how many were in, and how many in all from then on.
     learnt
@@ -79,7 +90,8 @@ class Record:
     observed: Truths
     withdrawn: Counts
     plans: Sequence[Plan] = ()
-    absences: Sequence[tuple[int, Sequence[str]]] = ()
+    absences: Sequence[Change] = ()
+    imports: Sequence[Change] = ()
     allowed: Sequence[tuple[int, int]] = ()
     learnt: Counts | None = None
     ends: Sequence[int] | None = None
@@ -151,12 +163,19 @@ class Record:
         """Return least squares on some evaluations."""
         return Fit.of(self.asked, self.sums_of(some), self.noise_scale is not None)
 
+    def at_most(self, place: int) -> int:
+        """Return how many evaluations were allowed in all when so many were in."""
+        most = self.setting("at_most", self.settings.get("horizon"))
+        most = 1_000 * len(self.asked.labels) if most is None else int(most)
+        for at, allowed in self.allowed:
+            most = allowed if at <= place else most
+        return most
+
     def absent(self, place: int) -> frozenset[str]:
         """Return who was absent when so many evaluations were in."""
-        last: Sequence[str] = ()
-        for at, names in self.absences:
-            if at <= place:
-                last = names
+        last: tuple[str, ...] = ()
+        for change in self.absences:
+            last = change.absent if change.at <= place else last
         return frozenset(last)
 
 

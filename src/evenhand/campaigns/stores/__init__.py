@@ -39,4 +39,5 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
     else:
         raise InputError(f"a store is a path, an address or a Store; got {where!r}.")
     bring_up_to_date(store)
+    store.examine()
     return store

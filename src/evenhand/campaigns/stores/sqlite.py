@@ -19,6 +19,7 @@ from typing import Any
 
 from sqlalchemy.dialects import sqlite as words
 
+from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.line import Line
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import Migration, Result, Store, Work
@@ -131,6 +132,24 @@ class SqliteStore(Store):
             yield
 
     # ------------------------------------------------------------------ where it is
+
+    def examine(self) -> None:
+        """Refuse a copy that was made while the file was in use, and is not whole."""
+        file = os.stat(self.path)
+        if not self.read(lambda session: copies.is_copy(session, file)):
+            return
+        try:
+            whole = self.read(copies.is_whole)
+        except StoreError:
+            whole = False
+        if not whole:
+            raise StoreError(
+                f"the file {self.name!r} is damaged, or was copied while it was in use, and what "
+                "it holds is not of one moment. Copy it again when nobody writes, or with "
+                f'sqlite3 FILE ".backup COPY".'
+            )
+        with suppress(StoreError):  # what cannot be written is looked at every time
+            self.write(lambda session: copies.sign(session, file))
 
     def _check_file(self) -> None:
         now = _place(self.path)

@@ -166,6 +166,10 @@ class Store(ABC):
         with self._desk:
             self._patiently(once, self.patience)
 
+    def examine(self) -> None:
+        """Refuse a database that is not what it was; called once, when it is opened."""
+        return  # a server sees to that itself
+
     def close(self) -> None:
         """Let go of the database; it is opened again when it is needed."""
         with self._desk:

@@ -1,29 +1,24 @@
-"""Scores that come in tables, and the record that goes out in files.
+"""Scores that come in tables: sheets of tickets, and logs of what nobody asked for.
 
-What comes in comes whole or not at all, and coming twice counts once: a line of a sheet is known by
-its ticket, a logged score by what it says and by how many equal ones stand before it. Every line
-that is wrong is named, and then nothing is taken.
+They come whole or not at all, and coming twice counts once: a line of a sheet is known by its
+ticket, a logged score by what it says and by how many equal ones stand before it. Every line that
+is wrong is named, and then nothing is taken.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import bindparam, literal_column, select
 
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import Event, canonical, sealed
+from evenhand.campaigns.events import canonical, sealed
 from evenhand.campaigns.following import Follower
+from evenhand.campaigns.given import checked_name
 from evenhand.campaigns.ledger import EvaluationRow, Page
 from evenhand.campaigns.replica import BrokenError, OutdatedError, Replica
 from evenhand.campaigns.sheets import (
@@ -32,28 +27,21 @@ from evenhand.campaigns.sheets import (
     Line,
     decimal_of,
     is_sheet,
+    name_in,
     read_sheet,
     score_in,
     texts_in,
 )
-from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.tables import evaluation
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.telling import Desk, Reply, own
 from evenhand.campaigns.tickets import Receipt, identifier, parsed
 from evenhand.errors import ConflictError, InputError
-from evenhand.files import write_atomically
 from evenhand.tables.names import listed
-from evenhand.tables.written import write_csv
 
 if TYPE_CHECKING:
-    from evenhand.campaigns.campaign import Campaign
     from evenhand.questions import Questions
     from evenhand.tables.sources import Source
 
-EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
-"""What files of a whole export are called."""
-
-_PIECE = 4096  # events that are read at once
 _MOST_NAMED = 20  # lines of a table that are named when they are wrong
 
 
@@ -87,9 +75,6 @@ class Imported:
     def to_dict(self) -> dict[str, Any]:
         """Return it as a plain value."""
         return asdict(self) | {"notes": dict(self.notes)}
-
-
-# ---------------------------------------------------------------------- coming in
 
 
 def import_scores(
@@ -154,10 +139,11 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
         number, token = parsed(line.ticket)
         row = own(page, number, token, line.ticket, follower.name)
     question = follower.question(row)
-    if line.labels and line.labels != question.labels:
+    said = tuple(name_in(label, question.labels, file=True) for label in line.labels)
+    if said and said != question.labels:
         raise InputError(
             f"ticket {line.ticket} is about {' and '.join(map(repr, question.labels))}, and the "
-            f"line about {' and '.join(map(repr, line.labels))}; was one of the columns sorted "
+            f"line about {' and '.join(map(repr, said))}; was one of the columns sorted "
             "alone?"
         )
     if line.score is None:
@@ -175,11 +161,18 @@ def _take_log(
     key: str | None,
     decimal: str | None,
 ) -> Imported:
+    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 # loads pyarrow
+
     replica = follower.followed()
     columns = _columns(source, replica.questions, names, key)
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    entries = _entries(replica, follower.reading, source, columns, decimal)
+    log = _Log(replica, follower.reading, columns, decimal, isinstance(source, CsvFile))
+    found, rows, entries = _Problems(source.name), log.rows(), []
+    for row, place in zip(rows, source.places(rows, None), strict=True):
+        with found.at(place):
+            entries.append(log.entry(row, place))
+    found.refuse()
     while True:
         try:
             return _logged(follower, source, entries)
@@ -248,65 +241,87 @@ def _columns(
     return {part: texts_in(source, column) for part, column in parts.items()}
 
 
-def _entries(
-    replica: Replica,
-    reading: Scores,
-    source: Source,
-    columns: dict[str, list[str | None]],
-    decimal: str | None,
-) -> list[_Entry]:
-    """Return the logged scores; an error names every line that is wrong."""
-    found, questions = _Problems(source.name), replica.questions
-    decimal = decimal or decimal_of(columns["score"])
-    n = len(columns["score"])
-    empty: list[str | None] = [None] * n
-    rivals, who = columns.get("rival", empty), columns.get("evaluator", empty)
-    keys = columns.get("key")
-    rows = [row for row in range(n) if any(cells[row] is not None for cells in columns.values())]
-    places = source.places(rows, None)
-    entries: list[_Entry] = []
-    seen: Counter[str] = Counter()
-    for row, place in zip(rows, places, strict=True):
-        lacking = [part for part, cells in columns.items() if cells[row] is None]
-        with found.at(place):
-            if lacking and not (lacking == ["evaluator"] and not questions.evaluators):
-                raise InputError(f"the {listed(lacking)} is empty")
-            option, text = columns["option"][row], columns["score"][row]
-            assert option is not None
-            assert text is not None
-            about = (option,) if rivals[row] is None else (option, str(rivals[row]))
-            whom = who[row] if questions.evaluators else None
-            _refuse_unknown(questions, about, whom)
-            (index,) = questions.find([about], [whom]).tolist()
-            number = int(replica.numbers[index])
-            with _column(SCORE):
-                value = score_in(text, decimal, reading.allows)
-                score = reading.read(replica.question(number), value)
-            told = who[row] or ""
-            said = _digest(about, told, score) if keys is None else str(keys[row])
-            seen[f"{told}\n{said}"] += 1
-            again = seen[f"{told}\n{said}"]
-            if keys is not None and again > 1:
-                raise InputError(f"the key {said!r} stands on a line above, too")
-            known = said if keys is not None else f"{said}-{again}"
-            entries.append(_Entry(place, number, score, told, known))
-    found.refuse()
-    return entries
+class _Log:
+    """Reads logged scores, line by line.
 
+    Parameters
+    ----------
+    replica, reading
+        What can be asked, and which scores are possible.
+    columns
+        What stands in the columns, by what they are.
+    decimal
+        What stands before decimals, if that is known.
+    file
+        Whether names may have been guarded against spreadsheets.
+    """
 
-def _refuse_unknown(questions: Questions, about: Sequence[str], evaluator: str | None) -> None:
-    """Say which name is not known, before a question of all of them is looked for."""
-    for part, name in zip(("option", "rival"), about, strict=False):
-        if name not in questions.items:
-            raise InputError(
-                f"column {part!r}: there is no option {name!r}; there are "
-                f"{listed(list(questions.items))}"
-            )
-    if evaluator is not None and evaluator not in questions.evaluators:
-        raise InputError(
-            f"column 'evaluator': there is no evaluator {evaluator!r}; there are "
-            f"{listed(list(questions.evaluators))}"
+    def __init__(
+        self,
+        replica: Replica,
+        reading: Scores,
+        columns: dict[str, list[str | None]],
+        decimal: str | None,
+        file: bool,
+    ) -> None:
+        self._replica, self._reading, self._columns = replica, reading, columns
+        self._decimal, self._file = decimal or decimal_of(columns["score"]), file
+        self._items, self._evaluators = set(self._asked.items), set(self._asked.evaluators)
+        self._seen: Counter[tuple[str, str]] = Counter()
+
+    @property
+    def _asked(self) -> Questions:
+        return self._replica.questions
+
+    def rows(self) -> list[int]:
+        """Return the lines that are not empty."""
+        n = len(self._columns["score"])
+        return [row for row in range(n) if any(self._cell(part, row) for part in self._columns)]
+
+    def entry(self, row: int, place: str) -> _Entry:
+        """Return the score on a line, or refuse what is wrong with it."""
+        lacking = [part for part in self._columns if not self._cell(part, row)]
+        if lacking and (self._evaluators or lacking != ["evaluator"]):
+            raise InputError(f"the {listed(lacking)} is empty")
+        about = tuple(
+            self._known(part, row, self._items)
+            for part in ("option", "rival")
+            if part in self._columns
         )
+        who = self._cell("evaluator", row)
+        if self._evaluators:
+            who = self._known("evaluator", row, self._evaluators)
+        (index,) = self._asked.find([about], who or None if self._evaluators else None).tolist()
+        number = int(self._replica.numbers[index])
+        with _column(SCORE):
+            value = score_in(self._cell("score", row), self._decimal, self._reading.allows)
+            score = self._reading.read(self._replica.question(number), value)
+        who = checked_name(who, "the name of an evaluator", empty=True)
+        return _Entry(place, number, score, who, self._key(row, about, who, score))
+
+    def _cell(self, part: str, row: int) -> str:
+        cells = self._columns.get(part)
+        return (cells[row] if cells else None) or ""
+
+    def _known(self, part: str, row: int, names: set[str]) -> str:
+        name = name_in(self._cell(part, row), names, file=self._file)
+        if name not in names:
+            what = "evaluator" if part == "evaluator" else "option"
+            there = self._asked.evaluators if part == "evaluator" else self._asked.items
+            raise InputError(
+                f"column {part!r}: there is no {what} {name!r}; there are {listed(list(there))}"
+            )
+        return name
+
+    def _key(self, row: int, about: Sequence[str], who: str, score: float) -> str:
+        """Return what a score is known by."""
+        given = "key" in self._columns
+        said = self._cell("key", row) if given else _digest(about, who, score)
+        self._seen[who, said] += 1
+        again = self._seen[who, said]
+        if given and again > 1:
+            raise InputError(f"column 'key': {said!r} stands on a line above, too")
+        return checked_name(said, "key") if given else f"{said}-{again}"
 
 
 def _digest(about: Sequence[str], evaluator: str, score: float) -> str:
@@ -398,131 +413,3 @@ class _Problems:
         more = [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
         lines = "".join(f"\n  - {one}" for one in [*self._found[:_MOST_NAMED], *more])
         raise kind(f"{self._name}: {n} line{'s' * (n != 1)} to correct; nothing was taken.{lines}")
-
-
-# ---------------------------------------------------------------------- finding
-
-
-_OF_TICKET = Statement(
-    select(evaluation.c.number).where(
-        evaluation.c.campaign == bindparam("id"),
-        evaluation.c.ticket == bindparam("ticket"),
-        evaluation.c.standing == literal_column("'counted'"),
-    )
-)
-
-
-def evaluation_of(campaign: Campaign, said: str) -> int:
-    """Return the number of an evaluation that somebody names by it, or by its ticket."""
-    follower = campaign._follower
-    if said.strip().isdecimal():
-        return int(said)
-    number, token = parsed(said)
-
-    def look(session: Session) -> int:
-        own(Page(session, follower.id, lock=False), number, token, said, follower.name)
-        row = session.row(_OF_TICKET, id=follower.id, ticket=number)
-        if row is None:
-            raise InputError(f"there is no score for ticket {said} that counts.")
-        return int(row[0])
-
-    return follower.store.read(look)
-
-
-# ---------------------------------------------------------------------- going out
-
-
-def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
-    """Write the record to files; see `Campaign.export`."""
-    to = Path(path)
-    if to.suffix.lower() == ".csv":
-        _write_evaluations(follower, to)
-        return [to]
-    if to.suffix.lower() in (".jsonl", ".ndjson"):
-        _write_events(follower, to)
-        return [to]
-    if to.suffix and not to.is_dir():
-        raise InputError(
-            f"export writes a folder, evaluations to FILE.csv or events to FILE.jsonl; got "
-            f"{str(path)!r}."
-        )
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder {str(path)!r} cannot be made: {error.strerror or error}."
-        ) from error
-    _write_evaluations(follower, to / EVALUATIONS)
-    _write_events(follower, to / EVENTS)
-    return [to / EVALUATIONS, to / EVENTS]
-
-
-def events_of(follower: Follower) -> Iterator[Event]:
-    """Give all events of a campaign, a piece at a time."""
-    after = 0
-    while True:
-        piece = partial(ledger.events_after, id=follower.id, after=after, most=_PIECE)
-        events = follower.store.read(piece)
-        yield from events
-        if len(events) < _PIECE:
-            return
-        after = events[-1].number
-
-
-def as_line(event: Event) -> str:
-    """Return an event as a line of JSON; its body is as it was sealed.
-
-    Examples
-    --------
-    >>> from evenhand.campaigns.events import START, sealed
-    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:41]
-    '{"at":0.0,"body":{"reason":"lunch"},"hash'
-    """
-    return (
-        f'{{"at":{event.at!r},"body":{event.body},"hash":"{event.hash.hex()}",'
-        f'"kind":"{event.kind}","number":{event.number}}}'
-    )
-
-
-def _write_events(follower: Follower, path: Path) -> None:
-    with write_atomically(path, "the record") as draft, draft.open("w", encoding="utf-8") as file:
-        for event in events_of(follower):
-            file.write(as_line(event) + "\n")
-
-
-def _write_evaluations(follower: Follower, path: Path) -> None:
-    comparing = compares(follower.followed().questions)
-    header = ["evaluation", "ticket", *(["first", "second"] if comparing else ["option"])]
-    header += ["evaluator", "score", "standing", "at", "key"]
-    write_csv(path, header, _rows(follower, comparing), "the evaluations")
-
-
-def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
-    """Return a row for every evaluation that the log tells of, in its order."""
-    replica, reading = follower.followed(), follower.reading
-    tokens: dict[int, str] = {}
-    about: dict[int, list[str]] = {}
-    rows: dict[int, list[object]] = {}
-    width = 2 if comparing else 1
-    for event in events_of(follower):
-        if event.kind == "proposed":
-            tokens.update((number, token) for number, token, *_ in event.content["tickets"])
-        elif event.kind in ("told", "late", "imported"):
-            at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
-            for number, ticket, index, score, who, key in event.content["evaluations"]:
-                if index not in about:
-                    labels = replica.question(index).labels
-                    about[index] = [*labels, *[""] * (width - len(labels))]
-                rows[number] = [
-                    number,
-                    None if ticket is None else identifier(ticket, tokens[ticket]),
-                    *about[index],
-                    who,
-                    reading.reply(score),
-                    "late" if event.kind == "late" else "counted",
-                    at,
-                    key,
-                ]
-        elif event.kind == "withdrawn":
-            rows[event.content["evaluation"]][-3] = "withdrawn"
-    return rows.values()

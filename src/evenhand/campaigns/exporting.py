@@ -1,0 +1,148 @@
+"""The record in files that others can read: evaluations as a table, events as lines of JSON."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import bindparam, literal_column, select
+
+from evenhand.answers.scores import compares
+from evenhand.campaigns import ledger
+from evenhand.campaigns.events import Event
+from evenhand.campaigns.following import Follower
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.tables import evaluation
+from evenhand.campaigns.telling import own
+from evenhand.campaigns.tickets import identifier, parsed
+from evenhand.errors import InputError
+from evenhand.files import write_atomically
+from evenhand.tables.written import write_csv
+
+EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
+"""What files of a whole export are called."""
+
+_PIECE = 4096  # events that are read at once
+_OF_TICKET = Statement(
+    select(evaluation.c.number).where(
+        evaluation.c.campaign == bindparam("id"),
+        evaluation.c.ticket == bindparam("ticket"),
+        evaluation.c.standing == literal_column("'counted'"),
+    )
+)
+
+
+def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
+    """Write the record to files; see `Campaign.export`."""
+    to = Path(path)
+    if to.suffix.lower() == ".csv":
+        _write_evaluations(follower, to)
+        return [to]
+    if to.suffix.lower() in (".jsonl", ".ndjson"):
+        _write_events(follower, to)
+        return [to]
+    if to.suffix and not to.is_dir():
+        raise InputError(
+            f"export writes a folder, evaluations to FILE.csv or events to FILE.jsonl; got "
+            f"{str(path)!r}."
+        )
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder {str(path)!r} cannot be made: {error.strerror or error}."
+        ) from error
+    _write_evaluations(follower, to / EVALUATIONS)
+    _write_events(follower, to / EVENTS)
+    return [to / EVALUATIONS, to / EVENTS]
+
+
+def events_of(follower: Follower) -> Iterator[Event]:
+    """Give all events of a campaign, a piece at a time."""
+    after = 0
+    while True:
+        piece = partial(ledger.events_after, id=follower.id, after=after, most=_PIECE)
+        events = follower.store.read(piece)
+        yield from events
+        if len(events) < _PIECE:
+            return
+        after = events[-1].number
+
+
+def as_line(event: Event) -> str:
+    """Return an event as a line of JSON; its body is as it was sealed.
+
+    Examples
+    --------
+    >>> from evenhand.campaigns.events import START, sealed
+    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:41]
+    '{"at":0.0,"body":{"reason":"lunch"},"hash'
+    """
+    return (
+        f'{{"at":{event.at!r},"body":{event.body},"hash":"{event.hash.hex()}",'
+        f'"kind":"{event.kind}","number":{event.number}}}'
+    )
+
+
+def _write_events(follower: Follower, path: Path) -> None:
+    with write_atomically(path, "the record") as draft, draft.open("w", encoding="utf-8") as file:
+        for event in events_of(follower):
+            file.write(as_line(event) + "\n")
+
+
+def _write_evaluations(follower: Follower, path: Path) -> None:
+    comparing = compares(follower.followed().questions)
+    header = ["evaluation", "ticket", *(["first", "second"] if comparing else ["option"])]
+    header += ["evaluator", "score", "standing", "at", "key"]
+    write_csv(path, header, _rows(follower, comparing), "the evaluations")
+
+
+def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
+    """Return a row for every evaluation that the log tells of, in its order."""
+    replica, reading = follower.followed(), follower.reading
+    tokens: dict[int, str] = {}
+    about: dict[int, list[str]] = {}
+    rows: dict[int, list[object]] = {}
+    width = 2 if comparing else 1
+    for event in events_of(follower):
+        if event.kind == "proposed":
+            tokens.update((number, token) for number, token, *_ in event.content["tickets"])
+        elif event.kind in ("told", "late", "imported"):
+            at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
+            for number, ticket, index, score, who, key in event.content["evaluations"]:
+                if index not in about:
+                    labels = replica.question(index).labels
+                    about[index] = [*labels, *[""] * (width - len(labels))]
+                rows[number] = [
+                    number,
+                    None if ticket is None else identifier(ticket, tokens[ticket]),
+                    *about[index],
+                    who,
+                    reading.reply(score),
+                    "late" if event.kind == "late" else "counted",
+                    at,
+                    key,
+                ]
+        elif event.kind == "withdrawn":
+            rows[event.content["evaluation"]][-3] = "withdrawn"
+    return rows.values()
+
+
+def evaluation_of(follower: Follower, said: str) -> int:
+    """Return the number of an evaluation that somebody names by it, or by its ticket."""
+    if said.strip().isdecimal():
+        return int(said)
+    number, token = parsed(said)
+
+    def look(session: Session) -> int:
+        own(Page(session, follower.id, lock=False), number, token, said, follower.name)
+        row = session.row(_OF_TICKET, id=follower.id, ticket=number)
+        if row is None:
+            raise InputError(f"there is no score for ticket {said} that counts.")
+        return int(row[0])
+
+    return follower.store.read(look)

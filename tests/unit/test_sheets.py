@@ -1,0 +1,154 @@
+"""Sheets and tables of campaigns: what is written is read back, once, and all of it or none."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.campaigns.sheets import read_sheet, score_in, texts_in
+from evenhand.tables.sources import CsvFile
+from evenhand.tables.written import guarded, unguarded, write_csv
+
+SIGNS = "=+-@\t\r\n＝＋－＠'"
+TEXTS = st.text(st.sampled_from(SIGNS + 'aé,;" 1'), max_size=6)
+ODD = ("=1+1", "'=1+1", "-x", "@you", "'tis", "a,b;c", 'q"u"', "Ünï", "two\nlines", "+5", "5")
+
+
+@given(TEXTS)
+def test_no_text_is_a_formula_and_every_text_comes_back(text: str) -> None:
+    safe = guarded(text)
+    assert safe[:1] not in tuple("=+-@\t\r\n＝＋－＠")
+    assert unguarded(safe) == text
+
+
+def test_a_table_of_odd_texts_is_read_as_it_was_written(tmp_path: Path) -> None:
+    write_csv(tmp_path / "odd.csv", ["=name", "score"], [[text, -1.5] for text in ODD])
+    table = CsvFile(tmp_path / "odd.csv")
+    assert table.columns == ("'=name", "score")
+    assert [unguarded(text or "") for text in texts_in(table, "'=name")] == list(ODD)
+    assert texts_in(table, "score") == ["-1.5"] * len(ODD)
+
+
+@given(st.floats(-1e6, 1e6))
+def test_scores_are_read_as_people_write_them(score: float) -> None:
+    plain = repr(score)
+    assert score_in(plain) == score
+    assert score_in(plain.replace(".", ","), decimal=",") == score
+    assert score_in(f" {plain.replace('-', '−')} ") == score
+    # of 1,250 and 1250 one is refused, or the scale says which
+    if 1.0 <= abs(score) < 1000.0 and score != int(score):
+        thousandths = f"{score:.3f}".replace(".", ",")
+        with pytest.raises(eh.InputError, match="may be"):
+            score_in(thousandths)
+        assert score_in(thousandths, allows=lambda x: abs(x) < 1000.0) == round(score, 3)
+
+
+@pytest.mark.parametrize("text", ["", "abc", "1,2,3", "1.2.3", "nan", "inf", "7/10", "=7", "1 200"])
+def test_what_is_no_score_is_refused(text: str) -> None:
+    with pytest.raises(eh.InputError, match="not a number"):
+        score_in(text)
+
+
+def panel() -> eh.Questions:
+    return eh.Questions.panel(list(ODD), ["-P", "Q;R"], capacity=None)
+
+
+def test_odd_names_survive_sheets_logs_and_exports(tmp_path: Path) -> None:
+    rows = [(option, who, 0.25 * n) for n, option in enumerate(ODD) for who in ("-P", "Q;R")]
+    write_csv(tmp_path / "log.csv", ["option", "evaluator", "score"], rows)
+    with eh.Campaign.create(tmp_path / "odd.db", "=odd", panel()) as campaign:
+        assert campaign.import_scores(tmp_path / "log.csv").counted == len(rows)
+        (file,) = campaign.export(tmp_path / "out.csv")
+        ticket = campaign.ask("-P")
+        assert isinstance(ticket, eh.Ticket)
+        about = [guarded(label) for label in ticket.question.labels]
+        sheet = pd.DataFrame({"ticket": [ticket.id], "option": about, "score": ["3"]})
+        assert campaign.import_scores(sheet).counted == 1
+    table = CsvFile(file)
+    columns = [texts_in(table, name) for name in ("option", "evaluator", "score")]
+    read = [
+        (unguarded(o or ""), unguarded(e or ""), float(s or "nan"))
+        for o, e, s in zip(*columns, strict=True)
+    ]
+    assert read == rows
+    assert set(texts_in(table, "standing")) == {"counted"}
+
+
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from(ODD[:2]), st.sampled_from(["-P", "Q;R"]), st.sampled_from([1.0, 2.0])
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(logs=st.lists(LINES, min_size=2, max_size=3))
+def test_logs_that_overlap_count_once(
+    logs: list[list[tuple[str, str, float]]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Equal lines are told apart by their number: so what counts is the larger number of each."""
+    folder = tmp_path_factory.mktemp("logs")
+    expected: Counter[tuple[str, str, float]] = Counter()
+    with eh.Campaign.create(folder / "logs.db", "logs", panel()) as campaign:
+        for log in logs:
+            frame = pd.DataFrame(log, columns=["option", "evaluator", "score"])
+            before, expected = expected.total(), expected | Counter(log)
+            taken = campaign.import_scores(frame)
+            assert taken.counted == expected.total() - before
+            assert taken.repeated == len(log) - taken.counted
+        answer = campaign.answer()
+    assert answer.policy.observed == expected.total()
+    assert answer.policy.spent == 0
+
+
+def test_a_key_counts_once_and_another_score_under_it_is_a_conflict(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"option": ODD[:2], "evaluator": "-P", "score": [1.0, 1.0], "id": ["a", "b"]}
+    )
+    with eh.Campaign.create(tmp_path / "keys.db", "keys", panel()) as campaign:
+        assert campaign.import_scores(frame, key="id").counted == 2
+        assert campaign.import_scores(frame, key="id").repeated == 2
+        seal = campaign.status().hash
+        with pytest.raises(eh.ConflictError, match=r"row 1: 'b' was told before"):
+            campaign.import_scores(frame.assign(score=[1.0, 3.0]), key="id")
+        with pytest.raises(eh.InputError, match="stands on a line above"):
+            campaign.import_scores(frame.assign(id="c"), key="id")
+        for score in (math.nan, math.inf, None):
+            with pytest.raises(eh.InputError, match="row 1"):
+                campaign.import_scores(frame.assign(score=[1.0, score]), key="id")
+        assert campaign.status().hash == seal
+
+
+def test_logs_come_before_what_is_asked_or_say_why_not(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"option": ["=1+1"], "evaluator": ["-P"], "score": [1.0]})
+    once = eh.Questions.panel(list(ODD), ["-P", "Q;R"])
+    with eh.Campaign.create(tmp_path / "once.db", "once", once) as campaign:
+        tickets = campaign.ask("-P", n=len(ODD))
+        assert isinstance(tickets, list)
+        asked = {ticket.question.label: ticket for ticket in tickets}
+        seal = campaign.status().hash
+        # the one question there is about it is out with a ticket
+        with pytest.raises(eh.InputError, match="as often as it may be"):
+            campaign.import_scores(frame)
+        assert campaign.status().hash == seal
+        sheet = pd.DataFrame({"ticket": [asked["=1+1"].id], "score": [1.0]})
+        assert campaign.import_scores(sheet).counted == 1
+
+
+def test_a_sheet_in_a_spreadsheet_may_have_empty_lines(tmp_path: Path) -> None:
+    text = "ticket;option;score;note;\r\n\r\n1-abcdef;Ann;7,5;;\r\n;;;;\r\n2-abcdef;Bo;;ill;\r\n"
+    (tmp_path / "sheet.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    lines = read_sheet(CsvFile(tmp_path / "sheet.csv"), [])
+    assert [(line.ticket, line.score, line.note, line.labels) for line in lines] == [
+        ("1-abcdef", "7,5", "", ("Ann",)),
+        ("2-abcdef", None, "ill", ("Bo",)),
+    ]
