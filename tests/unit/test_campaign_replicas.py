@@ -24,9 +24,8 @@ PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
 
 
 def log(campaign: eh.Campaign, after: int = 0) -> list[Event]:
-    return campaign.store.read(
-        lambda s: ledger.events_after(s, campaign._follower.id, after, 10**6)
-    )
+    id = campaign._follower.id
+    return campaign.store.read(lambda s: ledger.events_after(s, id, after, 10**6))
 
 
 def answered(campaign: eh.Campaign, n: int, who: str | None = None) -> None:
@@ -64,9 +63,8 @@ def campaign(tmp_path: Path, often: None) -> eh.Campaign:
 
 
 def kept(campaign: eh.Campaign) -> list[int]:
-    return [
-        at for at, _ in campaign.store.read(lambda s: ledger.snapshots(s, campaign._follower.id))
-    ]
+    id = campaign._follower.id
+    return [at for at, _ in campaign.store.read(lambda s: ledger.snapshots(s, id))]
 
 
 def changed(campaign: eh.Campaign, **values: Any) -> None:

@@ -67,7 +67,8 @@ class Follower:
                     return self._caught_up(self._replica)
                 except OutdatedError as outdated:
                     self._replica, self._skipped = None, {}
-                    self._check(outdated.evaluation)
+                    if outdated.evaluation is not None:
+                        self._check(outdated.evaluation)
                 except BrokenError as broken:
                     self._skipped[broken.event] = broken.why
                     self._replica = None

@@ -73,16 +73,16 @@ _PLAIN = (  # what a snapshot keeps as it is
 
 
 class OutdatedError(Exception):
-    """An event takes back what was learnt: the fold must begin anew.
+    """What was learnt is taken back: the fold must begin anew.
 
     Parameters
     ----------
     evaluation
-        What was withdrawn.
+        What was withdrawn; None if a server went down with events that it had shown.
     """
 
-    def __init__(self, evaluation: int) -> None:
-        super().__init__(f"evaluation {evaluation} was withdrawn")
+    def __init__(self, evaluation: int | None = None) -> None:
+        super().__init__(evaluation)
         self.evaluation = evaluation
 
 
