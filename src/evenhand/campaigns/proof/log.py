@@ -69,6 +69,7 @@ class _Reader:
         self.absent: list[str] = []
         self.absences: list[Change] = []
         self.imports: list[Change] = []
+        self.extensions: list[Change] = []
         self.allowed: list[tuple[int, int]] = []
         self.changes: list[int] = []  # how many evaluations were in when something changed
         self.plans: list[Plan] = []
@@ -131,7 +132,10 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
+                before = set(self.versions[-1][2])
                 self._asked(content["questions"], content["numbers"])
+                new = (name for name in self.versions[-1][2] if name not in before)
+                self.extensions.append(Change(place, tuple(new), event))
             if content["at_most"] is not None:
                 self.allowed.append((place, int(content["at_most"])))
             if content["budget"] is not None:
@@ -224,6 +228,7 @@ class _Reader:
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
+            self.extensions,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,
@@ -248,7 +253,7 @@ class _Reader:
         for name in ("leader", "answer"):
             if content.get(name) is not None and content[name] >= 0:
                 moved[name] = options[names[content[name]]]
-        return plan._replace(content=moved, among=tuple(options[name] for name in names))
+        return plan._replace(content=moved)
 
 
 def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
