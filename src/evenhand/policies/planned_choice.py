@@ -56,7 +56,7 @@ from evenhand.policies.messages import (
 from evenhand.policies.model_choice import model_of
 from evenhand.policies.models import Fit, Spread
 from evenhand.policies.registry import registered
-from evenhand.policies.terms import most_evaluations
+from evenhand.policies.terms import allow_more, most_evaluations
 from evenhand.policies.winner import Winner
 from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
@@ -693,25 +693,51 @@ class PlannedChoice(Policy):
         new, move = grown(self, actions)
         if self._answer is not None and not move.newcomers.any():
             new._recall_answer(self, move)
-        elif not self._over:
-            new._told, new._used = move.feedback(self._told), self._used
-            new._gone = self._gone
-            new._put_in_force(new._made_plan())
-        elif self._used >= 1.0:
-            raise InputError(
-                f"all {self.spent} answers were looked at, which has used up the chance of "
-                f"{self.delta:g} to be wrong: whatever comes now cannot make it certain. Make a "
-                "new policy, for which these are logged scores (observe), and say that you did."
-            )
+            return new
+        new._used, new._gone = self._used, self._gone
+        if self._over:
+            self._refuse_used_up()
+            new._gone = new._used
         else:
-            new._used = new._gone = self._used
-            new._put_in_force(new._made_plan())
-        if new._answer is None and not new._compares(new._planned):
+            new._told = move.feedback(self._told)
+        new._put_in_force(new._made_plan())
+        if not new._compares(new._planned):
             raise InputError(
                 "the answers that can still come do not compare all options with one another. Add "
                 "evaluators, or allow more answers (capacity, at_most)."
             )
         return new
+
+    def _refuse_used_up(self) -> None:
+        if self._used >= 1.0:
+            raise InputError(
+                f"all {self.spent} answers were looked at, which has used up the chance of "
+                f"{self.delta:g} to be wrong: whatever comes now cannot make it certain. Make a "
+                "new policy, for which these are logged scores (observe), and say that you did."
+            )
+
+    def allow(self, at_most: int) -> None:
+        """Plan more answers, so many in all; `extended` says what that does to certainty.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.PlannedChoice(eh.Questions.panel(["Ann", "Bo"], ["P", "Q"]), at_most=2)
+        >>> policy.allow(4)
+        >>> policy.ask().total
+        4
+        """
+        if self._by_others:
+            super().allow(at_most)
+        if self._answer is None:
+            self._refuse_used_up()
+        allow_more(self, at_most)
+        if self._answer is None:
+            if self._over:
+                self._told, self._gone = nothing(len(self.questions)), self._used
+                self._gave_up, self._fitted = False, None
+            self._put_in_force(self._made_plan())
+            self._plan_number += 1
 
     def _recall_answer(self, old: PlannedChoice, move: Move) -> None:
         """Stay with the answer of a policy that had the same options."""
