@@ -257,6 +257,7 @@ def test_a_plan_leaves_out_what_was_scored() -> None:
     questions, rng = panel(judges=MORE_JUDGES, capacity=1), np.random.default_rng(7)
     logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
     policy = eh.PlannedChoice(questions)
+    policy.ask()  # all of it, which nobody acts on
     policy.observe(scores(questions, logged.astype(np.int64), rng))
     alone = eh.PlannedChoice(questions, planned=~logged * 1)
     assert policy.ask().total == alone.ask().total == 9
@@ -333,7 +334,7 @@ def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> Non
 
 def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     questions, rng = panel(capacity=4), np.random.default_rng(12)
-    policy = eh.PlannedChoice(questions, at_most=12)
+    policy = eh.PlannedChoice(questions, at_most=12, confidence=0.9999)
     policy.tell(scores(questions, policy.ask(7).counts, rng))
     policy.allow(30)
     assert policy.ask().total == 23

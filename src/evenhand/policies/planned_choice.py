@@ -35,6 +35,7 @@ from evenhand.policies.assignment import (
     all_there_is,
     checked_plan,
     even_order,
+    fits,
     next_ones,
     planned_counts,
 )
@@ -230,25 +231,27 @@ class PlannedChoice(Policy):
         return True
 
     def _made_plan(self) -> Counts:
-        """Return (q,) how often questions are asked, with what is in or on its way of the plan.
+        """Return (q,) how often questions are asked, with what is in and, if it fits, on its way.
 
         What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
         """
-        questions, others = self.questions, self._asked - self._told.counts
-        have = self._told.counts + self._outstanding
+        questions, told = self.questions, self._told.counts
+        others = self._asked - told
         capacity = np.where(
             questions.capacity == UNLIMITED, UNLIMITED, np.maximum(questions.capacity - others, 0)
         )
         if self._by_others:
-            return np.asarray(np.maximum(np.minimum(self._planned, capacity), have))
+            return np.asarray(np.maximum(np.minimum(self._planned, capacity), told))
         who = questions.evaluator
         done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
         work = np.maximum(questions.workload - done.astype(np.int64), 0)
         work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
-        told = int(self._told.counts.sum())
-        money = self.money - self._paid + float(self._told.counts @ questions.prices)
+        most = self.remaining + int(told.sum())
+        money = self.money - self._paid + float(told @ questions.prices)
         left = questions._changed(capacity=capacity, workload=work)
-        return planned_counts(left, self.model, self.remaining + told, money, have)
+        have = told + np.minimum(self._outstanding, np.maximum(capacity - told, 0))
+        have = have if fits(left, have, most, money) else told
+        return planned_counts(left, self.model, most, money, have)
 
     def _compares(self, planned: Counts) -> bool:
         """Tell whether all options can be compared by these answers."""
