@@ -150,7 +150,7 @@ def _verified(events: Sequence[Event], wrong: list[str], known: str | None) -> R
         tuple(wrong[:_MOST]),
         len(events),
         events[-1].hash.hex() if events else "",
-        0 if found is None else found.record.total,
+        0 if found is None else int((found.record.withdrawn < 0).sum()),
         found is not None and found.decided,
         () if found is None else found.derived,
         () if found is None else found.taken,
