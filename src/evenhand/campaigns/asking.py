@@ -16,7 +16,7 @@ from evenhand.campaigns.changing import leave, pause
 from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
-from evenhand.campaigns.ledger import Page, TicketRow, Waiting
+from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
@@ -107,6 +107,7 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 
 def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
+    foresee_held(session, follower.id, asker.holder, asker.worker, asker.want)
     page = Page(session, follower.id)
     if page.status != "running":
         return None
