@@ -33,6 +33,10 @@ from evenhand.errors import InputError
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
 
+# kinds of events that change tickets or evaluations for good
+_CHANGING = frozenset(
+    ("proposed", "told", "late", "imported", "withdrawn", "failed", "left", "decided")
+)
 _TICKETS = Statement(
     select(ticket.c.number, ticket.c.token, ticket.c.question, ticket.c.turn, ticket.c.state)
     .where(ticket.c.campaign == bindparam("id"))
@@ -293,16 +297,7 @@ class _Told:
             self.status = _BECOMES[kind]
         elif kind in _REOPENS and self.status == "finished":
             self.status = "running"
-        if kind not in (
-            "proposed",
-            "told",
-            "late",
-            "imported",
-            "withdrawn",
-            "failed",
-            "left",
-            "decided",
-        ):
+        if kind not in _CHANGING:
             return
         content = event.content
         if kind == "proposed":
