@@ -220,6 +220,10 @@ def _events_in(path: Path) -> Iterator[Event]:
         raise InputError(f"{path} cannot be read: {error}.") from error
 
 
+_BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
+_REOPENS = ("extended", "withdrawn", "joined")
+
+
 def _tables(session: Session, page: Page, events: Sequence[Event]) -> list[str]:
     """Return where the tables of tickets and evaluations are not what the events say."""
     told, tickets = _Told(), session.rows(_TICKETS, id=page.id)
@@ -236,6 +240,8 @@ def _tables(session: Session, page: Page, events: Sequence[Event]) -> list[str]:
     counts = (len(told.tickets), len(told.evaluations), counted)
     if (page.tickets, page.evaluations, page.counted) != counts:
         wrong.append("the campaign's row counts other tickets or evaluations than there are")
+    if page.status != told.status:
+        wrong.append(f"the campaign's row says {page.status!r}, the events {told.status!r}")
     return wrong
 
 
@@ -270,6 +276,8 @@ class _Told:
 
     Attributes
     ----------
+    status
+        "running", "paused" or "finished".
     tickets
         Token, question, turn and state, by number.
     evaluations
@@ -277,6 +285,7 @@ class _Told:
     """
 
     def __init__(self) -> None:
+        self.status = "running"
         self.tickets: dict[int, tuple[str, int, int, str]] = {}
         self.evaluations: dict[int, tuple[Any, ...]] = {}
         self._waiting: set[int] = set()
@@ -284,6 +293,10 @@ class _Told:
     def read(self, event: Event) -> None:
         """Take in an event."""
         kind = event.kind
+        if kind in _BECOMES:
+            self.status = _BECOMES[kind]
+        elif kind in _REOPENS and self.status == "finished":
+            self.status = "running"
         if kind not in _CHANGING:
             return
         content = event.content
