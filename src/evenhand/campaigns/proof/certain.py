@@ -43,7 +43,8 @@ class _Stage:
     rivals: Indices
     begin: int
     end: int
-    before: Fit
+    before: Fit  # by which it was planned
+    now: Fit  # likewise, without what was withdrawn since
     among: tuple[int, ...] | None = None
 
 
@@ -96,7 +97,7 @@ class Certain:
             leader = int(plan.content["leader"])
             rivals = np.array(plan.content["rivals"], dtype=np.intp)
             self.among = plan.among
-            stage = _Stage(leader, rivals, plan.at, end, self._before(plan), plan.among)
+            stage = _Stage(leader, rivals, plan.at, end, *self._before(plan), plan.among)
             whole, some = end == whole_at, len(self.record.told(plan.at, end))
             if leader >= 0:
                 self._look(stage, whole)
@@ -140,7 +141,9 @@ class Certain:
         several such changes the last one counts.
         """
         record = self.record
-        whole = self._whole_at(plan) if plan.content["order"] else record.total + 1
+        whole = record.total + 1
+        if plan.content["order"]:
+            whole = self._whole_at(plan, following.by)
 
         def since(changes: Sequence[Change]) -> list[int]:
             return [c.at for c in changes if plan.event < c.event <= following.event]
@@ -155,20 +158,21 @@ class Certain:
         same = [at for at in came if not len(record.told(first, at))]
         return max(same)
 
-    def _before(self, plan: Plan) -> Fit:
-        """Return what was known when a plan was made.
+    def _before(self, plan: Plan) -> tuple[Fit, Fit]:
+        """Return what was known when a plan was made, and that without what was withdrawn since.
 
         The record says what was expected; that must follow from what was in by then, with or
         without what was withdrawn since.
         """
         fits = [self._pooled(self.record.counted(0, plan.at, plan.at))]
-        if (self.record.withdrawn[: plan.at] >= 0).any():
+        if (self.record.withdrawn[: plan.at] >= 0).any():  # before it was written down, or since
+            fits.append(self._pooled(self.record.counted(0, plan.at, max(plan.at, plan.by))))
             fits.append(self._pooled(self.record.counted(0, plan.at)))
         off = [self._off(plan, fit) for fit in fits]
         best = int(np.argmin(off))
         if off[best] > _SAME:
             self.wrong.append(f"what was expected of the stage at {plan.at} evaluations")
-        return fits[best]
+        return fits[best], fits[-1]
 
     def _pooled(self, some: Indices) -> Fit:
         """Return least squares on some evaluations, which features may help."""
@@ -198,17 +202,18 @@ class Certain:
         with np.errstate(invalid="ignore"):
             return float(np.nan_to_num(np.concatenate(shares), nan=np.inf).max(initial=0.0))
 
-    def _whole_at(self, plan: Plan) -> int:
+    def _whole_at(self, plan: Plan, as_of: int | None = None) -> int:
         """Return how many evaluations were in when a stage was whole; more than all if it is not.
 
-        What cannot be asked any more is not waited for.
+        What cannot be asked any more is not waited for. What was withdrawn later than ``as_of`` was
+        there then.
         """
         record, asked = self.record, self.asked
         order = np.array(plan.content["order"], dtype=np.intp)
         q = asked.rows.shape[0]
         wanted = int(plan.content.get("times", 1)) * np.bincount(order, minlength=q)
         never = record.total + 1
-        some = record.told(plan.at, record.total)
+        some = record.told(plan.at, record.total, as_of)
         needed = np.flatnonzero(wanted)
         if not len(needed):
             return never
@@ -407,7 +412,7 @@ class Certain:
         since = record.counted(begin, record.total)
         since = since[record.observed[since]]
         if not len(since):
-            return self.present.before
+            return self.present.now
         return record.fit_of(np.concatenate([record.counted(0, begin), since]))
 
     def testing(self) -> list[_Stage]:
@@ -425,7 +430,7 @@ class Certain:
         for stage in self.testing():
             if leader is None or stage.leader == leader:
                 fit = self._fit_of(stage)
-                found.append(Reading.of(fit, what(fit), stage.before, what(stage.before)))
+                found.append(Reading.of(fit, what(fit), stage.now, what(stage.now)))
         return found
 
     def ends(

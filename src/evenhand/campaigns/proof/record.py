@@ -150,9 +150,9 @@ class Record:
         out = gone >= 0 if as_of is None else (gone >= 0) & (gone <= as_of)
         return begin + np.flatnonzero(~out)
 
-    def told(self, begin: int, end: int) -> Indices:
-        """Return which of some evaluations count and were asked for."""
-        some = self.counted(begin, end)
+    def told(self, begin: int, end: int, as_of: int | None = None) -> Indices:
+        """Return which of some evaluations count, now or by a time, and were asked for."""
+        some = self.counted(begin, end, as_of)
         return some[~self.observed[some]]
 
     def sums_of(self, some: Indices) -> Sums:
