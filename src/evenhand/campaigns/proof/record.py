@@ -28,19 +28,24 @@ class Plan(NamedTuple):
         What was frozen, by name.
     by, event
         How many were in when it was written down, and the event that did.
-    among
-        The options that there were then; None if all.
     """
 
     at: int
     content: Mapping[str, Any]
     by: int = -1
     event: int = 0
-    among: tuple[int, ...] | None = None
 
 
 class Change(NamedTuple):
-    """Something that changed: how many evaluations were in, who was absent then, the event."""
+    """Something that changed.
+
+    Parameters
+    ----------
+    at, event
+        How many evaluations were in, and which event it was.
+    absent
+        Who could not be asked from then on; of an extension, what could not be chosen before.
+    """
 
     at: int
     absent: tuple[str, ...]
@@ -67,8 +72,8 @@ class Record:
         What was frozen, in order.
     absences
         Who was absent from when on.
-    imports
-        When scores were observed.
+    imports, extensions
+        When scores were observed, and when there was more to ask.
     allowed
         When more evaluations were allowed: how many were in, and how many in all from then on.
     learnt
@@ -80,6 +85,8 @@ class Record:
     stated
         What the campaign was asked for, where that is not what the policy was told: a tolerance,
         and whether features are exact (``deviation``).
+    taken_back
+        How many evaluations were withdrawn that are not among these.
     """
 
     content: Mapping[str, Any]
@@ -92,10 +99,12 @@ class Record:
     plans: Sequence[Plan] = ()
     absences: Sequence[Change] = ()
     imports: Sequence[Change] = ()
+    extensions: Sequence[Change] = ()
     allowed: Sequence[tuple[int, int]] = ()
     learnt: Counts | None = None
     ends: Sequence[int] | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
+    taken_back: int = 0
 
     @cached_property
     def looks(self) -> Counts:
@@ -150,9 +159,9 @@ class Record:
         out = gone >= 0 if as_of is None else (gone >= 0) & (gone <= as_of)
         return begin + np.flatnonzero(~out)
 
-    def told(self, begin: int, end: int, as_of: int | None = None) -> Indices:
-        """Return which of some evaluations count, now or by a time, and were asked for."""
-        some = self.counted(begin, end, as_of)
+    def told(self, begin: int, end: int) -> Indices:
+        """Return which of some evaluations count and were asked for."""
+        some = self.counted(begin, end)
         return some[~self.observed[some]]
 
     def sums_of(self, some: Indices) -> Sums:
@@ -199,6 +208,8 @@ class Derived:
         What is so close to a bound that rounding could decide it: then either is right.
     wrong
         What the record states and does not follow from its evaluations.
+    followed
+        Whether the choice and how sure it is was derived; if not, only what was counted.
     derived, taken
         In words, what was derived again, and what was only taken from the record.
     """
@@ -213,6 +224,7 @@ class Derived:
     alarms: Sequence[str] = ()
     close: Sequence[str] = ()
     wrong: Sequence[str] = ()
+    followed: bool = True
     derived: Sequence[str] = field(default_factory=tuple)
     taken: Sequence[str] = field(default_factory=tuple)
 
