@@ -136,6 +136,20 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     assert status["hash"] in page
     assert "evenhand campaign verify p.db prize" in page
     assert "Boléro" not in page
+    # anybody can check the record, with the store or without it
+    verdict = found("verify", "p.db", "prize", "--seal", status["hash"])
+    assert (verdict["verified"], verdict["decided"], verdict["seal"]) == (
+        True,
+        True,
+        status["hash"],
+    )
+    said("export", "p.db", "prize", "--to", "events.jsonl")
+    assert "whole" in said("verify", "events.jsonl")
+    lines = Path("events.jsonl").read_text("utf-8").splitlines()
+    Path("events.jsonl").write_text("\n".join(lines[:5] + lines[6:]), "utf-8")
+    forged = run("verify", "events.jsonl")
+    assert forged.exit_code == 1
+    assert "event 6 is missing" in forged.stdout
     assert "prize" in said("list", "p.db")
 
 

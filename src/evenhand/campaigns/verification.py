@@ -33,6 +33,10 @@ from evenhand.errors import InputError
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
 
+# kinds of events that change tickets or evaluations for good
+_CHANGING = frozenset(
+    ("proposed", "told", "late", "imported", "withdrawn", "failed", "left", "decided")
+)
 _TICKETS = Statement(
     select(ticket.c.number, ticket.c.token, ticket.c.question, ticket.c.turn, ticket.c.state)
     .where(ticket.c.campaign == bindparam("id"))
@@ -216,6 +220,10 @@ def _events_in(path: Path) -> Iterator[Event]:
         raise InputError(f"{path} cannot be read: {error}.") from error
 
 
+_BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
+_REOPENS = ("extended", "withdrawn", "joined")
+
+
 def _tables(session: Session, page: Page, events: Sequence[Event]) -> list[str]:
     """Return where the tables of tickets and evaluations are not what the events say."""
     told, tickets = _Told(), session.rows(_TICKETS, id=page.id)
@@ -232,6 +240,8 @@ def _tables(session: Session, page: Page, events: Sequence[Event]) -> list[str]:
     counts = (len(told.tickets), len(told.evaluations), counted)
     if (page.tickets, page.evaluations, page.counted) != counts:
         wrong.append("the campaign's row counts other tickets or evaluations than there are")
+    if page.status != told.status:
+        wrong.append(f"the campaign's row says {page.status!r}, the events {told.status!r}")
     return wrong
 
 
@@ -266,6 +276,8 @@ class _Told:
 
     Attributes
     ----------
+    status
+        "running", "paused" or "finished".
     tickets
         Token, question, turn and state, by number.
     evaluations
@@ -273,6 +285,7 @@ class _Told:
     """
 
     def __init__(self) -> None:
+        self.status = "running"
         self.tickets: dict[int, tuple[str, int, int, str]] = {}
         self.evaluations: dict[int, tuple[Any, ...]] = {}
         self._waiting: set[int] = set()
@@ -280,16 +293,11 @@ class _Told:
     def read(self, event: Event) -> None:
         """Take in an event."""
         kind = event.kind
-        if kind not in (
-            "proposed",
-            "told",
-            "late",
-            "imported",
-            "withdrawn",
-            "failed",
-            "left",
-            "decided",
-        ):
+        if kind in _BECOMES:
+            self.status = _BECOMES[kind]
+        elif kind in _REOPENS and self.status == "finished":
+            self.status = "running"
+        if kind not in _CHANGING:
             return
         content = event.content
         if kind == "proposed":
