@@ -1,9 +1,9 @@
 """The log of a campaign, read anew: which evaluations were learnt when, and by which plans.
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
-are a thirty-second of those before; whatever changes the campaign has it learn what came before.
-A policy in rounds takes what belongs to its round; the rest waits. When something is withdrawn, all
-is learnt anew without it.
+are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
+what came before. A policy in rounds takes what belongs to its round; the rest waits. When something
+is withdrawn, all is learnt anew without it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Reader:
             self._created(content)
         elif kind == "told":
             self.new += self._entries(event, content)
-            if len(self.new) >= 1 + int(self.told * _SHARE):
+            if len(self.new) >= 1 + int(_SHARE * max(self.told, len(self.versions[-1][2]))):
                 self._learn()
         elif kind == "looked":
             self._learn(int(content["seen"]))
