@@ -242,9 +242,10 @@ class Policy(ABC):
         """
         if not self.in_rounds:
             return True
-        return self._wanted is not None and bool(
-            (self._gathered.counts + feedback.counts <= self._wanted).all()
-        )
+        if self._wanted is None:
+            self._start()
+        assert self._wanted is not None
+        return bool((self._gathered.counts + feedback.counts <= self._wanted).all())
 
     def take_in(self, feedback: Feedback) -> bool:
         """Learn from evaluations that the policy did not ask for; return whether it did.
