@@ -56,7 +56,7 @@ class SqliteStore(Store):
     def __init__(
         self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = 30.0
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # the same file, wherever the program goes
         self.name = str(path)
         if must_exist and not self.path.is_file():
             raise StoreError(f"there is no store at {self.name!r}; Campaign.create(...) makes one.")
