@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test fuzz torture check bench bench-regret bench-certain dist format clean
+.PHONY: setup demo test fuzz torture check bench bench-regret bench-certain bench-campaigns dist format clean
 
 setup: $(READY)
 
@@ -68,6 +68,10 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage
+
+# Half an hour: campaigns beside durable commits and Optuna, up to a million evaluations. Nobody else should be busy.
+bench-campaigns: $(READY)
+	$(BIN)/python benchmarks/campaigns.py all
 
 # What would be published: built from a copy of the committed tree, and its page rendered.
 dist: $(READY)

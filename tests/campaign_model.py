@@ -145,6 +145,25 @@ class Model:
             slip.state, slip.holder = "done", who
         return len(self.entries), not late, False
 
+    def known(self, scores: list[tuple[int, float, str, str]]) -> int:
+        """Return how many of (question, score, evaluator, key) were told before."""
+        told = {(e.evaluator, e.key): (e.question, e.score) for e in self.entries}
+        known = 0
+        for question, score, who, key in scores:
+            if told.get((who, key), (question, score)) != (question, score):
+                raise ContradictionError
+            known += (who, key) in told
+        return known
+
+    def imported(self, scores: list[tuple[int, float, str, str]]) -> None:
+        """Take logged scores, those that are new."""
+        told = {(e.evaluator, e.key) for e in self.entries}
+        self.entries += [
+            Entry(None, question, score, who, key, "counted")
+            for question, score, who, key in scores
+            if (who, key) not in told
+        ]
+
     def withdraw(self, evaluation: int) -> bool:
         """Return whether that is new; the ticket waits for another score."""
         if not 1 <= evaluation <= len(self.entries):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -65,3 +66,20 @@ def store_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "store.db")
     address: str = request.getfixturevalue("postgres_address")
     return address
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[None]:
+    """Have SQLite not wait for the disk, where a test is about something else than durability."""
+    from evenhand.campaigns.stores import SqliteStore  # noqa: PLC0415 # as above
+
+    connect = SqliteStore._connect
+
+    def at_once(store: SqliteStore) -> sqlite3.Connection:
+        connection = connect(store)
+        connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteStore, "_connect", at_once)
+        yield

@@ -37,7 +37,7 @@ class Crowd:
     """What became of a campaign that many worked on."""
 
     seconds: float
-    asks: np.ndarray  # seconds that each ask took, whoever asked
+    asks: list[list[float]]  # by process, seconds that each ask took
     told: dict[int, list[int]]  # by process, the evaluations that were acknowledged
     record: Record
 
@@ -55,11 +55,13 @@ class Crowd:
         return wrong
 
     def __str__(self) -> str:
-        p50, p99, most = np.quantile(self.asks, [0.5, 0.99, 1.0])
+        p50, p99, most = np.quantile(np.concatenate(self.asks), [0.5, 0.99, 1.0])
+        later = np.quantile(np.concatenate([own[1:] for own in self.asks]), 0.99)
         shares = [len(numbers) for numbers in self.told.values()]
         return (
             f"{sum(shares) / self.seconds:.0f} evaluations a second; an ask takes {p50:.3f} s, "
-            f"p99 {p99:.3f} s, at most {most:.3f} s; shares from {min(shares)} to {max(shares)}"
+            f"p99 {p99:.3f} s ({later:.3f} s after the first of each process, which loads the "
+            f"campaign), at most {most:.3f} s; shares from {min(shares)} to {max(shares)}"
         )
 
 
@@ -76,10 +78,10 @@ def crowd(address: str, folder: Path, processes: int, evaluations: int) -> Crowd
     asks, told = [], {}
     for process in range(processes):
         left = json.loads((folder / f"{process}.json").read_text())
-        asks += left["asks"]
+        asks.append(left["asks"])
         told[process] = left["told"]
     with open_store(address) as store:
-        return Crowd(seconds, np.array(asks), told, Record(store, "crowd"))
+        return Crowd(seconds, asks, told, Record(store, "crowd"))
 
 
 def _start(address: str, folder: Path, process: int, begin: float) -> int:

@@ -9,7 +9,7 @@ itself, which is started again. In the end of each campaign
 
 - every evaluation that was acknowledged is in the store, once;
 - no ticket counts twice, none went out twice at a time, and none is stuck: the campaign ends;
-- the log is sealed, and the rows are what it says;
+- the log is sealed, the rows are what it says, and the record verifies;
 - the decision is that of the same evaluations told without faults.
 
 The exit code is 1 if something of this is false.
@@ -203,8 +203,10 @@ class Torture:
                 {n: row[n] for n in ("number", "at", "kind", "content")} for row in record.events
             ]
             (self.folder / "record.json").write_text(json.dumps(kept))
-            now = eh.Campaign.open(store, name).answer()
+            campaign = eh.Campaign.open(store, name)
+            now, verified = campaign.answer(), campaign.verify()
         yield from record.complaints()
+        yield from (f"it does not verify: {text}" for text in verified.wrong)
         self.evaluations += record.row["counted"]
         self.late += record.row["evaluations"] - record.row["counted"]
         if record.row["status"] != "finished":

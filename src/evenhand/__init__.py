@@ -26,6 +26,7 @@ _NAMES = {
         "NoTicket",
         "Notice",
         "Receipt",
+        "RecordVerification",
         "Status",
         "Ticket",
     ),

@@ -38,6 +38,7 @@ from evenhand.campaigns import Imported as Imported
 from evenhand.campaigns import Notice as Notice
 from evenhand.campaigns import NoTicket as NoTicket
 from evenhand.campaigns import Receipt as Receipt
+from evenhand.campaigns import RecordVerification as RecordVerification
 from evenhand.campaigns import Status as Status
 from evenhand.campaigns import Ticket as Ticket
 from evenhand.designs import Certificate as Certificate

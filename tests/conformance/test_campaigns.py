@@ -23,7 +23,7 @@ WORTH = {"Ann": 5.0, "Bo": 3.0, "Cy": 4.0, "Di": 9.0}
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path_factory: Any, hasty: None) -> Iterator[Store]:
     """A store for all tests, each with campaigns of its own."""
     if request.param == "sqlite":
         address = str(tmp_path_factory.mktemp("stores") / "store.db")

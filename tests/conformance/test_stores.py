@@ -255,6 +255,22 @@ def test_a_read_sees_one_state(store: Store, address: str) -> None:
         assert numbers(store) == [1]
 
 
+def test_what_is_foreseen_is_what_is_asked(store: Store) -> None:
+    store.write(adding(1))
+
+    def work(session: Session) -> list[int]:
+        seen = []
+        for write in (False, True):
+            session.foresee(ALL)
+            session.rows(WORDS)
+            if write:
+                session.run(ADD, number=2, word="")
+            seen += [len(session.rows(ALL)), len(session.rows(ALL))]
+        return seen
+
+    assert store.write(work) == [1, 1, 2, 2]
+
+
 def test_a_read_writes_nothing(store: Store) -> None:
     store.patience = 0.1
     with suppress(eh.StoreError):  # some say so, some forget it

@@ -136,6 +136,20 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     assert status["hash"] in page
     assert "evenhand campaign verify p.db prize" in page
     assert "Boléro" not in page
+    # anybody can check the record, with the store or without it
+    verdict = found("verify", "p.db", "prize", "--seal", status["hash"])
+    assert (verdict["verified"], verdict["decided"], verdict["seal"]) == (
+        True,
+        True,
+        status["hash"],
+    )
+    said("export", "p.db", "prize", "--to", "events.jsonl")
+    assert "whole" in said("verify", "events.jsonl")
+    lines = Path("events.jsonl").read_text("utf-8").splitlines()
+    Path("events.jsonl").write_text("\n".join(lines[:5] + lines[6:]), "utf-8")
+    forged = run("verify", "events.jsonl")
+    assert forged.exit_code == 1
+    assert "event 6 is missing" in forged.stdout
     assert "prize" in said("list", "p.db")
 
 
@@ -264,6 +278,18 @@ def test_changes_on_the_way() -> None:
     assert run("ask", "p.db", "prize", "-e", "Tom").exit_code == 4
     said("join", "p.db", "prize", "Tom")
     assert found("extend", "p.db", "prize", "--at-most", "20")["at_most"] == 20
+    skaters, judges = pd.read_csv("skaters.csv"), pd.read_csv("judges.csv")
+    skaters.loc[len(skaters)] = ["Flo", "GBR", 70.0, "Vals"]
+    judges.loc[len(judges)] = ["Uma", "GBR", 20.0]
+    skaters.to_csv("more.csv", index=False)
+    judges.to_csv("more_judges.csv", index=False)
+    panel = "--evaluators", "more_judges.csv", "--group", "nation", "--show", "music"
+    more = "--options", "more.csv", *panel, "--capacity", "none"
+    assert "missing" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel[:4])
+    said("extend", "p.db", "prize", *more)
+    status, answer = found("status", "p.db", "prize"), found("answer", "p.db", "prize")
+    assert {one["evaluator"] for one in status["evaluators"]} == {*JUDGES, "Uma"}
+    assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
     said("report", "p.db", "prize", "prize.html")
     page = Path("prize.html").read_text("utf-8")
     for told in ("Paused: lunch", "no sound", "Tom left: ill", "Tom came back", "extended"):

@@ -165,6 +165,28 @@ def test_a_file_that_is_put_back_is_used_again(path: Path) -> None:
     assert count(path) == number
 
 
+def test_a_relative_path_and_a_link_lead_to_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "Ö %20 ?mode=ro#.db").symlink_to(tmp_path / "store.db")
+    monkeypatch.chdir(tmp_path)
+    campaign = begun("store.db")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert tell_one(campaign) == 1
+    linked = eh.Campaign.open("../Ö %20 ?mode=ro#.db", "prize")
+    assert tell_one(linked) == 2
+    assert tell_one(campaign) == 3
+    linked.close()
+    campaign.close()
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "elsewhere",
+        "store.db",
+        "store.db-line",
+        "Ö %20 ?mode=ro#.db",
+    ]
+
+
 def test_a_log_that_is_removed_is_found_missing(path: Path) -> None:
     campaign = begun(path)
     tell_one(campaign)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import time
 from collections.abc import Callable
 
+import pandas as pd
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -50,10 +52,20 @@ bad_scores = st.sampled_from([math.nan, math.inf, -math.inf, "many", None, [], T
 
 
 class Clock:
-    """The time of every database, as the test says."""
+    """The time of every database, as the test says.
+
+    What a statement asks of the clock itself is half a second ahead, so that how long a step takes
+    changes nothing: all spans of time here are whole seconds.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1e9
+        begin = Session.__init__
+
+        def with_this_clock(session: Session, clock_offset: float) -> None:
+            begin(session, self.now + 0.5 - time.time())
+
+        monkeypatch.setattr(Session, "__init__", with_this_clock)
         monkeypatch.setattr(Session, "time", lambda session, clock: self.now)
 
 
@@ -75,6 +87,7 @@ class Machine(RuleBasedStateMachine):
         self.clients = [made, Campaign.open(self.address, self.name)]
         questions = eh.Questions.of(asked)
         self.names = list(questions.evaluators)
+        self.labels = [questions.items[questions.options_of(x)[0]] for x in range(len(questions))]
         self.evaluator_of = [questions.evaluator_of(x) or "" for x in range(len(questions))]
         self.model = Model(LEASE, RETRIES, now=self.clock.now)
         self.tickets: list[Ticket] = []  # all that were ever handed out
@@ -208,6 +221,46 @@ class Machine(RuleBasedStateMachine):
         assert status.void == model.count(state="void")
         assert {e.evaluator for e in status.evaluators if e.left is not None} == model.left
 
+    @rule(
+        client=st.integers(0, 1),
+        lines=st.lists(st.tuples(picks, scores), min_size=1, max_size=2),
+        key=st.sampled_from(["a", "b", "c"]),
+    )
+    def import_scores(self, client: int, lines: list[tuple[int, float]], key: str) -> None:
+        """Whether a policy takes logged scores is its own affair; if not, none is taken."""
+        chosen = [(pick % len(self.evaluator_of), score) for pick, score in lines]
+        logged = [
+            (x, score, self.evaluator_of[x], f"{key}{n}") for n, (x, score) in enumerate(chosen)
+        ]
+        try:
+            known = self.model.known(logged)
+        except ContradictionError:
+            with pytest.raises(ConflictError):
+                self.clients[client].import_scores(self.frame(logged), key="key")
+            return
+        try:
+            imported = self.clients[client].import_scores(self.frame(logged), key="key")
+        except InputError:
+            assert known < len(logged)
+            return
+        assert (imported.counted, imported.repeated) == (len(logged) - known, known)
+        self.model.imported(logged)
+
+    @rule(client=st.integers(0, 1), pick=picks, how=st.sampled_from(["NaN", "missing", "extra"]))
+    def import_what_cannot_be(self, client: int, pick: int, how: str) -> None:
+        x = pick % len(self.evaluator_of)
+        frame = self.frame(
+            [(x, 1.0, self.evaluator_of[x], "k"), (x, 2.0, self.evaluator_of[x], "l")]
+        )
+        if how == "NaN":
+            frame["score"] = [1.0, math.nan]
+        elif how == "missing":
+            del frame["option"]
+        else:
+            frame["colour"] = "red"
+        with pytest.raises(InputError):
+            self.clients[client].import_scores(frame, key="key")
+
     @precondition(lambda self: self.tickets)
     @rule(client=st.integers(0, 1), pick=picks, score=bad_scores)
     def tell_what_is_no_score(self, client: int, pick: int, score: object) -> None:
@@ -232,9 +285,22 @@ class Machine(RuleBasedStateMachine):
     @rule(client=st.integers(0, 1))
     def answer(self, client: int) -> None:
         counted = sum(entry.standing == "counted" for entry in self.model.entries)
-        assert self.clients[client].answer().spent == counted
+        answer = self.clients[client].answer()
+        assert answer.spent + answer.policy.observed == counted
 
     # ------------------------------------------------------------------ what must hold
+
+    def frame(self, logged: list[tuple[int, float, str, str]]) -> pd.DataFrame:
+        """Return logged scores as a table."""
+        frame = pd.DataFrame(
+            {
+                "option": [self.labels[x] for x, *_ in logged],
+                "evaluator": [who for _, _, who, _ in logged],
+                "score": [score for _, score, *_ in logged],
+                "key": [key for *_, key in logged],
+            }
+        )
+        return frame if self.names else frame.drop(columns="evaluator")
 
     def picked(self, pick: int, by_id: bool) -> tuple[Ticket, str | None, int | None]:
         """Return a ticket of before, and what telling of it says of who has it."""
@@ -288,9 +354,11 @@ class Machine(RuleBasedStateMachine):
             for holder in self.names or ["anybody"]:
                 got = client.ask(holder, worker="last")
                 if got:
-                    client.tell(got, 1.0, key=f"last {got.id}.{got.attempt}")
+                    score = math.sin(got.number)
+                    client.tell(got, score, key=f"last {got.id}.{got.attempt}")
                 elif got.reason == "finished":
                     assert Record(client.store, self.name).complaints() == []
+                    assert client.verify().wrong == ()
                     return
         raise AssertionError(f"the campaign does not end: {got}")
 

@@ -16,6 +16,8 @@ from evenhand.campaigns import deciding, ledger
 from evenhand.campaigns.events import Event
 from evenhand.policies.registry import policy_class
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 PANEL = eh.Questions.panel(
     {"Ann": "home", "Bo": "away", "Cy": "home"},
     {"Paul": "home", "Quinn": "away", "Rita": "nowhere"},

@@ -17,6 +17,8 @@ from evenhand.campaigns.stores.session import Statement
 from evenhand.campaigns.stores.tables import event as event_table
 from evenhand.campaigns.stores.tables import snapshot as snapshot_table
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 OPTIONS = eh.ActionSet(
     [[1.0, 0.2], [0.3, 1.0], [1.0, 1.0], [0.5, 0.1]], ["a", "b", "a", "b"], list("ABCD")
 )

@@ -12,6 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.arrays import Counts
 from evenhand.policies.stages import Expected
+from evenhand.policies.terms import afford_more
 from evenhand.questions import Questions, Superset
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -256,6 +257,7 @@ def test_a_plan_leaves_out_what_was_scored() -> None:
     questions, rng = panel(judges=MORE_JUDGES, capacity=1), np.random.default_rng(7)
     logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
     policy = eh.PlannedChoice(questions)
+    policy.ask()  # all of it, which nobody acts on
     policy.observe(scores(questions, logged.astype(np.int64), rng))
     alone = eh.PlannedChoice(questions, planned=~logged * 1)
     assert policy.ask().total == alone.ask().total == 9
@@ -328,6 +330,27 @@ def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> Non
     again = eh.restore(json.loads(json.dumps(new.state())))
     assert again.plan() == new.plan()
     assert np.array_equal(again.ask(4).counts, new.ask(4).counts)
+
+
+def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
+    questions, rng = panel(capacity=4), np.random.default_rng(12)
+    policy = eh.PlannedChoice(questions, at_most=12, confidence=0.9999)
+    policy.tell(scores(questions, policy.ask(7).counts, rng))
+    policy.allow(30)
+    assert policy.ask().total == 23
+    assert (policy._told.counts <= policy._planned).all()
+    afford_more(policy, 20.0)
+    assert policy.ask().total == 13
+    assert policy.plan_id == 2
+    again = eh.restore(json.loads(json.dumps(policy.state())))
+    assert again.plan() == policy.plan()
+    policy.tell(scores(questions, policy.ask().counts, rng))
+    with pytest.raises(eh.InputError, match="used up the chance"):
+        policy.allow(36)
+    assert (policy.horizon, policy.finished) == (30, True)
+    with pytest.raises(eh.InputError, match="used up the chance"):
+        afford_more(policy, 90.0)
+    assert policy.money == 20.0
 
 
 def test_somebody_elses_plan_is_not_extended() -> None:

@@ -9,7 +9,17 @@ from functools import cache
 
 import pytest
 
-HEAVY = ("clarabel", "matplotlib", "narwhals", "pandas", "pyarrow", "rich", "typer")
+HEAVY = (
+    "alembic",
+    "clarabel",
+    "matplotlib",
+    "narwhals",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "sqlalchemy",
+    "typer",
+)
 
 ARRAYS_TO_POLICY = """
 import numpy as np

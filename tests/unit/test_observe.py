@@ -63,6 +63,10 @@ def test_bad_feedback_is_refused_and_changes_nothing(name: str) -> None:
             with pytest.raises(eh.InputError, match=f"'{name}' learns only from evaluations that"):
                 policy.observe(eh.Feedback(*GOOD))
             assert state(policy) == before
+        elif policy.name == "planned-choice":
+            with pytest.raises(eh.InputError, match="come before the first answer"):
+                policy.observe(eh.Feedback(*GOOD))
+            assert state(policy) == before
         else:
             policy.observe(eh.Feedback(*GOOD))
             assert policy.observed == sum(COUNTS)

@@ -81,8 +81,8 @@ def test_a_walk_is_least_squares_after_every_answer(known: bool) -> None:
     questions, scores = rng.integers(16, size=300), rng.normal(5.0, 1.0, 300)
     H = asked.span.coordinates(asked.options)
     D = H[0] - H[1:]
-    at = 0
-    for stretch in walk(asked, questions, scores, D, known):
+    at, looked = 0, np.ones(300, dtype=np.bool_)
+    for stretch in walk(asked, questions, scores, D, known, looked):
         for i in range(0, len(stretch.places), 7):
             n = int(stretch.places[i])
             fit = Fit.of(asked, Sums.of(questions[:n], scores[:n], 16), known)

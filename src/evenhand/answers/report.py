@@ -98,12 +98,11 @@ def _ranking(answer: Answer) -> list[str]:
     )
     if answer.compared:
         how = f"The value is measured from {short(answer.label)}, since options were compared"
-    known = any(math.isfinite(one.high - one.low) for one in answer.ranking)
-    told = (
-        f"intervals have a confidence of {level}"
-        if known
-        else "there are no intervals, since nothing is certain"
-    )
+    told = "there are no intervals, since nothing is certain"
+    if any(math.isfinite(one.high - one.low) for one in answer.ranking):
+        told = f"intervals have a confidence of {level}"
+    elif answer.sure:
+        told = "what is sure is who leads whom; of values alone too little is known for intervals"
     return [
         drawn,
         scrolling("Options, the most valuable first", standings_table(answer, _MOST_ROWS)),

@@ -4,5 +4,15 @@ from evenhand.campaigns.campaign import Campaign
 from evenhand.campaigns.importing import Imported
 from evenhand.campaigns.standing import Status
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
+from evenhand.campaigns.verification import RecordVerification
 
-__all__ = ["Campaign", "Imported", "NoTicket", "Notice", "Receipt", "Status", "Ticket"]
+__all__ = [
+    "Campaign",
+    "Imported",
+    "NoTicket",
+    "Notice",
+    "Receipt",
+    "RecordVerification",
+    "Status",
+    "Ticket",
+]

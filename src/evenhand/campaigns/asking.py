@@ -16,7 +16,7 @@ from evenhand.campaigns.changing import leave, pause
 from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
-from evenhand.campaigns.ledger import Page, TicketRow, Waiting
+from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
@@ -117,6 +117,7 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 
 def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
+    foresee_held(session, follower.id, asker.holder, asker.worker, asker.want)
     page = Page(session, follower.id)
     if page.status != "running":
         return None
@@ -138,12 +139,7 @@ def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
     replica = follower.known()
     span = replica.settings["lease"] if asker.lease is None else asker.lease
     until = page.now + span
-    whose: list[str | None] = [None]
-    if asker.evaluators is not None:
-        whose = [*asker.evaluators, *([""] if replica.has_anybodys else [])]
-    elif asker.holder is not None:
-        whose = [""]
-    for whom in whose:
+    for whom in _whose(replica, asker):
         if len(rows) >= asker.want:
             break
         holder = (whom or "") if asker.holder is None else asker.holder
@@ -156,6 +152,13 @@ def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
     return rows
 
 
+def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
+    """Return for whom a ticket may be that somebody gets; None if that does not matter."""
+    if asker.evaluators is not None:
+        return [*asker.evaluators, *([""] if replica.has_anybodys else [])]
+    return [None if asker.holder is None else ""]
+
+
 # ---------------------------------------------------------------------- tickets that are made
 
 
@@ -165,14 +168,17 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         return None
     with follower.lock:
         replica = follower.followed()
-        proposal = _proposal(follower, replica, asker)
+        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
+        proposal = _proposal(follower, replica, asker, out)
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
-        if page.status != "running" or not page.follows(
-            proposal.version, proposal.seen, proposal.seal
-        ):
+        if page.status != "running":
             return None
+        if not page.follows(proposal.version, proposal.seen, proposal.seal):
+            rows = _leased(page, follower, asker)  # somebody else was faster, perhaps for all
+            page.close()
+            return rows if len(rows) == asker.want else None
         if proposal.snapshot is not None:
             proposal.snapshot(session)
         for alarm in proposal.alarms:
@@ -201,8 +207,7 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
     return follower.store.write(put_in)
 
 
-def _proposal(follower: Follower, replica: Replica, asker: _Asker) -> _Proposal:
-    out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
+def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting) -> _Proposal:
     waiting, leased = sum(out.open.values()), sum(out.leased.values())
     share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
     ahead = max(leased, share, 0 if waiting else 1)

@@ -36,6 +36,7 @@ from evenhand.questions import Askable
 
 if TYPE_CHECKING:
     from evenhand.campaigns.importing import Imported
+    from evenhand.campaigns.verification import RecordVerification
 
 Where = str | os.PathLike[str] | Store
 
@@ -574,6 +575,24 @@ class Campaign:
         from evenhand.campaigns.reporting import write_report  # noqa: PLC0415 # loads matplotlib
 
         write_report(self._follower, path, title, made)
+
+    def verify(self, seal: str | None = None) -> RecordVerification:
+        """Return whether the record is whole, and the decision follows from it.
+
+        The chain of seals is checked, tickets and evaluations are held against it, and estimates,
+        intervals, alarms and the decision are derived again from the evaluations, by code that
+        shares nothing with what decided.
+
+        Parameters
+        ----------
+        seal
+            A seal that somebody has written down, as `status` and reports show it: it must be in
+            the record. Without one, a record that was written anew as a whole cannot be told from
+            the first.
+        """
+        from evenhand.campaigns.verification import verify  # noqa: PLC0415 # loads scipy's solvers
+
+        return verify(self._follower, seal)
 
     def close(self) -> None:
         """Let go of the store; what is done later opens it again."""

@@ -48,7 +48,7 @@ def _stopped_because(replica: Replica, policy: Policy) -> str | None:
 def _absences(replica: Replica) -> list[Finding]:
     return [
         Finding("attendance", f"{name} left and was not asked again: {why}", alarm=False)
-        for name, why in replica.left.items()
+        for name, why in sorted(replica.left.items())
     ]
 
 

@@ -176,7 +176,7 @@ def _take_log(
     while True:
         try:
             return _logged(follower, source, entries)
-        except OutdatedError:  # something was withdrawn meanwhile
+        except OutdatedError:  # something was withdrawn meanwhile, or taken back
             continue
 
 
@@ -344,6 +344,8 @@ def _told_before(page: Page, entry: _Entry, found: _Problems) -> bool:
 
 def _put_in(page: Page, replica: Replica, new: Sequence[_Entry], found: _Problems) -> None:
     """Write logged scores down, once a copy of the policy has taken them."""
+    if ledger.seal_of(page.session, page.id, replica.head) != replica.seal:
+        raise OutdatedError
     replica.fold(ledger.events_after(page.session, page.id, replica.head, page.head))
     left = replica.policy.left(replica.pending).tolist()
     for one in new:

@@ -31,8 +31,15 @@ _T, _E = ticket.c, evaluation.c
 _OPEN: Any = literal_column("'open'")
 _LEASED: Any = literal_column("'leased'")
 _OF = _T.campaign == _p("id")
-# a lease is over when its time is up, and when the clock says that it has not begun
-_OVER = or_(_T.until <= _p("now"), _T.leased > _p("now") + _SKEW)
+
+
+def _over(now: Any) -> Any:
+    """A lease is over when its time is up, and when the clock says that it has not begun."""
+    return or_(_T.until <= now, _T.leased > now + _SKEW)
+
+
+_OVER = _over(_p("now"))
+_LIVE = ~_over(Clock() + _p("offset"))  # by the clock itself: it can be asked before a page is open
 _FREE = or_(_T.state == _OPEN, and_(_T.state == _LEASED, _OVER))
 
 _FIND = Statement(select(campaign.c.id).where(campaign.c.name == _p("name")))
@@ -124,13 +131,13 @@ _ISSUE = Statement(
 _GET = Statement(select(*_TICKET).where(_OF, _T.number == _p("number")))
 _HELD = Statement(
     select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _T.holder == _p("holder"), _T.worker == _p("worker"), ~_OVER)
+    .where(_OF, _T.state == _LEASED, _T.holder == _p("holder"), _T.worker == _p("worker"), _LIVE)
     .order_by(_T.number)
     .limit(_p("most"))
 )
 _HELD_BY = Statement(
     select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _T.worker == _p("worker"), ~_OVER)
+    .where(_OF, _T.state == _LEASED, _T.worker == _p("worker"), _LIVE)
     .order_by(_T.number)
     .limit(_p("most"))
 )
@@ -373,6 +380,25 @@ def keep_snapshot(
     session.run(_KEEP, id=id, event=event, format=format, body=body, digest=digest)
 
 
+def _held(
+    session: Session, id: int, holder: str | None, worker: str, most: int
+) -> tuple[Statement, dict[str, Any]]:
+    given = {"id": id, "worker": worker, "offset": session.clock_offset, "most": most}
+    return (_HELD_BY, given) if holder is None else (_HELD, given | {"holder": holder})
+
+
+def foresee_held(session: Session, id: int, holder: str | None, worker: str, most: int) -> None:
+    """Say that `Page.held` will be asked when the page is open."""
+    statement, given = _held(session, id, holder, worker, most)
+    session.foresee(statement, **given)
+
+
+def foresee_told(session: Session, id: int, number: int, evaluator: str, key: str) -> None:
+    """Say that `Page.ticket` and `Page.by_key` will be asked when the page is open."""
+    session.foresee(_GET, id=id, number=number)
+    session.foresee(_BY_KEY, id=id, evaluator=evaluator, key=key)
+
+
 class Page:
     """A campaign's row, and the events that are added to it in this transaction.
 
@@ -489,12 +515,8 @@ class Page:
 
         Without a holder, those of a worker, whoever they are for.
         """
-        given = {"id": self.id, "worker": worker, "now": self.now, "most": most}
-        if holder is None:
-            rows = self.session.rows(_HELD_BY, **given)
-        else:
-            rows = self.session.rows(_HELD, holder=holder, **given)
-        return [TicketRow(*row) for row in rows]
+        statement, given = _held(self.session, self.id, holder, worker, most)
+        return [TicketRow(*row) for row in self.session.rows(statement, **given)]
 
     def held_by_workers(self, sign: str) -> list[TicketRow]:
         """Return the tickets that were handed out to workers whose names begin so."""

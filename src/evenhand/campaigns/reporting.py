@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
+from evenhand import html
 from evenhand.answers.question import Question
 from evenhand.answers.report import report_of
 from evenhand.campaigns.deciding import answer_from
@@ -18,6 +19,7 @@ from evenhand.campaigns.following import Follower
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.standing import Status, status_of
 from evenhand.campaigns.stores import SqliteStore
+from evenhand.html import Markup
 from evenhand.report.document import Section, facts, note, points, table, write_page
 from evenhand.report.phrases import short
 
@@ -95,6 +97,9 @@ def _story(follower: Follower, replica: Replica) -> _Story:
                 asked[number] = question, who, reading.reply(score)
                 if event.kind == "told":
                     told.paid[who] = told.paid.get(who, 0.0) + question.price
+        elif event.kind == "withdrawn" and content.get("ticket") is not None:
+            question, who, _ = asked[content["evaluation"]]
+            told.paid[who] -= question.price
         said = _said(event, content, asked)
         if said:
             told.lines.append((event.at, said))
@@ -163,11 +168,11 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
             one.late,
             one.withdrawn,
             one.given_up,
-            *([f"{told.paid.get(one.evaluator, 0.0):g}"] if priced else []),
+            *([_money(told.paid.get(one.evaluator, 0.0))] if priced else []),
         ]
         for one in status.evaluators
     ]
-    reasons = [[f"{n:,}", why] for why, n in told.purposes.most_common()]
+    reasons = [[n, why] for why, n in told.purposes.most_common()]
     return [
         table("Evaluators, and what came from each", header, rows[:_MOST_ROWS],
               max(0, len(rows) - _MOST_ROWS)) if rows else "",
@@ -206,11 +211,28 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[str]:
         ),
         "Every event is sealed to all before it: whoever has written down the seal above can tell "
         "whether anything before it was changed, left out or put in.",
-        f"To check it: evenhand campaign verify {where}. It derives estimates, intervals, alarms "
-        "and the decision again from the evaluations, by other code than that which decided.",
-        f"To read it: evenhand campaign export {where} --to record writes all evaluations as a "
-        "table and all events as lines of JSON.",
+        _command(
+            "To check it:",
+            f"evenhand campaign verify {where}",
+            "It derives estimates, intervals, alarms and the decision again from the evaluations, "
+            "by other code than that which decided.",
+        ),
+        _command(
+            "To read it:",
+            f"evenhand campaign export {where} --to record",
+            "It writes all evaluations as a table, and all events as lines of JSON.",
+        ),
     ]
+
+
+def _command(before: str, command: str, after: str) -> Markup:
+    """Return a paragraph with what to type."""
+    parts = html.text(before), html.text(command), html.text(after)
+    return Markup("<p>{} <code>{}</code><br>{}</p>\n".format(*parts))
+
+
+def _money(paid: float) -> object:
+    return int(paid) if paid == int(paid) else html.Rounded(paid, 2)
 
 
 def _when(at: float) -> str:

@@ -120,10 +120,7 @@ def status_of(follower: Follower) -> Status:
         replica = follower.followed()
         page, out = follower.store.read(look)
         policy, finished = replica.policy, replica.status == "finished"
-        names = [*replica.questions.evaluators]
-        names += [who for who in (*replica.tally, *out.open, *out.leased) if who not in names]
-        if replica.questions.evaluators:
-            names = [*replica.questions.evaluators]
+        names = replica.questions.evaluators or sorted(replica.tally)
         return Status(
             name=follower.name,
             status=page.status,
@@ -149,7 +146,7 @@ def status_of(follower: Follower) -> Status:
                     out.leased.get(name, 0),
                     *replica.tally.get(name, (0, 0, 0, 0)),
                 )
-                for name in dict.fromkeys(names)
+                for name in names
             ),
             alarms=tuple(found.message for found in policy.findings() if found.alarm),
             events=page.head,

@@ -11,7 +11,7 @@ from evenhand.campaigns.changing import changed, reopen
 from evenhand.campaigns.events import Kind
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_reason
-from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow
+from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, foresee_told
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Receipt, Ticket, identifier, parsed
@@ -57,13 +57,17 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]]) -> list[Recei
                 key,
             )
         )
-    return follower.store.write(lambda session: Desk(session, follower).take(replies))
+    return follower.store.write(lambda session: Desk(session, follower, replies).take(replies))
 
 
 class Desk:
-    """Takes scores in one transaction."""
+    """Takes scores in one transaction; those that are known before are looked up together."""
 
-    def __init__(self, session: Session, follower: Follower) -> None:
+    def __init__(self, session: Session, follower: Follower, soon: Iterable[Reply] = ()) -> None:
+        for reply in soon:
+            if reply.ticket is not None:
+                key = _key(reply, reply.ticket.attempt)
+                foresee_told(session, follower.id, reply.number, reply.ticket.holder, key)
         self.page, self._name = Page(session, follower.id), follower.name
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
 
@@ -92,13 +96,13 @@ class Desk:
         who = reply.ticket.holder if reply.ticket else row.holder or row.evaluator
         for key in _keys(reply, row):
             before = self._entered.get((who, key)) or page.by_key(who, key)
-            if before is not None and (key == reply.key or key == _key(reply, row)):
+            if before is not None and (key == reply.key or key == _key(reply, row.attempt)):
                 return self._again(before, reply, key)
             if before is not None and before.score == reply.score:
                 return self._again(before, reply, key)
         late = row.state not in ("open", "leased") or page.status == "finished"
         page.evaluations += 1
-        key = _key(reply, row)
+        key = _key(reply, row.attempt)
         standing = "late" if late else "counted"
         self._entered[who, key] = EvaluationRow(
             page.evaluations, row.number, row.question, reply.score, who, key, standing, 0
@@ -124,11 +128,11 @@ class Desk:
         return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
 
 
-def _key(reply: Reply, row: TicketRow) -> str:
+def _key(reply: Reply, attempt: int) -> str:
     """Return what a score is told under: if nothing is said, its ticket and which try that is."""
     if reply.key is not None:
         return reply.key
-    attempt = reply.ticket.attempt if reply.ticket else row.attempt
+    attempt = reply.ticket.attempt if reply.ticket else attempt
     return reply.id if attempt <= 1 else f"{reply.id}.{attempt}"
 
 
@@ -138,7 +142,7 @@ def _keys(reply: Reply, row: TicketRow) -> list[str]:
     Who names a ticket by its id alone does not say which try it was: any of them.
     """
     if reply.key is not None or reply.ticket is not None or row.attempt <= 1:
-        return [_key(reply, row)]
+        return [_key(reply, row.attempt)]
     return [reply.id, *(f"{reply.id}.{attempt}" for attempt in range(2, row.attempt + 1))]
 
 

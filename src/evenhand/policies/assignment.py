@@ -85,16 +85,11 @@ def planned_counts(
     often = np.minimum(questions.capacity, most)
     least = np.zeros_like(often) if have is None else have
 
-    def fits(counts: Counts) -> bool:
-        if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
-            return False
-        return bool((_within_workloads(questions, counts) == counts).all())
-
     low, high = 0, int(often.max(initial=0))  # the largest number of rounds that fits
     while low < high:
         middle = (low + high + 1) // 2
         filled = np.maximum(np.minimum(often, middle), least)
-        low, high = (middle, high) if fits(filled) else (low, middle - 1)
+        low, high = (middle, high) if fits(questions, filled, most, money) else (low, middle - 1)
     counts: Counts = np.maximum(np.minimum(often, low), least)
     left = ((often > low) & (counts <= low)).astype(np.int64)
     rest = min(most - int(counts.sum()), int(left.sum()))
@@ -116,6 +111,20 @@ def planned_counts(
     for question in model.start(rest, left)[:rest].tolist():
         counts[question] += may(counts)[question]
     return counts
+
+
+def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:
+    """Tell whether so many evaluations may be asked, within workloads and for the money.
+
+    Examples
+    --------
+    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], workload=[2, 1])
+    >>> [fits(panel, np.array(counts), 3, 9.0) for counts in ([1, 0, 1, 1], [0, 1, 0, 1])]
+    [True, False]
+    """
+    if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
+        return False
+    return bool((_within_workloads(questions, counts) == counts).all())
 
 
 def _filled(

@@ -710,8 +710,6 @@ class Policy(ABC):
                 f"{total} evaluations are more than the {self.remaining} that are left of the "
                 "horizon. What comes too late goes to observe()."
             )
-        if self.in_rounds and self._wanted is None:
-            self._start()
         if not self.expects(feedback):
             raise InputError(
                 f"{self.name!r} does not ask for these evaluations now, or not for so many; keep "

@@ -208,6 +208,8 @@ class Certified(Policy):
 
     def learn(self, feedback: Feedback) -> None:
         """Take what came back: for the core's block first, then for the policy."""
+        if self._decided is None:
+            self._decide()  # by a record, without ever having been asked
         self._round += 1
         self._pass_time()
         rest: Feedback | None = feedback

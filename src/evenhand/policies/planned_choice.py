@@ -35,6 +35,7 @@ from evenhand.policies.assignment import (
     all_there_is,
     checked_plan,
     even_order,
+    fits,
     next_ones,
     planned_counts,
 )
@@ -56,7 +57,7 @@ from evenhand.policies.messages import (
 from evenhand.policies.model_choice import model_of
 from evenhand.policies.models import Fit, Spread
 from evenhand.policies.registry import registered
-from evenhand.policies.terms import most_evaluations
+from evenhand.policies.terms import allow_more, most_evaluations
 from evenhand.policies.winner import Winner
 from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
@@ -230,25 +231,27 @@ class PlannedChoice(Policy):
         return True
 
     def _made_plan(self) -> Counts:
-        """Return (q,) how often questions are asked, with what is in or on its way of the plan.
+        """Return (q,) how often questions are asked, with what is in and, if it fits, on its way.
 
         What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
         """
-        questions, others = self.questions, self._asked - self._told.counts
-        have = self._told.counts + self._outstanding
+        questions, told = self.questions, self._told.counts
+        others = self._asked - told
         capacity = np.where(
             questions.capacity == UNLIMITED, UNLIMITED, np.maximum(questions.capacity - others, 0)
         )
         if self._by_others:
-            return np.asarray(np.maximum(np.minimum(self._planned, capacity), have))
+            return np.asarray(np.maximum(np.minimum(self._planned, capacity), told))
         who = questions.evaluator
         done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
         work = np.maximum(questions.workload - done.astype(np.int64), 0)
         work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
-        told = int(self._told.counts.sum())
-        money = self.money - self._paid + float(self._told.counts @ questions.prices)
+        most = self.remaining + int(told.sum())
+        money = self.money - self._paid + float(told @ questions.prices)
         left = questions._changed(capacity=capacity, workload=work)
-        return planned_counts(left, self.model, self.remaining + told, money, have)
+        have = told + np.minimum(self._outstanding, np.maximum(capacity - told, 0))
+        have = have if fits(left, have, most, money) else told
+        return planned_counts(left, self.model, most, money, have)
 
     def _compares(self, planned: Counts) -> bool:
         """Tell whether all options can be compared by these answers."""
@@ -693,25 +696,51 @@ class PlannedChoice(Policy):
         new, move = grown(self, actions)
         if self._answer is not None and not move.newcomers.any():
             new._recall_answer(self, move)
-        elif not self._over:
-            new._told, new._used = move.feedback(self._told), self._used
-            new._gone = self._gone
-            new._put_in_force(new._made_plan())
-        elif self._used >= 1.0:
-            raise InputError(
-                f"all {self.spent} answers were looked at, which has used up the chance of "
-                f"{self.delta:g} to be wrong: whatever comes now cannot make it certain. Make a "
-                "new policy, for which these are logged scores (observe), and say that you did."
-            )
+            return new
+        new._used, new._gone = self._used, self._gone
+        if self._over:
+            self._refuse_used_up()
+            new._gone = new._used
         else:
-            new._used = new._gone = self._used
-            new._put_in_force(new._made_plan())
-        if new._answer is None and not new._compares(new._planned):
+            new._told = move.feedback(self._told)
+        new._put_in_force(new._made_plan())
+        if not new._compares(new._planned):
             raise InputError(
                 "the answers that can still come do not compare all options with one another. Add "
                 "evaluators, or allow more answers (capacity, at_most)."
             )
         return new
+
+    def _refuse_used_up(self) -> None:
+        if self._used >= 1.0:
+            raise InputError(
+                f"all {self.spent} answers were looked at, which has used up the chance of "
+                f"{self.delta:g} to be wrong: whatever comes now cannot make it certain. Make a "
+                "new policy, for which these are logged scores (observe), and say that you did."
+            )
+
+    def allow(self, at_most: int) -> None:
+        """Plan more answers, so many in all; `extended` says what that does to certainty.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.PlannedChoice(eh.Questions.panel(["Ann", "Bo"], ["P", "Q"]), at_most=2)
+        >>> policy.allow(4)
+        >>> policy.ask().total
+        4
+        """
+        if self._by_others:
+            super().allow(at_most)
+        if self._answer is None:
+            self._refuse_used_up()
+        allow_more(self, at_most)
+        if self._answer is None:
+            if self._over:
+                self._told, self._gone = nothing(len(self.questions)), self._used
+                self._gave_up, self._fitted = False, None
+            self._put_in_force(self._made_plan())
+            self._plan_number += 1
 
     def _recall_answer(self, old: PlannedChoice, move: Move) -> None:
         """Stay with the answer of a policy that had the same options."""

@@ -70,10 +70,14 @@ def afford_more(policy: Policy, budget: float) -> None:
             f"budget must be a number, and at least the {policy.paid:g} that was spent so far; got "
             f"{budget!r}."
         )
-    policy.allow(policy.horizon)  # what was given up may be worth another try
+    before = policy._arguments, policy.money
     placed, named = policy._arguments
-    policy._arguments = placed, named | {"budget": float(budget)}
-    policy.money = float(budget)
+    policy._arguments, policy.money = (placed, named | {"budget": float(budget)}), float(budget)
+    try:
+        policy.allow(policy.horizon)  # what was given up may be worth another try
+    except InputError:
+        policy._arguments, policy.money = before
+        raise
     policy._answers.clear()
 
 

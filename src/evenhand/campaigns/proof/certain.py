@@ -44,7 +44,6 @@ class _Stage:
     begin: int
     end: int
     before: Fit
-    among: tuple[int, ...] | None = None
 
 
 class Certain:
@@ -69,9 +68,9 @@ class Certain:
         self.wealth, self.gains = np.zeros(k), np.zeros((k, k))
         self.rejected: Truths = np.zeros(k, dtype=np.bool_)
         self.cleared: Truths = np.zeros((k, k), dtype=np.bool_)
-        self.among: tuple[int, ...] | None = None  # options that there were; None for all
+        self.among: Truths = np.ones(k, dtype=np.bool_)  # the options that there are
         self.same = np.array([self.asked.same(x) for x in range(k)])
-        self.answer: int | None = 0 if not len(self._open(0)) else None
+        self.answer: int | None = None if len(self._open(0)) else 0
         self.answered_at = 0 if self.answer is not None else -1
         self.stages: list[_Stage] = []  # those that were closed, and had evaluations
         self.present: _Stage | None = None  # the last, if it was not closed
@@ -79,65 +78,79 @@ class Certain:
         self.close: list[str] = []
         self.wrong: list[str] = []  # what the record states and does not follow from it
         self._go_through()
+        self.among[:] = True
 
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        plans = self._placed(list(self.record.plans))
+        plans = self._new_stages()
+        at = self._begun(Plan(0, {"leader": -1, "order": []}), plans[0]) if plans else 0
         for number, plan in enumerate(plans):
-            last = number + 1 == len(plans)
-            if self.answer is not None:
-                if last or plan.among == plans[number + 1].among:
-                    return
-                self.answer = self.present = None  # others came since: the stage counts no more
-            end = self.record.total if last else plans[number + 1].at
-            whole_at = self._whole_at(plan) if last else end
-            end = min(end, whole_at)
-            leader = int(plan.content["leader"])
-            rivals = np.array(plan.content["rivals"], dtype=np.intp)
-            self.among = plan.among
-            stage = _Stage(leader, rivals, plan.at, end, self._before(plan), plan.among)
-            whole, some = end == whole_at, len(self.record.told(plan.at, end))
-            if leader >= 0:
+            plan, following = plan._replace(at=at), None  # noqa: PLW2901 # it is placed here
+            whole_at = self._whole_at(plan)
+            end = min(whole_at, self.record.total)
+            if number + 1 < len(plans):
+                following = plans[number + 1]
+                whole_at = end = self._begun(plan, following)
+            stage = _Stage(
+                int(plan.content["leader"]),
+                np.array(plan.content["rivals"], dtype=np.intp),
+                at,
+                end,
+                self._before(plan),
+            )
+            self.among = self._there(end)
+            whole, some = end == whole_at, len(self.record.told(at, end))
+            if stage.leader >= 0:
                 self._look(stage, whole)
+            at = end
             if self.answer is not None:
-                stage.end = self.answered_at
-                self.present = stage
+                stage.end, self.present = self.answered_at, stage
+                more = [c.at for c in self.record.extensions if c.at >= self.answered_at]
+                if following is None or not more:
+                    return
+                # others came since: the stage counts no more, and the next began then
+                self.answer, self.present, at = None, None, more[0]
                 continue
             if whole and some:
                 self.stages.append(stage)
-                if last:
+                if following is None:
                     self._see_whether_all_are_out(end)
             else:
                 self.present = stage
             empty = not len(plan.content["order"])
-            self.stuck = last and leader < 0 and empty and self.answer is None
+            self.stuck = following is None and stage.leader < 0 and empty and self.answer is None
 
-    def _placed(self, plans: list[Plan]) -> list[Plan]:
-        """Return the plans with when each came into force: when the one before was closed.
+    def _new_stages(self) -> list[Plan]:
+        """Return the plans, without those that go on with a stage since more was allowed."""
+        plans: list[Plan] = []
+        for plan in self.record.plans:
+            if not plans or not _same_stage(plans[-1], plan):
+                plans.append(plan)
+        return plans
 
-        A plan that only goes on, since more was added or allowed, is no new one.
-        """
-        placed: list[Plan] = []
-        for plan in plans:
-            before = placed[-1] if placed else None
-            if before is not None and _same_stage(before, plan):
-                continue
-            at = plan.at
-            if at < 0:
-                at = self._closed_at(before or Plan(0, {"leader": -1, "order": []}), plan)
-                if at > plan.by:
-                    self.wrong.append(f"the plan that was written at {plan.by} evaluations")
-                    at = plan.by
-            placed.append(plan._replace(at=at))
-        return placed
+    def _begun(self, plan: Plan, following: Plan) -> int:
+        """Return when a plan came into force, and the one before was closed."""
+        if following.at >= 0:
+            return following.at
+        at = self._closed_at(plan, following)
+        if at > following.by:
+            self.wrong.append(f"the plan that was written at {following.by} evaluations")
+            return following.by
+        return at
+
+    def _there(self, place: int) -> Truths:
+        """Tell which options there were when so many evaluations were in."""
+        later = [c.absent for c in self.record.extensions if c.at > place]
+        return ~np.isin(self.asked.labels, [name for names in later for name in names])
 
     def _closed_at(self, plan: Plan, following: Plan) -> int:
         """Return when a stage was closed that another one followed.
 
         It was whole; or somebody left or joined; or scores were observed before any answer, which
-        open a search as well as a first stage does. What is not written down came to nothing: of
-        several such changes the last one counts.
+        open a search as well as a first stage does; or there was more to ask, where nothing was
+        being tested. What is not written down came to nothing: of several such changes the last
+        one counts.
         """
         record = self.record
         whole = self._whole_at(plan) if plan.content["order"] else record.total + 1
@@ -146,9 +159,13 @@ class Certain:
             return [c.at for c in changes if plan.event < c.event <= following.event]
 
         came = [at for at in since(record.absences) if at <= whole]
-        if int(plan.content["leader"]) < 0:
-            seen = since(record.imports)
-            came += [at for at in seen if at <= whole and not len(record.told(plan.at, at))]
+        opening = int(plan.content["leader"]) < 0
+        for at in since(record.extensions):
+            if at <= whole and (opening or not len(record.told(plan.at, at))):
+                came.append(at)
+        for at in since(record.imports) if opening else ():
+            if at <= whole and not len(record.told(plan.at, at)):
+                came.append(at)
         if not came:
             return whole if plan.content["order"] else plan.at
         first = min(came)
@@ -161,17 +178,18 @@ class Certain:
         The record says what was expected; that must follow from what was in by then, with or
         without what was withdrawn since.
         """
-        fits = [self._pooled(self.record.counted(0, plan.at, plan.at))]
+        there = np.flatnonzero(self._there(plan.at))
+        fits = [self._pooled(self.record.counted(0, plan.at, plan.at), there)]
         if (self.record.withdrawn[: plan.at] >= 0).any():
-            fits.append(self._pooled(self.record.counted(0, plan.at)))
+            fits.append(self._pooled(self.record.counted(0, plan.at), there))
         off = [self._off(plan, fit) for fit in fits]
         best = int(np.argmin(off))
         if off[best] > _SAME:
             self.wrong.append(f"what was expected of the stage at {plan.at} evaluations")
         return fits[best]
 
-    def _pooled(self, some: Indices) -> Fit:
-        """Return least squares on some evaluations, which features may help."""
+    def _pooled(self, some: Indices, there: Indices) -> Fit:
+        """Return least squares on some evaluations, which features of options may help."""
         record, asked = self.record, self.asked
         fit = record.fit_of(some)
         if asked.known is None or not asked.alone or not len(some):
@@ -179,7 +197,7 @@ class Certain:
         deviation = record.settings.get("deviation")
         if deviation is not None:
             deviation = max(float(deviation), 1e-6 * fit.unit) / self.unit
-        return helped(fit, self.H, asked.known, deviation)
+        return helped(fit, self.H[there], asked.known[there], deviation)
 
     def _off(self, plan: Plan, fit: Fit) -> float:
         """Return by which share what a plan expected differs from a fit."""
@@ -291,7 +309,7 @@ class Certain:
         questions, scores = record.questions[some], record.units[some]
         # of evaluations that were learnt together, the last
         looked = np.diff(np.searchsorted(record.looks, some + 1), append=-1) != 0
-        for stretch in walk(self.asked, questions, scores, D, self.known):
+        for stretch in walk(self.asked, questions, scores, D, self.known, looked):
             open_ = np.flatnonzero((first < 0) & heard)
             if not len(open_):
                 break
@@ -354,15 +372,14 @@ class Certain:
 
     def _see_whether_all_are_out(self, end: int) -> None:
         """See whether the option that leads when a stage is whole has no rival left."""
-        leader = self._leading(self._pooled(self.record.counted(0, end)))
+        all_ = np.arange(len(self.H))
+        leader = self._leading(self._pooled(self.record.counted(0, end), all_))
         if not len(self._open(leader)):
             self.answer, self.answered_at = leader, end
 
     def _open(self, leader: int) -> Indices:
-        there = ~(self.same[leader] | self.rejected | self.cleared[leader])
-        if self.among is not None:
-            there &= np.isin(np.arange(len(there)), self.among)
-        return np.flatnonzero(there)
+        out = self.same[leader] | self.rejected | self.cleared[leader]
+        return np.flatnonzero(self.among & ~out)
 
     def _leading(self, fit: Fit) -> int:
         said = fit.along(self.H[0] - self.H)

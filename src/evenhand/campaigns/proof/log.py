@@ -1,7 +1,8 @@
 """The log of a campaign, read anew: which evaluations were learnt when, and by which plans.
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
-are a thirty-second of those before; whatever changes the campaign has it learn what came before.
+are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
+what came before.
 A policy in rounds takes what belongs to its round; the rest waits. What was withdrawn was learnt
 all the same, and is left out of what follows from it.
 """
@@ -68,6 +69,7 @@ class _Reader:
         self.absent: list[str] = []
         self.absences: list[Change] = []
         self.imports: list[Change] = []
+        self.extensions: list[Change] = []
         self.allowed: list[tuple[int, int]] = []
         self.changes: list[int] = []  # how many evaluations were in when something changed
         self.plans: list[Plan] = []
@@ -82,7 +84,7 @@ class _Reader:
             self._created(content)
         elif kind == "told":
             self.new += [Entry(event, *row[:1], *row[2:4]) for row in content["evaluations"]]
-            if len(self.new) >= 1 + int(self.told * _SHARE):
+            if len(self.new) >= 1 + int(_SHARE * max(self.told, len(self.versions[-1][2]))):
                 self._learn()
         elif kind == "looked":
             self._learn(int(content["seen"]))
@@ -130,7 +132,10 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
+                before = set(self.versions[-1][2])
                 self._asked(content["questions"], content["numbers"])
+                new = (name for name in self.versions[-1][2] if name not in before)
+                self.extensions.append(Change(place, tuple(new), event))
             if content["at_most"] is not None:
                 self.allowed.append((place, int(content["at_most"])))
             if content["budget"] is not None:
@@ -223,6 +228,7 @@ class _Reader:
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
+            self.extensions,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,
@@ -247,7 +253,7 @@ class _Reader:
         for name in ("leader", "answer"):
             if content.get(name) is not None and content[name] >= 0:
                 moved[name] = options[names[content[name]]]
-        return plan._replace(content=moved, among=tuple(options[name] for name in names))
+        return plan._replace(content=moved)
 
 
 def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:

@@ -28,19 +28,24 @@ class Plan(NamedTuple):
         What was frozen, by name.
     by, event
         How many were in when it was written down, and the event that did.
-    among
-        The options that there were then; None if all.
     """
 
     at: int
     content: Mapping[str, Any]
     by: int = -1
     event: int = 0
-    among: tuple[int, ...] | None = None
 
 
 class Change(NamedTuple):
-    """Something that changed: how many evaluations were in, who was absent then, the event."""
+    """Something that changed.
+
+    Parameters
+    ----------
+    at, event
+        How many evaluations were in, and which event it was.
+    absent
+        Who could not be asked from then on; of an extension, what could not be chosen before.
+    """
 
     at: int
     absent: tuple[str, ...]
@@ -67,8 +72,8 @@ class Record:
         What was frozen, in order.
     absences
         Who was absent from when on.
-    imports
-        When scores were observed.
+    imports, extensions
+        When scores were observed, and when there was more to ask.
     allowed
         When more evaluations were allowed: how many were in, and how many in all from then on.
     learnt
@@ -92,6 +97,7 @@ class Record:
     plans: Sequence[Plan] = ()
     absences: Sequence[Change] = ()
     imports: Sequence[Change] = ()
+    extensions: Sequence[Change] = ()
     allowed: Sequence[tuple[int, int]] = ()
     learnt: Counts | None = None
     ends: Sequence[int] | None = None

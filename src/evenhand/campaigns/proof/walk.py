@@ -11,7 +11,7 @@ With u = L⁻¹(y − Aθ̂) and w = L⁻¹A V⁻¹c, after j further answers
 
 The u are the recursive residuals of the proof in docs/certainty.md: each is what its answer adds to
 those before it. So one triangular matrix has all of a stretch of answers, none of them refitted.
-Before a stage has its rank every answer is fitted by itself.
+Before a stage has its rank, all that is there is fitted anew at every look.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from evenhand.campaigns.proof.asked import Asked, Counts, Floats, Indices
+from evenhand.campaigns.proof.asked import Asked, Counts, Floats, Indices, Truths
 from evenhand.campaigns.proof.squares import Fit, Sums
 
 _STRETCH = 256  # answers per triangular matrix
@@ -51,9 +51,17 @@ class Stretch:
 
 
 def walk(
-    asked: Asked, questions: Indices, scores: Floats, directions: Floats, noise_known: bool
+    asked: Asked,
+    questions: Indices,
+    scores: Floats,
+    directions: Floats,
+    noise_known: bool,
+    looked: Truths,
 ) -> Iterator[Stretch]:
-    """Yield what a stage says of directions, (n, r), after each of its answers, (t,) each."""
+    """Yield what a stage says of directions, (n, r), after its answers, (t,) each.
+
+    After all of them at which one ``looked``, (t,), at least.
+    """
     total = len(questions)
     if total == 0:
         return
@@ -65,12 +73,12 @@ def walk(
     def fitted(n: int) -> Fit:
         return Fit.of(asked, Sums.of(questions[:n], scores[:n], q), noise_known)
 
-    begin = 0
-    while begin < total:
-        fit = fitted(begin + 1)
-        begin += 1
-        yield _one(fit, directions, begin)
+    begin = total
+    for place in (np.flatnonzero(looked) + 1).tolist():
+        fit = fitted(place)
+        yield _one(fit, directions, place)
         if fit.rank == rank:
+            begin = place
             break
     while begin < total:
         fit = fitted(begin)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 if sys.platform == "win32":
     import msvcrt
@@ -18,7 +16,7 @@ else:
 
 
 class Line:
-    """A line to stand in.
+    """A line to stand in: ``with line:`` waits for one's turn, and has it for the block.
 
     Parameters
     ----------
@@ -29,21 +27,18 @@ class Line:
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait for one's turn, and have it for the block."""
+    def __enter__(self) -> None:
         if sys.platform == "win32":
             msvcrt.locking(self._file, msvcrt.LK_LOCK, 1)
         else:
             fcntl.flock(self._file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            if sys.platform == "win32":
-                os.lseek(self._file, 0, os.SEEK_SET)
-                msvcrt.locking(self._file, msvcrt.LK_UNLCK, 1)
-            else:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def __exit__(self, *_: object) -> None:
+        if sys.platform == "win32":
+            os.lseek(self._file, 0, os.SEEK_SET)
+            msvcrt.locking(self._file, msvcrt.LK_UNLCK, 1)
+        else:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Leave the line."""

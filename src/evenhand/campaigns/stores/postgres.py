@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlalchemy.dialects.postgresql import psycopg as words
 
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.store import Migration, Result, Store, Work
 from evenhand.errors import InputError
 
@@ -198,6 +198,26 @@ class _PostgresSession(Session):
     def __init__(self, connection: psycopg.Connection[Any], clock_offset: float) -> None:
         super().__init__(clock_offset)
         self._connection = connection
+        self._soon: list[tuple[Statement, dict[str, Any]]] = []  # foreseen, and not asked yet
+        self._asked: dict[tuple[Statement, frozenset[Any]], Any] = {}  # foreseen, and asked
+
+    def foresee(self, statement: Statement, **parameters: Any) -> None:
+        self._soon.append((statement, parameters))
+
+    def _run(self, statement: Statement, parameters: dict[str, Any]) -> Any:
+        if self._asked:
+            found = self._asked.pop((statement, frozenset(parameters.items())), None)
+            if found is not None:
+                return found
+        cursor = super()._run(statement, parameters)
+        soon, self._soon = self._soon, []
+        for one, given in soon:
+            self._asked[one, frozenset(given.items())] = super()._run(one, given)
+        return cursor
+
+    def run(self, statement: Statement, **parameters: Any) -> None:
+        super().run(statement, **parameters)
+        self._asked.clear()  # it may have changed
 
     def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
         return self._connection.execute(words, parameters)
@@ -205,6 +225,7 @@ class _PostgresSession(Session):
     def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
         for one in many:
             self.execute(words, one)
+        self._asked.clear()
 
 
 class _PostgresMigration(Migration):

@@ -56,8 +56,9 @@ class SqliteStore(Store):
     def __init__(
         self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = 30.0
     ) -> None:
-        self.path = Path(path).absolute()  # the same file, wherever the program goes
         self.name = str(path)
+        self._file = os.path.realpath(path)  # wherever this process goes, and links lead
+        self.path = Path(self._file)
         if must_exist and not self.path.is_file():
             raise StoreError(f"there is no store at {self.name!r}; Campaign.create(...) makes one.")
         if not self.path.parent.is_dir():
@@ -104,7 +105,7 @@ class SqliteStore(Store):
         if self._place is not None:
             self._check_file()  # and do not make an empty one where there was a full one
         connection = sqlite3.connect(
-            self.path,
+            self._file,
             timeout=min(_WAIT, self.patience),
             isolation_level=None,  # transactions are begun and ended by us alone
             check_same_thread=False,
@@ -114,22 +115,20 @@ class SqliteStore(Store):
             connection.execute(f"PRAGMA {pragma}")
         if self._place is None:
             connection.execute("SELECT 1 FROM sqlite_master").fetchone()  # it is opened only now
-            self._place = _place(self.path)
+            self._place = _place(self._file)
         return connection
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait for one's turn among processes."""
+    def _turn(self) -> Line:
+        """Return the line in which processes wait for their turn."""
         if self._in_line is None:
             try:
-                self._in_line = Line(f"{self.path}-line")
+                self._in_line = Line(f"{self._file}-line")
             except OSError as error:
                 raise StoreError(
                     f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
                     "be there, with write permission and room. What was acknowledged is kept."
                 ) from error
-        with self._in_line.turn():
-            yield
+        return self._in_line
 
     # ------------------------------------------------------------------ where it is
 
@@ -152,7 +151,7 @@ class SqliteStore(Store):
             self.write(lambda session: copies.sign(session, file))
 
     def _check_file(self) -> None:
-        now = _place(self.path)
+        now = _place(self._file)
         if now != self._place:
             what = "is gone" if now is None else "was replaced by another"
             raise StoreError(
@@ -165,7 +164,7 @@ class SqliteStore(Store):
         self._check_file()
         if not self._has_log:
             return
-        log = _place(f"{self.path}-wal")
+        log = _place(f"{self._file}-wal")
         if self._log is None:
             self._log = log
         if log is None or log != self._log:
@@ -243,7 +242,7 @@ class _SqliteMigration(Migration):
         return place
 
 
-def _place(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+def _place(path: str) -> tuple[int, int] | None:
     """Return what tells a file from another that has the same name."""
     try:
         found = os.stat(path)

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened
+from evenhand.cli.campaign.tables import (
+    WHO,
+    Bias,
+    Capacity,
+    Compare,
+    EvaluatorGroup,
+    EvaluatorLabel,
+    Evaluators,
+    Features,
+    Group,
+    Label,
+    Position,
+    Prices,
+    Show,
+    Tables,
+    Workload,
+)
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
+from evenhand.errors import InputError
 
 TicketId = Annotated[
     str, typer.Argument(metavar="TICKET", help="Such as 17-9f3a2c.", show_default=False)
@@ -46,23 +65,69 @@ def extend(
         float | None,
         typer.Option(metavar="X", help="What may be spent in all, at the campaign's prices."),
     ] = None,
+    options: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OPTIONS.csv",
+            help="All options, those before and new ones. With it go all other options that "
+            "`new` had.",
+            rich_help_panel=WHO,
+        ),
+    ] = None,
+    evaluators: Evaluators = None,
+    group: Group = None,
+    evaluator_group: EvaluatorGroup = None,
+    label: Label = None,
+    evaluator_label: EvaluatorLabel = None,
+    features: Features = None,
+    show: Show = None,
+    bias: Bias = None,
+    compare: Compare = False,
+    position: Position = True,
+    capacity: Capacity = None,
+    workload: Workload = None,
+    prices: Prices = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with more to spend. A campaign that was decided goes on, too.
+    """Go on with more to spend, more options or more evaluators.
 
-    More options and evaluators can be added in Python: `Campaign.extend(questions=…)`.
+    A campaign that was decided goes on, too. Tables have all options and evaluators: those before,
+    with the groups that they had, and the new ones.
 
-    **Example**
+    **Examples**
 
     `evenhand campaign extend prize.db prize --at-most 200`
+
+    `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
+    --group nation --show programme,video`
     """
+    asked, shown = None, None
+    if options is not None:
+        asked, shown = Tables(
+            options,
+            evaluators,
+            group,
+            evaluator_group,
+            label,
+            evaluator_label,
+            features,
+            show,
+            bias,
+            compare,
+            position,
+            capacity,
+            workload,
+            prices,
+        ).read()
+    elif evaluators is not None:
+        raise InputError("--evaluators goes with the options that they are asked about: --options.")
     with opened(store, name) as campaign:
-        campaign.extend(at_most=at_most, budget=budget)
+        campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
+    money = "" if found.budget == float("inf") else f" for {found.budget:g}"
     _said(
         as_json,
-        f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations"
-        + ("." if found.budget == float("inf") else f" for {found.budget:g}."),
+        f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.",
         status=found.status,
         at_most=found.at_most,
         budget=found.budget,

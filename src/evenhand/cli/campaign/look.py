@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,12 @@ import typer
 from rich.console import Console
 
 from evenhand.cli.answers import print_answer
-from evenhand.cli.campaign.store import CampaignName, StoreName, opened
+from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import check_files
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.campaigns import Status
@@ -147,6 +149,60 @@ def report(
     with opened(store, name) as campaign:
         campaign.report(file, title)
     console().print(f"The report is in {file}.", soft_wrap=True)
+
+
+def verify(
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="STORE NAME | EVENTS.jsonl",
+            help="A campaign, or the record that `export` wrote of one: that needs no store.",
+            show_default=False,
+        ),
+    ],
+    second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
+    *,
+    seal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HASH",
+            help="A seal that was written down, from `status` or a report: it must be in the "
+            "record.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Is the record whole, and does the decision follow from it?
+
+    The chain of seals is checked, tickets and evaluations are held against it, and estimates,
+    intervals, alarms and the decision are derived again by code that shares nothing with what
+    decided.
+
+    **Examples**
+
+    `evenhand campaign verify prize.db prize`
+
+    `evenhand campaign verify record/events.jsonl --seal 9f3a…`
+
+    **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
+    be used.
+    """
+    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # loads sqlalchemy
+
+    store, name = (first, second) if second else (os.environ.get(VARIABLE), first)
+    if second is None and first.lower().endswith((".jsonl", ".ndjson")):
+        found = verify_file(first, seal)
+    elif store is None:
+        raise InputError("verify needs a store and the name of a campaign, or EVENTS.jsonl.")
+    else:
+        with opened(store, name or "") as campaign:
+            found = campaign.verify(seal)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console().print(str(found), soft_wrap=True)
+    if not found:
+        raise typer.Exit(_NOT_VERIFIED)
 
 
 def export(

@@ -41,6 +41,7 @@ def upgrade() -> None:
         sa.Column("leased", sa.Double, nullable=False),
         sa.Column("until", sa.Double, nullable=False),
         sa.PrimaryKeyConstraint("campaign", "number"),
+        sqlite_with_rowid=False,
     )
     _index("ticket_waiting", "ticket", "evaluator", "number", where="state IN ('open', 'leased')")
     _index("ticket_held", "ticket", "holder", "worker", "number", where="state = 'leased'")
@@ -57,6 +58,7 @@ def upgrade() -> None:
         sa.Column("event", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("campaign", "number"),
         sa.UniqueConstraint("campaign", "evaluator", "key"),
+        sqlite_with_rowid=False,
     )
     _index(
         "evaluation_of_ticket",
@@ -75,6 +77,7 @@ def upgrade() -> None:
         sa.Column("body", sa.Text, nullable=False),
         sa.Column("hash", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("campaign", "number"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "snapshot",

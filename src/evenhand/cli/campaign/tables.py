@@ -1,0 +1,260 @@
+"""Who is asked about what, from tables: the options of commands that make questions, and how."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.panel_files import capacity_in, cells_in, label_of, named_in, numbers_in
+from evenhand.cli.terminal import names_in
+from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    from evenhand.questions import Askable, Questions
+    from evenhand.tables.sources import Source
+
+WHO = "Who is asked, and about what"
+"""What these options are called in the help."""
+
+Evaluators = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JUDGES.csv|A,B,…",
+        help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
+        "Without it there is one evaluator, and options need features.",
+        rich_help_panel=WHO,
+    ),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column with the group of options and evaluators, such as a nation: evaluators "
+        "are partial to their own. If not given, nobody is partial.",
+        rich_help_panel=WHO,
+    ),
+]
+EvaluatorGroup = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="That column of the evaluators, if it has another name.",
+        rich_help_panel=WHO,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column with the options' names; the first if not given.",
+        rich_help_panel=WHO,
+    ),
+]
+EvaluatorLabel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column with the evaluators' names; the first otherwise.",
+        rich_help_panel=WHO,
+    ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help="Columns that value depends on.", rich_help_panel=WHO),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,…",
+        help="Columns of the options that evaluators are shown, beside the name. Nothing else is.",
+        rich_help_panel=WHO,
+    ),
+]
+Bias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="Whose bias it is: common to all, of each evaluator, or group; in comparisons "
+        "common, or of each judge.",
+        rich_help_panel=WHO,
+    ),
+]
+Compare = Annotated[
+    bool,
+    typer.Option(
+        "--compare",
+        help="Evaluators say which of two options is better, and by how much.",
+        rich_help_panel=WHO,
+    ),
+]
+Position = Annotated[
+    bool,
+    typer.Option(
+        "--position/--no-position",
+        help="In comparisons: whether judges may favour what is named first.",
+        rich_help_panel=WHO,
+    ),
+]
+Capacity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|none",
+        help="How often an evaluator may be asked the same; people once, if not given.",
+        rich_help_panel=WHO,
+    ),
+]
+Workload = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|COL",
+        help="How much an evaluator may be asked in all: a number, or a column of the evaluators.",
+        rich_help_panel=WHO,
+    ),
+]
+Prices = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of the evaluators with the price of an answer.",
+        rich_help_panel=WHO,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the user says about tables of options and evaluators; as the options above."""
+
+    options: Path
+    evaluators: str | None
+    group: str | None
+    evaluator_group: str | None
+    label: str | None
+    evaluator_label: str | None
+    features: str | None
+    show: str | None
+    bias: str | None
+    compare: bool
+    position: bool
+    capacity: str | None
+    workload: str | None
+    prices: str | None
+
+    def read(self) -> tuple[Askable, dict[str, dict[str, str]]]:
+        """Return what can be asked, and what evaluators are shown of each option."""
+        from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
+
+        table = opened(self.options)
+        shown = self._display(table)
+        if self.evaluators is not None:
+            return self._panel(table, self.evaluators), shown
+        for name in ("compare", "capacity", "workload", "prices", "bias"):
+            if getattr(self, name):
+                raise InputError(
+                    f"--{name} is for several evaluators; say who they are: --evaluators."
+                )
+        return self._alone(table), shown
+
+    def _alone(self, table: Source) -> Askable:
+        """Return options that one evaluator is asked about, by their features."""
+        from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
+
+        if self.group is None or self.features is None:
+            raise InputError(
+                "one evaluator alone needs the group that scores may favour (--group) and features "
+                "that say what options are worth (--features); or name several evaluators: "
+                "--evaluators."
+            )
+        label = label_of(table, self.label, self.group)
+        return ActionSet.from_csv(self.options, self.group, label, names_in(self.features))
+
+    def _panel(self, what: Source, evaluators: str) -> Questions:
+        """Return the questions to several evaluators."""
+        import numpy as np  # noqa: PLC0415 # likewise
+
+        from evenhand.questions import Questions  # noqa: PLC0415 # likewise
+
+        options = named_in(what, self.label, "--label", self.group, "--group")
+        judges, who = self._evaluators(evaluators)
+        more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
+        if self.workload is not None:
+            more["workload"] = _workload(who, self.workload)
+        if self.prices is not None:
+            more["prices"] = numbers_in(_needs(who, "--prices"), self.prices, "--prices", "a price")
+        features = names_in(self.features)
+        if self.compare:
+            if features:
+                raise InputError("--features is not used in comparisons (--compare); leave it out.")
+            bias = "judge" if self.bias == "evaluator" else self.bias
+            return Questions.comparisons(
+                options,
+                judges,
+                position=self.position,
+                bias=bias,  # type: ignore[arg-type] # checked there
+                **more,
+            )
+        if features:
+            columns = [numbers_in(what, c, "--features", "a feature", -np.inf) for c in features]
+            more["features"] = np.column_stack(columns)
+        grouped = any(group is not None for group in (*options.values(), *judges.values()))
+        return Questions.panel(
+            options,
+            judges,
+            partial="same group" if grouped else None,
+            bias=self.bias or "common",  # type: ignore[arg-type] # checked there
+            **more,
+        )
+
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Source | None]:
+        """Return evaluators with their groups, and their table if they have one."""
+        from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
+
+        if Path(given).suffix or os.path.exists(given):
+            who = opened(Path(given))
+            column = self.evaluator_group or self.group
+            flag = "--evaluator-group" if self.evaluator_group else "--group"
+            return named_in(who, self.evaluator_label, "--evaluator-label", column, flag), who
+        judges: dict[str, str | None] = {}
+        for one in names_in(given) or []:
+            person, _, side = (part.strip() for part in one.partition("="))
+            if not person or person in judges:
+                raise InputError(
+                    "--evaluators is a file, or different names such as P,Q or P=FRA,Q=ITA; got "
+                    f"{given!r}."
+                )
+            judges[person] = side or None
+        return judges, None
+
+    def _display(self, table: Source) -> dict[str, dict[str, str]]:
+        """Return what evaluators are shown of each option."""
+        columns = names_in(self.show) or []
+        if self.group is not None and self.group in columns:
+            raise InputError(
+                f"--show names the column of groups, {self.group!r}, and evaluators never see a "
+                "group; leave it out."
+            )
+        named = label_of(table, self.label, self.group)
+        names = cells_in(table, named, "--label")
+        shown = {c: cells_in(table, c, "--show") for c in columns if c != named}
+        return {
+            name: {c: cells[row] or "" for c, cells in shown.items()}
+            for row, name in enumerate(names)
+            if name is not None and shown
+        }
+
+
+def _needs(who: Source | None, flag: str) -> Source:
+    if who is None:
+        raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
+    return who
+
+
+def _workload(who: Source | None, given: str) -> Any:
+    try:
+        return int(given)
+    except ValueError:
+        return numbers_in(_needs(who, "--workload"), given, "--workload", "a workload")
