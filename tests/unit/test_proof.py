@@ -248,7 +248,7 @@ def test_plans_that_were_changed_are_seen(certain: tuple[Record, dict[str, Any]]
         assert any("expected" in line for line in disagreements(other, derive(other), answer))
 
 
-def test_other_policies_are_checked_as_far_as_least_squares_go() -> None:
+def test_of_other_policies_what_was_counted_is_checked() -> None:
     asked = options()
     rng = np.random.default_rng(0)
     questions = np.tile(np.arange(8), 3)
@@ -264,4 +264,4 @@ def test_other_policies_are_checked_as_far_as_least_squares_go() -> None:
     found = derive(record, asked.labels.index(answer["option"]))
     assert "'uniform' is not derived again" in found.derived.taken[0]
     assert disagreements(record, found, answer) == []
-    assert disagreements(record, found, changed(answer, ["ranking", 1, "value"], 0.0))
+    assert disagreements(record, found, changed(answer, ["ranking", 1, "raw"], 0.0))

@@ -84,16 +84,20 @@ def derive(record: Record, option: int | None = None) -> Conclusion:
 
 def _derived(record: Record, option: int | None) -> Derived:
     known = {"certain-choice": certain, "planned-choice": planned, "careful-choice": careful}
-    by_best = record.setting("target", "best") == "best"
-    if record.policy in known and by_best:
+    what = "the choice, how sure it is, values and biases"
+    if record.policy not in known or record.setting("target", "best") != "best":
+        why = f"{record.policy!r} is not derived again"
+    elif record.taken_back and record.policy != "planned-choice":
+        why = "evaluations were withdrawn, and what is left was planned by them"
+    else:
         return known[record.policy](record)
-    what = f"the choice, and how sure it is: {record.policy!r} is not derived again"
     k = len(record.asked.labels)
     return Derived(
         option=0 if option is None else option,
         values=np.tile([np.nan, -np.inf, np.inf], (k, 1)),
-        derived=("estimates by least squares",),
-        taken=(what,),
+        followed=False,
+        derived=("mean scores", "what was counted"),
+        taken=(f"{what}: {why}",),
     )
 
 
@@ -224,16 +228,15 @@ def disagreements(
             wrong.append(f"{what}: the record says {stated!r}, its evaluations {derived!r}")
 
     same("the choice", answer["option"], labels[found.option])
-    derived = any(word != "estimates by least squares" for word in found.derived[:-1])
-    if derived:
+    sounded = sorted({w["assumption"] for w in answer["warnings"] if w["alarm"]})
+    if found.followed:
+        same("the alarms", sounded, sorted(found.alarms))
         same("whether it is sure", answer["sure"], conclusion.sure)
         same("what that rests on", answer["certainty"], found.certainty)
-        sounded = sorted({w["assumption"] for w in answer["warnings"] if w["alarm"]})
-        same("the alarms", sounded, sorted(found.alarms))
     if answer["option"] != labels[found.option]:
         return wrong
     check = _Check(wrong, share)
-    if derived and not found.close:
+    if found.followed and not found.close:
         check.end("what it loses at most", number(answer["loses_at_most"]), found.loss, 0.0, 1.0)
         withstands = number(answer["withstands"])
         check.end("what it withstands", withstands, found.withstands, 0.0, -1.0)
@@ -246,17 +249,18 @@ def disagreements(
         line = ranking[name]
         same(f"the evaluations of {name!r}", line["evaluations"], int(conclusion.evaluations[x]))
         check.equal(f"the mean score of {name!r}", number(line["raw"]), conclusion.raw[x])
-        check.equal(f"the lead over {name!r}", number(line["lead"]), conclusion.lead[x])
-        stated = [number(line[part]) for part in ("value", "low", "high")]
-        check.interval(f"the value of {name!r}", stated, found.values[x].tolist(), derived)
+        if found.followed:
+            check.equal(f"the lead over {name!r}", number(line["lead"]), conclusion.lead[x])
+            stated = [number(line[part]) for part in ("value", "low", "high")]
+            check.interval(f"the value of {name!r}", stated, found.values[x].tolist())
     said = {_key(line): line for line in answer["biases"]}
-    for bias, *ends in found.biases:
+    for bias, *ends in found.biases if found.followed else ():
         entry = said.get((bias.kind, bias.evaluator, bias.group, bias.name))
         if entry is None:
             wrong.append(f"the bias {bias.name!r} is not stated")
             continue
         stated = [number(entry[part]) for part in ("estimate", "low", "high")]
-        check.interval(f"the bias {bias.name!r}", stated, ends, derived)
+        check.interval(f"the bias {bias.name!r}", stated, ends)
     return wrong
 
 
@@ -294,17 +298,14 @@ class _Check:
         if not (same or -slack <= out <= 0.05 * size + slack):
             self._say(what, stated, derived)
 
-    def interval(
-        self, what: str, stated: Sequence[float], derived: Sequence[float], ends: bool
-    ) -> None:
+    def interval(self, what: str, stated: Sequence[float], derived: Sequence[float]) -> None:
         value, low, high = derived
         size = high - low if math.isfinite(high - low) else 0.0
         clipped = value in (low, high)
         self.equal(what, stated[0], value, 0.05 * size / self._share if clipped else 0.0)
-        if ends:
-            middle = 0.5 * (low + high) if math.isfinite(high - low) else value
-            self.end(f"the low end of {what}", stated[1], low, middle, -1.0)
-            self.end(f"the high end of {what}", stated[2], high, middle, 1.0)
+        middle = 0.5 * (low + high) if math.isfinite(high - low) else value
+        self.end(f"the low end of {what}", stated[1], low, middle, -1.0)
+        self.end(f"the high end of {what}", stated[2], high, middle, 1.0)
 
     def _say(self, what: str, stated: float, derived: float) -> None:
         self._wrong.append(f"{what}: the record says {stated:.9g}, its evaluations {derived:.9g}")

@@ -2,9 +2,8 @@
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
 are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
-what came before.
-A policy in rounds takes what belongs to its round; the rest waits. What was withdrawn was learnt
-all the same, and is left out of what follows from it.
+what came before. A policy in rounds takes what belongs to its round; the rest waits. When something
+is withdrawn, all is learnt anew without it.
 """
 
 from __future__ import annotations
@@ -45,8 +44,9 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     >>> record.policy, record.questions, record.scores, record.settings["at_most"]
     ('certain-choice', array([2]), array([7.5]), 50)
     """
-    reader = _Reader()
-    for number, (kind, content) in enumerate(events, start=1):
+    log = list(events)
+    reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
+    for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
 
@@ -54,7 +54,8 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self) -> None:
+    def __init__(self, withdrawn: set[int]) -> None:
+        self.withdrawn = withdrawn
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
@@ -65,7 +66,6 @@ class _Reader:
         self.learnt: list[Entry] = []
         self.observed: list[bool] = []
         self.looks: list[int] = []
-        self.gone: dict[int, int] = {}  # withdrawn evaluations, and how many were in
         self.absent: list[str] = []
         self.absences: list[Change] = []
         self.imports: list[Change] = []
@@ -83,7 +83,7 @@ class _Reader:
         if kind == "created":
             self._created(content)
         elif kind == "told":
-            self.new += [Entry(event, *row[:1], *row[2:4]) for row in content["evaluations"]]
+            self.new += self._entries(event, content)
             if len(self.new) >= 1 + int(_SHARE * max(self.told, len(self.versions[-1][2]))):
                 self._learn()
         elif kind == "looked":
@@ -120,11 +120,8 @@ class _Reader:
         self._learn()
         place = len(self.learnt)
         if kind == "imported":
-            rows = [Entry(event, *row[:1], *row[2:4]) for row in content["evaluations"]]
-            self._take(rows, observed=True)
+            self._take(self._entries(event, content), observed=True)
             self.imports.append(Change(len(self.learnt), (), event))
-        elif kind == "withdrawn":
-            self.gone[int(content["evaluation"])] = place
         elif kind in ("left", "joined"):
             name = content["evaluator"]
             self.absent = [other for other in self.absent if other != name]
@@ -145,6 +142,11 @@ class _Reader:
         self._offer()
 
     # ------------------------------------------------------------------ learning
+
+    def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
+        """Return the evaluations of an event that were not withdrawn."""
+        rows = (row for row in content["evaluations"] if row[0] not in self.withdrawn)
+        return [Entry(event, row[0], row[2], row[3]) for row in rows]
 
     def _learn(self, seen: int | None = None) -> None:
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
@@ -216,7 +218,6 @@ class _Reader:
             raise InputError("the log does not begin with how the campaign was made.")
         places = np.argsort(self.numbers)
         n = len(self.learnt)
-        gone = [self.gone.get(entry.number, -1) for entry in self.learnt]
         return Record(
             self.content,
             self.policy,
@@ -224,7 +225,7 @@ class _Reader:
             places[np.array([entry.question for entry in self.learnt], dtype=np.intp)],
             np.array([entry.score for entry in self.learnt], dtype=np.float64),
             np.array(self.observed, dtype=np.bool_).reshape(n),
-            np.array(gone, dtype=np.int64).reshape(n),
+            np.full(n, -1),
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
@@ -232,6 +233,7 @@ class _Reader:
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,
+            taken_back=len(self.withdrawn),
         )
 
     def _moved(self, number: int) -> Plan:

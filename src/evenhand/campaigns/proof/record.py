@@ -85,6 +85,8 @@ class Record:
     stated
         What the campaign was asked for, where that is not what the policy was told: a tolerance,
         and whether features are exact (``deviation``).
+    taken_back
+        How many evaluations were withdrawn that are not among these.
     """
 
     content: Mapping[str, Any]
@@ -102,6 +104,7 @@ class Record:
     learnt: Counts | None = None
     ends: Sequence[int] | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
+    taken_back: int = 0
 
     @cached_property
     def looks(self) -> Counts:
@@ -205,6 +208,8 @@ class Derived:
         What is so close to a bound that rounding could decide it: then either is right.
     wrong
         What the record states and does not follow from its evaluations.
+    followed
+        Whether the choice and how sure it is was derived; if not, only what was counted.
     derived, taken
         In words, what was derived again, and what was only taken from the record.
     """
@@ -219,6 +224,7 @@ class Derived:
     alarms: Sequence[str] = ()
     close: Sequence[str] = ()
     wrong: Sequence[str] = ()
+    followed: bool = True
     derived: Sequence[str] = field(default_factory=tuple)
     taken: Sequence[str] = field(default_factory=tuple)
 
