@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evenhand as eh
@@ -202,3 +203,18 @@ def test_a_policy_in_rounds_learns_though_something_is_withdrawn_later(tmp_path:
         assert each.answer().spent == 28
     campaign.withdraw(numbers[-1], "a slip")
     assert afresh.answer().spent == campaign.answer().spent == 27
+
+
+def test_a_look_before_a_campaign_was_extended_is_verified_by_the_plan_of_then(
+    tmp_path: Path,
+) -> None:
+    """Eight of twenty answers are a look; eight of the thirty that are allowed next are none."""
+    items = {"Ann": "x", "Bo": "y", "Cy": "x"}
+    panel = eh.Questions.panel(items, JUDGES, capacity=3)
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, at_most=20)
+    rng = np.random.default_rng(0)
+    while isinstance(ticket := campaign.ask(), eh.Ticket):
+        if campaign.tell(ticket, rng.standard_normal()).evaluation == 8:
+            campaign.extend(at_most=30)
+    assert campaign.status().status == "finished"
+    assert campaign.verify().wrong == ()
