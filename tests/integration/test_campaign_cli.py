@@ -307,6 +307,7 @@ def test_changes_on_the_way() -> None:
     [
         (("ask", "q.db", "prize"), "no store"),
         (("ask", "p.db", "prizes"), "prizes"),
+        (("ask", "p.db", "prize", "-n", "3", "--sheet", "all.csv"), "--evaluator"),
         (("ask", "p.db", "prize", "-e", "Zed"), "Zed"),
         (("tell", "p.db", "prize", "17", "3"), "17-9f3a2c"),
         (("tell", "p.db", "prize", "17-000000", "3"), "no ticket"),

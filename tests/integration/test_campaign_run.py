@@ -210,6 +210,27 @@ def test_a_choice_may_grow_and_not_change(tmp_path: Path) -> None:
     more = eh.choose(PANEL, noisy, store=store, at_most=200)
     assert first.spent < more.spent <= 200
     assert told(store)[: len(before)] == before
+    with pytest.raises(eh.InputError, match=r"begun with at_most=12, where 11 .* not shrink"):
+        eh.choose(PANEL, noisy, store=store, at_most=11)
+    again = eh.choose(PANEL, noisy, store=store, at_most=12)  # the first script, once more
+    assert again.spent == more.spent
+
+
+def test_who_sets_a_limit_later_is_told_that_it_cannot_be(tmp_path: Path) -> None:
+    """It would be passed over in silence, and cost what nobody wanted to spend."""
+    eh.choose(PANEL, judged, store=tmp_path / "choice.db")
+    for limit in ({"at_most": 3}, {"budget": 3.0}):
+        with pytest.raises(eh.InputError, match="not shrink"):
+            eh.choose(PANEL, judged, store=tmp_path / "choice.db", **limit)  # type: ignore[arg-type]
+
+
+def test_a_budget_of_options_that_cost_the_same_may_grow(tmp_path: Path) -> None:
+    options = eh.ActionSet([[1.0, 0.2], [0.3, 1.0], [1.0, 1.0]], ["a", "b", "a"], list("ABC"))
+    store, allowed = tmp_path / "choice.db", []
+    for budget in (20.0, 30.0, 20.0):
+        eh.choose(options, lambda question: 1.0, store=store, budget=budget)
+        allowed.append(eh.Campaign.open(store, "choice").status().at_most)
+    assert allowed == [20, 30, 30]
 
 
 def test_two_runs_share_one_campaign(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ Kind = Literal["votes", "verdicts"]
 Bounds = tuple[float, float]
 
 _ENDS: dict[str, Bounds] = {"votes": (0.0, 1.0), "verdicts": (-1.0, 1.0)}
+_LARGEST = 1e150  # the squares of a hundred million such scores still have a sum
 _VERDICTS: dict[object, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 
@@ -93,6 +94,11 @@ class Scores:
             what = "'first', 'second', 'tie' or a" if self.kind == "verdicts" else "a finite"
             raise InputError(f"the score of {about} must be {what} number; got {reply!r}{kind}.")
         score = float(reply)
+        if abs(score) > _LARGEST:
+            raise InputError(
+                f"the score of {about} must lie between −{_LARGEST:g} and {_LARGEST:g}, so that "
+                f"sums of squares can be worked out; got {score:g}."
+            )
         if self.kind == "votes" and score not in (0.0, 1.0):
             raise InputError(
                 f"the vote on {about} must be 0 or 1; got {score:g}. For scores in between say "

@@ -20,11 +20,13 @@ from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
+from evenhand.errors import InputError
 
 _MOST_AT_ONCE = 10_000
 _MOST_AHEAD = 256  # tickets that wait for whoever asks next
 _AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _NAMED = 5  # evaluators that a message names
+_FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it has no name
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,10 @@ def ask(
             elif not rows:
                 return more
         if rows is None:
-            return _not_running(follower.followed())
+            replica = follower.followed()
+            if replica.status == "running":  # again, by now
+                continue
+            return _not_running(replica)
         tickets = [follower.ticket(row) for row in rows]
         return tickets[0] if n is None else tickets
 
@@ -94,12 +99,17 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
         holder = "" if evaluator is None else checked_name(evaluator, "evaluator", empty=True)
         return _Asker(None, holder, worker, want, span)
     if evaluator is None:
-        return _Asker(None, None, worker, want, span)
+        return _Asker(None, None, worker or _FOR_OTHERS, want, span)
     if isinstance(evaluator, str):
         name = follower.evaluator(evaluator)
         return _Asker((name,), name, worker, want, span)
-    names = tuple(follower.evaluator(name) for name in evaluator)
-    return _Asker(names, None, worker, want, span)
+    if not isinstance(evaluator, Iterable) or not (given := list(evaluator)):
+        raise InputError(
+            "evaluator must be a name, several names, or None for what there is for anybody; got "
+            f"{evaluator!r}."
+        )
+    names = tuple(follower.evaluator(name) for name in given)
+    return _Asker(names, None, worker or _FOR_OTHERS, want, span)
 
 
 # ---------------------------------------------------------------------- tickets that are there
@@ -116,8 +126,16 @@ def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[Tic
     return rows
 
 
+def _held(page: Page, asker: _Asker) -> list[TicketRow]:
+    """Return what the asker has; of who passes questions on, what is for those he asks for."""
+    if asker.holder is not None or asker.evaluators is None:
+        return page.held(asker.holder, asker.worker, asker.want)
+    rows = page.held(None, asker.worker, _MOST_AT_ONCE)
+    return [row for row in rows if row.evaluator in (*asker.evaluators, "")][: asker.want]
+
+
 def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
-    rows = page.held(asker.holder, asker.worker, asker.want)
+    rows = _held(page, asker)
     replica = follower.known()
     span = replica.settings["lease"] if asker.lease is None else asker.lease
     until = page.now + span
@@ -177,6 +195,8 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
             got = proposal.nothing
             if got is None:
                 got = _nothing(page.waiting(), page.now, asker)
+                if got.reason == "not now" and page.evaluations != proposal.evaluations:
+                    got = None  # what was waited for has come meanwhile
         elif page.evaluations == proposal.evaluations:
             page.append("decided", proposal.decision)
             page.void()
@@ -290,7 +310,8 @@ def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
             text += f"; and {_listed(others)} must be asked"
         return NoTicket("waiting", text, again)
     if others:
-        return NoTicket("not now", f"others must be asked first: {_listed(others)}", None)
+        text = f"others must be asked first: {_listed(others)}; leave() goes on without them"
+        return NoTicket("not now", text, None)
     return NoTicket("not now", "there is nothing to ask now", None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from evenhand.answers.answer import Answer
@@ -10,6 +11,8 @@ from evenhand.campaigns.campaign import Campaign, Where
 from evenhand.campaigns.founding import founded, founding
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.errors import ConflictError, InputError
+from evenhand.policies.base import Policy
+from evenhand.policies.state import restore
 from evenhand.questions import Askable
 
 NAME = "choice"
@@ -55,16 +58,31 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Campaign:
             f"{store.name!r} holds a choice that was begun with {differs}; give another store, or "
             "the same again. Only at_most and budget may grow."
         )
-    before = first.content["policy"]["arguments"]["named"]
-    more = {
-        name: value
-        for name, value in grows.items()
-        if value is not None and before.get(name) is not None and value > before[name]
-    }
+    limits = _limits(restore(first.content["policy"]), restore(content["policy"]), grows)
+    for name, (began, now) in limits.items():
+        if now < began:
+            raise InputError(
+                f"{store.name!r} holds a choice that was begun with {name}={began:,g}, where "
+                f"{now:,g} is given now: it may grow, and not shrink. Give another store, or as "
+                "much again."
+            )
     policy = campaign.answer().policy
-    if more.get("at_most", 0) > policy.horizon or more.get("budget", 0.0) > policy.money:
+    there = {"at_most": policy.horizon, "budget": policy.money}
+    more = {name: now for name, (_, now) in limits.items() if now > there[name]}
+    if more:
         campaign.extend(**more)
     return campaign
+
+
+def _limits(was: Policy, now: Policy, given: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the limits that are given now: what they were at first, and what they are now."""
+    counted = given["budget"] is not None and math.isinf(now.money)  # where all cost the same
+    limits: dict[str, tuple[Any, Any]] = {}
+    if given["at_most"] is not None or counted:
+        limits["at_most"] = was.horizon, now.horizon
+    if given["budget"] is not None and not counted:
+        limits["budget"] = was.money, now.money
+    return limits
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str | None:

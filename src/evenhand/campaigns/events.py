@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evenhand.errors import InputError
+
 Kind = Literal[
     "created",  # {policy, settings, display, evenhand, made}
     "proposed",  # {tickets: [[number, token, question, turn]], prices, seen, purpose, plan, since}
@@ -94,7 +96,13 @@ class Event:
 def sealed(before: bytes, number: int, at: float, kind: Kind, content: Mapping[str, Any]) -> Event:
     """Return a new event, sealed to the hash before it."""
     event = Event(number, at, kind, canonical(content), b"")
-    return Event(number, at, kind, event.body, seal(before, event))
+    try:
+        return Event(number, at, kind, event.body, seal(before, event))
+    except UnicodeEncodeError as error:
+        near = event.body[max(0, error.start - 20) : error.end + 20]
+        raise InputError(
+            f"there is a character that is none in a text, in {near!r}; write it otherwise."
+        ) from None
 
 
 def seal(before: bytes, event: Event) -> bytes:

@@ -8,7 +8,9 @@ their own.
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +53,7 @@ class Follower:
         self._skipped: dict[int, str] = {}
         self._events = self._bytes = 0  # since the newest snapshot
         self._size = 0  # of the last snapshot
+        _FOLLOWERS.add(self)
 
     # ------------------------------------------------------------------ following
 
@@ -225,3 +228,22 @@ class Follower:
             row.until,
             tuple(display.get(label, {}) for label in question.labels),
         )
+
+    def _after_fork(self) -> None:
+        """Begin anew in a child, if a thread of the parent was at work on the replica."""
+        if self.lock.acquire(blocking=False):
+            self.lock.release()
+        else:
+            self.lock, self._replica = threading.RLock(), None
+
+
+_FOLLOWERS: weakref.WeakSet[Follower] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for follower in list(_FOLLOWERS):
+        follower._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

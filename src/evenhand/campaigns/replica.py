@@ -43,6 +43,7 @@ from evenhand.questions import Askable, Questions
 
 FORMAT = 1
 _SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before or of options
+_LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
 
 _PLAIN = (  # what a snapshot keeps as it is
@@ -400,7 +401,8 @@ class Replica:
         if plan is None:
             return
         self.plan_id = plan["id"]
-        if plan["id"] == self.policy.plan_id and self.taken_back == len(self.withdrawn):
+        told = sum(number <= self.evaluations for number in self.withdrawn)
+        if plan["id"] == self.policy.plan_id and self.taken_back == told:
             with contextlib.suppress(InputError):
                 self.policy.adopt(plan)
 
@@ -496,10 +498,11 @@ class Replica:
     def _feedback(self, questions: list[int], scores: list[float]) -> Feedback:
         q, values = len(self.pending), np.asarray(scores, dtype=np.float64)
         at = self.places[questions]
+        squares = np.maximum(values**2, _LEAST_SQUARE * (values != 0.0))
         return Feedback(
             np.bincount(at, minlength=q),
             np.bincount(at, values, minlength=q),
-            np.bincount(at, values**2, minlength=q),
+            np.bincount(at, squares, minlength=q),
         )
 
     # ------------------------------------------------------------------ what to ask
@@ -517,6 +520,8 @@ class Replica:
     @numbers.setter
     def numbers(self, numbers: Indices) -> None:
         self._numbers, self.places = numbers, np.argsort(numbers)
+        # at once, for other threads that look something up while this one adds questions
+        self._catalogue = self.questions, self.places
         self.has_anybodys = bool((self.questions.evaluator < 0).any())
         bounds = self.settings["bounds"]
         self.reading = Scores(
@@ -539,15 +544,17 @@ class Replica:
 
     def knows(self, number: int) -> bool:
         """Tell whether there is a question of that number."""
-        return 0 <= number < len(self.places)
+        return 0 <= number < len(self._catalogue[1])
 
     def question(self, number: int, ticket: int = 0, turn: int = 0) -> Question:
         """Return the question of a number, as an evaluator is asked it."""
-        return question_of(self.questions, int(self.places[number]), ticket, turn)
+        questions, places = self._catalogue
+        return question_of(questions, int(places[number]), ticket, turn)
 
     def evaluator_of(self, number: int) -> str | None:
         """Return who is to answer the question of a number; None if anybody."""
-        return self.questions.evaluator_of(int(self.places[number]))
+        questions, places = self._catalogue
+        return questions.evaluator_of(int(places[number]))
 
     def wanted(
         self, evaluators: Sequence[str] | None, n: int, ahead: int, room: int

@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import secrets
+import sys
 import threading
 import time
 from collections import Counter
@@ -38,6 +40,7 @@ _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it 
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
 _MOST_PARALLEL = 10_000
 _SIGN = "run "
+_A_RUN = re.compile(_SIGN + r"(?P<node>.*) (?P<pid>[0-9]{1,18}) [0-9a-f]{8}", re.DOTALL)
 
 
 def run(
@@ -104,12 +107,14 @@ def _take_back_from_the_dead(follower: Follower) -> None:
         lambda session: Page(session, follower.id, lock=False).held_by_workers(_SIGN)
     )
     for row in rows:
-        node, pid, _ = row.worker.removeprefix(_SIGN).rsplit(" ", 2)
-        if node == platform.node()[:100] and not _alive(int(pid)):
+        run = _A_RUN.fullmatch(row.worker)  # somebody else may have called a worker "run 2"
+        if run and run["node"] == platform.node()[:100] and not _alive(int(run["pid"])):
             tending.release(follower, follower.ticket(row))
 
 
 def _alive(pid: int) -> bool:
+    if sys.platform == "win32":  # where this signal is an interrupt; leases end by themselves
+        return True
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -179,9 +184,10 @@ class _Desk:
             among = self._free()
             if among is not None and not among:
                 return bool(self._out) or self._nobody()
+            has = len(self._out) if among is None else sum(self._busy[x] for x in (*among, None))
             # one by one where who is free changes with every ticket
-            n = self._parallel if self._at_once is None else len(self._out) + 1
-            got = asking.ask(self._follower, among, self._worker, n, _LEASE)
+            more = self._parallel - len(self._out) if self._at_once is None else 1
+            got = asking.ask(self._follower, among, self._worker, has + more, _LEASE)
             if isinstance(got, NoTicket):
                 return self._nothing(got)
             assert isinstance(got, list)

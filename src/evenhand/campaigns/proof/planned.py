@@ -52,13 +52,15 @@ class Planned:
         self._go_through()
 
     def _go_through(self) -> None:
-        places = {int(place) for place in self.record.looks}
-        places |= {change.at for change in self.record.absences if change.at > 0}
+        learnt = {int(place) for place in self.record.looks}
+        changed = {change.at for change in self.record.absences if change.at > 0}
         plans = list(self.record.plans)
-        for place in sorted(places | {plan.at for plan in plans}):
+        for place in sorted(learnt | changed | {plan.at for plan in plans}):
+            if place in learnt:  # by the plan of then, though a longer one may come right after it
+                self._look(place)
             while plans and plans[0].at <= place:
                 self._put_in_force(plans.pop(0))
-            if not self.over and place in places:
+            if place in changed:
                 self._look(place)
 
     def _put_in_force(self, plan: Plan) -> None:
@@ -116,6 +118,8 @@ class Planned:
         return share, self.used < self.gone + left * by_steps
 
     def _look(self, place: int) -> None:
+        if self.over:
+            return
         share, planned = self._share(place)
         failure = self.record.delta * (share - self.used)
         if failure <= 0.0:

@@ -11,6 +11,7 @@ from evenhand.errors import InputError
 
 __all__ = ["SqliteStore", "Store", "open_store"]
 
+_NO_FILES = ("", ":memory:")  # what is kept nowhere is no store
 _SERVER = re.compile(r"^postgres(ql)?(\+psycopg)?://")
 
 
@@ -33,7 +34,7 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
 
         store = PostgresStore(_SERVER.sub("postgresql://", where))
     elif isinstance(where, str | os.PathLike):
-        if isinstance(where, str) and "://" in where:
+        if isinstance(where, str) and ("://" in where or where in _NO_FILES or "\0" in where):
             raise InputError(f"a store is a file or postgresql://…; got {where!r}.")
         store = SqliteStore(where, must_exist=must_exist)
     else:

@@ -14,9 +14,11 @@ from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
 from evenhand.cli.options import AsJson
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
+from evenhand.errors import InputError
+from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
-    from evenhand.campaigns import NoTicket, Ticket
+    from evenhand.campaigns import Campaign, NoTicket, Ticket
 
 _NOTHING = 4
 
@@ -67,6 +69,7 @@ def ask(
     from evenhand.campaigns.sheets import write_sheet  # noqa: PLC0415 # likewise
 
     with opened(store, name) as campaign:
+        evaluator = _who(campaign, evaluator)
         if sheet is None:
             got = campaign.ask(evaluator, worker=worker, n=n)
         else:
@@ -80,6 +83,14 @@ def ask(
         _say_sheet(console(), store, name, got, sheet)
     else:
         _show(console(), store, name, got)
+
+
+def _who(campaign: Campaign, evaluator: str | None) -> str | None:
+    """Return who is asked: a person has his own questions, and not those of the whole panel."""
+    names = campaign._followed().questions.evaluators
+    if evaluator is None and len(names) > 1:
+        raise InputError(f"say who is asked, with --evaluator; there are {listed(list(names))}.")
+    return names[0] if evaluator is None and names else evaluator
 
 
 def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket]) -> None:

@@ -1,0 +1,220 @@
+"""Corners of campaigns: who passes questions on, odd numbers and texts, forks, two at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.campaigns import asking
+from evenhand.campaigns.replica import Replica
+
+ITEMS, JUDGES = {"Ann": "x", "Bo": "y"}, {"P": "x", "Q": "y", "R": "z"}
+PANEL = eh.Questions.panel(ITEMS, JUDGES, capacity=None)
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> eh.Campaign:
+    return eh.Campaign.create(tmp_path / "store.db", "it", PANEL, noise_scale=1.0)
+
+
+def ticket_of(campaign: eh.Campaign, *who: Any, **how: Any) -> eh.Ticket:
+    ticket = campaign.ask(*who, **how)
+    assert isinstance(ticket, eh.Ticket), ticket
+    return ticket
+
+
+# ---------------------------------------------------------------------- who asks
+
+
+def test_who_passes_questions_on_does_not_get_what_others_have(panel: eh.Campaign) -> None:
+    of_r = ticket_of(panel, "R")
+    for_p = ticket_of(panel, ["P"])
+    assert for_p.holder == "P"
+    assert ticket_of(panel, ["P"]) == for_p
+    assert ticket_of(panel, ["Q"]).holder == "Q"  # though there is one for P
+    assert ticket_of(panel).id != of_r.id
+    assert ticket_of(panel, "P").id != for_p.id  # whom a program asks may ask as well
+
+
+@pytest.mark.parametrize("evaluator", [5, [], (), 0.5])
+def test_who_asks_is_a_name_or_several(panel: eh.Campaign, evaluator: Any) -> None:
+    with pytest.raises(eh.InputError, match="evaluator must be"):
+        panel.ask(evaluator)
+
+
+def test_an_absent_evaluator_is_named_with_what_to_do(panel: eh.Campaign) -> None:
+    while any(asked := [panel.ask("P"), panel.ask("Q")]):
+        panel.tell_many([(ticket, 1.0, None) for ticket in asked if isinstance(ticket, eh.Ticket)])
+    for nothing in asked:
+        assert isinstance(nothing, eh.NoTicket)
+        assert nothing.reason == "not now"
+        assert "R" in nothing.why
+        assert "leave()" in nothing.why
+    panel.leave("R", "never came")
+    assert panel.ask("P") or panel.ask("Q")
+
+
+def test_what_came_while_somebody_looked_for_work_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is told that there is nothing to ask, and nothing out either, would never come back."""
+    one = eh.Campaign.create(
+        tmp_path / "store.db",
+        "it",
+        eh.ActionSet([[1.0], [2.0]], ["a", "b"], ["A", "B"]),
+        policy="uniform",
+        at_most=1,
+    )
+    out = ticket_of(one, "other")
+    work_out = asking._proposal
+
+    def overtaken(*given: Any) -> Any:
+        proposal = work_out(*given)
+        monkeypatch.setattr(asking, "_proposal", work_out)
+        one.tell(out, 1.0)
+        return proposal
+
+    monkeypatch.setattr(asking, "_proposal", overtaken)
+    nothing = one.ask("me")
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "finished"
+
+
+# ---------------------------------------------------------------------- numbers and texts
+
+
+@pytest.mark.parametrize("score", [1.1e150, -1e155, 1e308])
+def test_scores_whose_squares_cannot_be_added_are_refused(panel: eh.Campaign, score: float) -> None:
+    with pytest.raises(eh.InputError, match="sums of squares"):
+        panel.tell(ticket_of(panel, "P"), score)
+    assert panel.status().evaluations == 0
+
+
+@pytest.mark.parametrize("score", [1e150, -1e150, 2.7e-162, -5e-324, -0.0, 2**60 + 1])
+def test_scores_at_the_ends_of_numbers_do_not_stop_a_campaign(
+    panel: eh.Campaign, score: float
+) -> None:
+    assert panel.tell(ticket_of(panel, "P"), score).counted
+    panel.answer()
+    for _ in range(2):
+        panel.tell(ticket_of(panel, "P"), 1.0)
+    assert panel.status().trouble == ""
+
+
+def test_characters_that_are_none_are_refused(tmp_path: Path) -> None:
+    strange = eh.Questions.panel(["Ann\ud800", "Bo"], ["P", "Q"])
+    with pytest.raises(eh.InputError, match="character that is none"):
+        eh.Campaign.create(tmp_path / "store.db", "it", strange)
+    assert eh.Campaign.names(tmp_path / "store.db") == {}
+
+
+@pytest.mark.parametrize("where", ["", ":memory:", "a\0b.db", "mysql://host/it"])
+def test_what_is_no_file_is_no_store(where: str) -> None:
+    with pytest.raises(eh.InputError, match="a store is a file"):
+        eh.Campaign.create(where, "it", PANEL)
+
+
+# ---------------------------------------------------------------------- places and processes
+
+
+def test_a_program_may_change_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    campaign = eh.Campaign.create("store.db", "it", PANEL)
+    ticket = ticket_of(campaign, "P")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert campaign.tell(ticket, 1.0).counted
+    campaign.close()
+    assert ticket_of(campaign, "P").id != ticket.id
+    assert list(Path().iterdir()) == []
+
+
+def test_a_worker_may_be_called_like_a_run(panel: eh.Campaign) -> None:
+    for worker in ("run 2", "Run for it now", "run a b c"):
+        ticket_of(panel, "P", worker=worker, lease=0.1)
+    assert panel.run(lambda question: 1.0 + question.option).label == "Bo"
+
+
+def test_a_child_does_not_wait_for_a_thread_of_its_parent(panel: eh.Campaign) -> None:
+    ticket = ticket_of(panel, "P")
+    has, may_go = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with panel._follower.lock:
+            has.set()
+            may_go.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    has.wait()
+    child = os.fork()
+    if child == 0:
+        threading.Timer(20.0, os._exit, (1,)).start()
+        os._exit(0 if panel.ask("P") == ticket and panel.answer() else 2)
+    may_go.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_ticket_asks_the_same_while_questions_are_added(
+    panel: eh.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread looks a ticket up when the policy is extended, and its numbers not yet."""
+    ticket = ticket_of(panel, "P")
+    replica = panel._followed()
+    row = panel.store.read(lambda s: asking.Page(s, panel._id, lock=False).ticket(ticket.number))
+    assert row is not None
+    seen = []
+    numbers = Replica.numbers
+
+    def look(self: Replica, new: Any) -> None:
+        if self is replica:
+            seen.append(panel._follower.question(row))
+        numbers.fset(self, new)  # type: ignore[attr-defined] # a property has it
+
+    monkeypatch.setattr(Replica, "numbers", property(numbers.fget, look))  # type: ignore[attr-defined]
+    more = eh.Questions.panel({"Abe": "y"} | ITEMS, {"P": "x", "N": "z"} | JUDGES, capacity=None)
+    panel.extend(questions=more)
+    assert panel._followed().questions.items == ("Abe", "Ann", "Bo")
+    assert [(q.label, q.evaluator) for q in seen] == [(ticket.question.label, "P")]
+
+
+# ---------------------------------------------------------------------- what is withdrawn
+
+
+def test_a_policy_in_rounds_learns_though_something_is_withdrawn_later(tmp_path: Path) -> None:
+    options = eh.ActionSet([[1.0, 0.2], [0.3, 1.0], [1.0, 1.0]], ["a", "b", "a"], list("ABC"))
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", options)
+    assert campaign._followed().policy.in_rounds
+    numbers = []
+    for turn in range(30):
+        numbers.append(campaign.tell(ticket_of(campaign), 0.1 * (turn % 7)).evaluation)
+        if turn in (9, 19):
+            campaign.withdraw(numbers[turn - 7], "a slip")
+    afresh = eh.Campaign.open(campaign.store, "it")
+    for each in (campaign, afresh):
+        assert each.status().evaluations == 28
+        assert each.answer().spent == 28
+    campaign.withdraw(numbers[-1], "a slip")
+    assert afresh.answer().spent == campaign.answer().spent == 27
+
+
+def test_a_look_before_a_campaign_was_extended_is_verified_by_the_plan_of_then(
+    tmp_path: Path,
+) -> None:
+    """Eight of twenty answers are a look; eight of the thirty that are allowed next are none."""
+    items = {"Ann": "x", "Bo": "y", "Cy": "x"}
+    panel = eh.Questions.panel(items, JUDGES, capacity=3)
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, at_most=20)
+    rng = np.random.default_rng(0)
+    while isinstance(ticket := campaign.ask(), eh.Ticket):
+        if campaign.tell(ticket, rng.standard_normal()).evaluation == 8:
+            campaign.extend(at_most=30)
+    assert campaign.status().status == "finished"
+    assert campaign.verify().wrong == ()
