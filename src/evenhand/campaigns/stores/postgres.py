@@ -145,14 +145,17 @@ class PostgresStore(Store):
         """Tell a server that is not there, where it helps to wait, from one that refuses."""
         if any(sign in str(error) for sign in _CROWDED):
             return error
-        there = psycopg.pq.PGconn.ping(self._address.encode()) == psycopg.pq.Ping.OK
-        if not there:
+        if not self._is_there():
             return error
         try:  # it may just have come up
             psycopg.connect(self._address).close()
         except psycopg.OperationalError as again:
-            return _RefusedError(_one_line(again))
+            if self._is_there():  # and has not gone again meanwhile
+                return _RefusedError(_one_line(again))
         return error
+
+    def _is_there(self) -> bool:
+        return psycopg.pq.PGconn.ping(self._address.encode()) == psycopg.pq.Ping.OK
 
     # ------------------------------------------------------------------ changes of the tables
 
