@@ -14,6 +14,7 @@ from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import notes_on
 from evenhand.campaigns import deciding, ledger
 from evenhand.campaigns.events import Event
+from evenhand.campaigns.proof.examine import examine
 from evenhand.policies.registry import policy_class
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -131,6 +132,42 @@ def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
     assert decided.content["evaluations"] == policy.spent
     again = eh.Campaign.open(tmp_path / "store.db", "it").answer()
     assert deciding.plain(again.to_dict()) == decided.content["answer"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_decision_after_withdrawals_follows_by_another_route(tmp_path: Path, seed: int) -> None:
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, at_most=400)
+    played(campaign, seed)
+    first = campaign.status().evaluations
+    for number in (1, first // 2, first):
+        campaign.withdraw(number, "a slip")
+        played(campaign, seed)
+    events = log(campaign)
+    assert [event.kind for event in events].count("decided") == 4
+    assert examine((event.kind, event.content) for event in events).wrong == ()
+
+
+def test_what_was_found_stays_evidence_when_something_is_withdrawn(tmp_path: Path) -> None:
+    """Told again, it is as sure as it was: nothing else has to be asked anew."""
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, at_most=400, checks=False)
+    played(campaign, seed=5)
+    assert campaign.answer().sure
+    told = {e[0]: e for one in log(campaign) if one.kind == "told"
+            for e in one.content["evaluations"]}  # fmt: skip
+    n = len(told)
+    campaign.withdraw(1, "to be confirmed")
+    _, ticket, _, score, *_ = told[1]
+    token = next(
+        t[1]
+        for one in log(campaign)
+        if one.kind == "proposed"
+        for t in one.content["tickets"]
+        if t[0] == ticket
+    )
+    assert campaign.tell(f"{ticket}-{token}", score, key="confirmed").counted
+    played(campaign, seed=6)
+    assert campaign.answer().sure
+    assert campaign.status().evaluations <= n + 5
 
 
 def test_the_record_says_why_something_was_asked_and_at_which_price(tmp_path: Path) -> None:

@@ -99,6 +99,18 @@ def test_an_interval_ends_where_the_evidence_is_enough(freedom: float) -> None:
         assert total(middle + (1.0 - 1e-8) * (end - middle)) < math.log(20.0)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-12, 1e-100])
+def test_a_noise_that_was_not_heard_makes_no_evidence(unit: float) -> None:
+    """Answers that fit by chance, as whole numbers do, let a lead look like any number of noises.
+
+    One answer that is left when all others are used up says z or −z: evidence of 2 at most.
+    """
+    for estimate in (0.7, 1.0, 3.1):
+        said = Reading(*(np.array([x]) for x in (estimate, 0.5, 0.0, 0.0, 1.0, 1.0, unit)))
+        assert said.evidence(said.prior(0.0, 2.0))[0] <= math.log(2.0) + 1e-6
+        assert said.against_equality(np.zeros(1))[0] <= math.log(2.0) + 1e-6
+
+
 def test_an_interval_without_information_is_everything() -> None:
     _, low, high = interval([reading(0.0, 0.0)], 0.05)
     assert (low[0], high[0]) == (-math.inf, math.inf)

@@ -379,3 +379,15 @@ def test_options_that_cannot_be_compared_are_refused() -> None:
     apart = eh.Questions.panel({"A": "x", "B": "y"}, ["P"], partial=[[1.0], [0.0]])
     with pytest.raises(eh.NotIdentifiableError):
         PlannedChoice(apart)
+
+
+def test_scores_without_noise_are_not_called_too_close() -> None:
+    """Of noise nothing is known then, so nothing is sure; but nobody is close to anybody."""
+    options, judges = ["Ann", "Bo", "Cy", "Di", "Ed"], ["P", "Q", "R", "S"]
+
+    def exact(question: eh.Question) -> float:
+        return 5.0 - question.option + 0.5 * judges.index(str(question.evaluator))
+
+    answer = eh.choose(eh.Questions.panel(options, judges), exact)
+    assert (answer.label, answer.spent) == ("Ann", 20)
+    assert "too close" not in answer.stopped_because

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -15,12 +16,14 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import MetaData, NullPool, create_engine, inspect, text
+from sqlalchemy.dialects import sqlite
 
 import children
 import evenhand as eh
-from evenhand.campaigns import schema
+from evenhand.campaigns import ledger, schema
 from evenhand.campaigns.schema import migration
 from evenhand.campaigns.stores import open_store
+from evenhand.campaigns.stores.session import Statement
 from evenhand.campaigns.stores.tables import metadata
 from postgres_server import Postgres
 
@@ -125,6 +128,25 @@ def test_revisions_make_the_same_indexes_and_constraints(
     assert described(empty_address) == by_revisions
 
 
+STATEMENTS = {name: value for name, value in vars(ledger).items() if isinstance(value, Statement)}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_no_statement_looks_through_all_of_a_campaign(name: str, tmp_path: Path) -> None:
+    """An index of what waits, or a key: what a statement costs does not grow with the campaign."""
+    path = tmp_path / "store.db"
+    open_store(path).close()
+    words, constant = STATEMENTS[name].words(sqlite.dialect(paramstyle="named"))
+    given = {key: constant.get(key, 1) for key in re.findall(r"(?<!:):(\w+)", words)}
+    connection = sqlite3.connect(path)
+    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {words}", given)]
+    connection.close()
+    for step in plan:
+        assert not re.search(r"SCAN (ticket|evaluation|event)", step), step
+        assert not re.search(r"(ticket|evaluation)_1 \(campaign=\?\)", step), step
+        assert not re.search(r"PRIMARY KEY \(campaign=\?\)", step), step
+
+
 def test_an_ordinary_opening_does_not_load_alembic(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_store(path).close()
@@ -153,6 +175,7 @@ def test_stores_of_every_schema_are_opened_and_continued(kept: Path, tmp_path: P
         ticket = campaign.ask("Quinn")
         assert campaign.tell(ticket, 2.0).evaluation == 22
         assert campaign.answer().spent == 22
+        assert campaign.verify(), str(campaign.verify())
         campaign.close()
 
 

@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 from evenhand.answers.question import Question
 from evenhand.answers.scores import Scores
@@ -114,11 +115,29 @@ class Follower:
             replica = self._revived(event, withdrawn)
             if replica is not None:
                 return replica
-        replica = Replica(withdrawn, self._skipped)
+        replica = Replica(withdrawn, self._skipped, self._closings(0) if withdrawn else {})
         first = self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1))
         replica.fold(first)
         self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
+
+    def _read(self, after: int) -> list[Event]:
+        return self.store.read(lambda s: ledger.events_after(s, self.id, after, _PIECE))
+
+    def _closings(self, after: int) -> dict[int, Any]:
+        """Return the plans of the log after an event, before the last withdrawal."""
+        found: dict[int, Any] = {}
+        sure: dict[int, Any] = {}
+        while True:
+            events = self._read(after)
+            for event in events:
+                if event.kind in ("proposed", "decided") and '"since":' in event.body:
+                    found[event.content["since"]] = event.content["plan"]
+                elif event.kind == "withdrawn":
+                    sure = found.copy()
+            if len(events) < _PIECE:
+                return sure
+            after = events[-1].number
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
@@ -137,6 +156,8 @@ class Follower:
         }:
             return None
         replica.withdrawn, replica.skipped = set(withdrawn), dict(self._skipped)
+        if replica.taken_back < len(withdrawn):
+            replica.closings = self._closings(event)
         self._size = len(found[0])
         return replica
 

@@ -42,6 +42,10 @@ _OVER = _over(_p("now"))
 _LIVE = ~_over(Clock() + _p("offset"))  # by the clock itself: it can be asked before a page is open
 _FREE = or_(_T.state == _OPEN, and_(_T.state == _LEASED, _OVER))
 
+# so that the indexes of the few that wait are used, and not the one of all
+_BY_AGE = _T.number + literal_column("0")
+_ANYBODY = _T.holder >= literal_column("''")
+
 _FIND = Statement(select(campaign.c.id).where(campaign.c.name == _p("name")))
 _NAMES = Statement(select(campaign.c.name, campaign.c.status).order_by(campaign.c.id))
 _NEW = Statement(
@@ -137,23 +141,23 @@ _HELD = Statement(
 )
 _HELD_BY = Statement(
     select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _T.worker == _p("worker"), _LIVE)
-    .order_by(_T.number)
+    .where(_OF, _T.state == _LEASED, _ANYBODY, _T.worker == _p("worker"), _LIVE)
+    .order_by(_BY_AGE)
     .limit(_p("most"))
 )
 _OF_RUNS = Statement(
     select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _T.worker.startswith(_p("sign")))
-    .order_by(_T.number)
+    .where(_OF, _T.state == _LEASED, _ANYBODY, _T.worker.startswith(_p("sign")))
+    .order_by(_BY_AGE)
 )
 
 
-def _leasing(holder: Any, *whose: Any) -> Statement:
+def _leasing(holder: Any, order: Any, *whose: Any) -> Statement:
     """Return the statement that hands out the oldest tickets that wait, to a holder."""
     oldest = (
         select(_T.number)
         .where(_OF, *whose, _T.state.in_([_OPEN, _LEASED]), _FREE)
-        .order_by(_T.number)
+        .order_by(order)
         .limit(_p("most"))
         .with_for_update(skip_locked=True)
     )
@@ -172,8 +176,8 @@ def _leasing(holder: Any, *whose: Any) -> Statement:
     )
 
 
-_LEASE = _leasing(_p("holder"), _T.evaluator == _p("evaluator"))
-_LEASE_ANY = _leasing(_T.evaluator)
+_LEASE = _leasing(_p("holder"), _T.number, _T.evaluator == _p("evaluator"))
+_LEASE_ANY = _leasing(_T.evaluator, _BY_AGE)
 _SETTLE = Statement(
     update(ticket)
     .where(_OF, _T.number == _p("number"))

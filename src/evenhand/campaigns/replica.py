@@ -6,10 +6,12 @@ several evaluations at once where there are many already: when the share `_SHARE
 has come, or of the options, which all have to be asked about. Where that falls depends on the log
 alone.
 
-What is withdrawn was learnt before: then the fold begins anew, without it. A policy that cannot
-take an event in (nobody is left who could compare two options, say) must not make the log
-unreadable: the fold begins anew, without that step, and says what is wrong (`Replica.trouble`).
-From there on the policy learns nothing, until an event comes that may mend it.
+What is withdrawn was learnt before: then the fold begins anew, without it, and goes over from plan
+to plan where the campaign did, so that what was found by a plan stays evidence.
+
+A policy that cannot take an event in (nobody is left who could compare two options, say) must not
+make the log unreadable: the fold begins anew, without that step, and says what is wrong
+(`Replica.trouble`). From there on the policy learns nothing, until an event comes that may mend it.
 
 Questions have numbers that stay theirs for good. When more are added the policy may have them at
 other places; `Replica.places` knows where.
@@ -64,6 +66,8 @@ _PLAIN = (  # what a snapshot keeps as it is
     "tally",
     "plan_id",
     "taken_back",
+    "_plan_seen",
+    "_plan_since",
     "_in_row",
     "_in_row_on",
     "_new",
@@ -112,6 +116,9 @@ class Replica:
         Numbers of the evaluations that do not count, though the log will tell them.
     skipped
         Events that the policy could not take in, and why.
+    closings
+        Plans that came into force when something counted that is withdrawn now, by the events
+        that closed what was before them.
 
     Attributes
     ----------
@@ -164,9 +171,13 @@ class Replica:
     reading: Scores
 
     def __init__(
-        self, withdrawn: Iterable[int] = (), skipped: Mapping[int, str] | None = None
+        self,
+        withdrawn: Iterable[int] = (),
+        skipped: Mapping[int, str] | None = None,
+        closings: Mapping[int, Any] | None = None,
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
+        self.closings = dict(closings or {})
         self.head = self.version = 0
         self.seal = ""
         self.status, self.why, self.trouble = "running", "", ""
@@ -177,13 +188,15 @@ class Replica:
         self.tally: dict[str, list[int]] = {}
         self.plan_id: int | None = None
         self.taken_back = 0
+        self._plan_seen: int | None = None
+        self._plan_since = 1  # the event that closed what was before the plan in force
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
         self._spoilt: dict[int, tuple[int, int, int]] = {}  # ticket, question, turn of withdrawn
         self._issued: dict[int, int] = {}  # turns that were handed out, by question
         self._returned: dict[int, list[int]] = {}  # turns that nobody answered, by question
-        self._new: list[list[Any]] = []  # event, question, score: told, not learnt
+        self._new: list[list[Any]] = []  # event, question (none: withdrawn), score: not learnt
         self._held: list[list[Any]] = []  # likewise, learnt when the policy expects them
         self._learnt = 0
         self._deferred: list[list[Any]] = []  # changes that the policy could not take in
@@ -213,6 +226,10 @@ class Replica:
                     f"event {event.number} ({event.kind}) of the record cannot be followed: "
                     f"{error!r}. Verify the campaign; it may have been changed."
                 ) from error
+            if event.number in self.closings:
+                self._close(event.number, self.closings[event.number])
+            if self.policy.plan_id != self._plan_seen:
+                self._plan_seen, self._plan_since = self.policy.plan_id, event.number
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
@@ -246,6 +263,7 @@ class Replica:
                 self._spoilt[number] = ticket, asked, turn
                 self.pending[self.places[asked]] -= 1
                 tally[2] += 1
+                self._new.append([event, None, 0.0])  # it was learnt in its time
                 continue
             self.counted += 1
             tally[0] += 1
@@ -273,7 +291,6 @@ class Replica:
         if content["evaluation"] not in self.withdrawn:
             raise OutdatedError(content["evaluation"])
         self.taken_back += 1
-        self.plan_id = None
         spoilt = self._spoilt.pop(content["evaluation"], None)
         if spoilt is not None:
             ticket, question, turn = spoilt
@@ -452,6 +469,9 @@ class Replica:
         if not ready:
             return
         self._learnt += len(ready)
+        ready = [row for row in ready if row[1] is not None]
+        if not ready:
+            return
         feedback = self._feedback([row[1] for row in ready], [row[2] for row in ready])
         if not self._held and self.policy.expects(feedback):
             self.policy.tell(feedback)
@@ -585,7 +605,22 @@ class Replica:
         """Return the plan in force, if the log does not have it, as a part of an event."""
         if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
             return {}
-        return {"plan": self.policy.plan()}
+        return {"plan": self.policy.plan(), "since": self._plan_since}
+
+    def _close(self, event: int, plan: Any) -> None:
+        """Go over to the next plan where the campaign did, though something was withdrawn since.
+
+        What was evaluated by a plan stays evidence for what that plan tested.
+        """
+
+        def close() -> None:
+            if self.policy.plan_id == plan["id"] - 1:
+                self.policy.attendance_changed()
+            if self.policy.plan_id == plan["id"]:
+                with contextlib.suppress(InputError):
+                    self.policy.adopt(plan)
+
+        self._guard(event, close)
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""

@@ -49,7 +49,12 @@ def write_sheet(
     n
         How many tickets at most.
     """
-    if Path(path).exists():
+    if not Path(path).parent.is_dir():
+        raise InputError(
+            f"there is no folder {str(Path(path).parent)!r} for the sheet; make it, or choose "
+            "another."
+        )
+    if os.path.exists(path):
         raise InputError(
             f"there is a file {str(path)!r}, and it may have scores in it; give the sheet another "
             "name, or remove the file."

@@ -39,6 +39,7 @@ from evenhand.policies._evidence import log_evidence
 _EFFECTS = 30  # points of a prior
 _BELOW, _ABOVE = 4.0, 3.0  # spreads that it reaches to both sides of its centre
 _LEAST = 0.05  # the least effect that counts, in spreads
+_MOST = 1e4  # the largest, in units of the noise: squares of larger ones would be rounding
 _MANY = 10_000  # rows of which fewer effects are weighed, for speed; any prior is valid
 _WIDENINGS, _ROUNDS = 10, 60  # of a search for the end of an interval, at most
 _EXACT = 1e-9  # share of its distance from the start that the end is known to
@@ -102,7 +103,8 @@ class Reading:
             off = (self.estimates - self.centres) ** 2 / grown
             return np.asarray(0.5 * (J * ((self.estimates - null) ** 2 - off) - np.log(grown)))
         nodes, weights = _normal(15 if len(self.estimates) < _MANY else 5)
-        effects = ((self.centres - null) / self.units)[:, None] + self.spreads[:, None] * nodes
+        centres = np.clip((self.centres - null) / self.units, -_MOST, _MOST)
+        effects = centres[:, None] + np.minimum(self.spreads, _MOST)[:, None] * nodes
         return self.evidence((effects, np.tile(np.log(weights), (len(effects), 1))), null)
 
 
@@ -123,6 +125,7 @@ def one_sided(centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
     (True, 1.0)
     """
     spreads = np.where(spreads > 0.0, spreads, 1.0)  # of no direction at all, which tests nothing
+    centres, spreads = np.clip(centres, -_MOST, _MOST), np.minimum(spreads, _MOST)
     low = np.maximum(_LEAST * spreads, centres - _BELOW * spreads)
     high = np.maximum(np.maximum(centres, 0.0) + _ABOVE * spreads, 2.0 * low)
     effects = low[:, None] * (high / low)[:, None] ** np.linspace(0.0, 1.0, _EFFECTS)

@@ -369,7 +369,7 @@ class PlannedChoice(Policy):
         end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
         says nothing about z, and all may still come.
         """
-        if not self.noise_known and self._fit.freedom < _HEARD:
+        if not self.noise_known and self._noise_by(self._fit)[1] < _HEARD:
             return 1.0
         t = int(self._told.counts.sum()) / int(self._planned.sum())
         last = (1.0 - _TIMES[-2] ** 2) * (1.0 - _STEADY) * self._chance

@@ -206,15 +206,16 @@ class Certain:
             return 0.0
         rivals = np.array(plan.content["rivals"], dtype=np.intp)
         said = fit.along(self.H[leader] - self.H[rivals])
-        sizes = np.sqrt(said.variances) * fit.unit
         leads, variances = (np.array(stated[n], dtype=np.float64) for n in ("leads", "variances"))
+        if leads.shape != rivals.shape or not np.isfinite(said.variances).all():
+            return math.inf
+        sizes = np.sqrt(said.variances) * fit.unit
         shares = [
             np.abs(leads - said.estimates) / np.maximum(sizes, np.abs(said.estimates)),
             np.abs(variances - said.variances) / said.variances,
             np.array([abs(float(stated["unit"]) - fit.unit) / fit.unit]),
         ]
-        with np.errstate(invalid="ignore"):
-            return float(np.nan_to_num(np.concatenate(shares), nan=np.inf).max(initial=0.0))
+        return float(np.concatenate(shares).max())
 
     def _whole_at(self, plan: Plan) -> int:
         """Return how many evaluations were in when a stage was whole; more than all if it is not.

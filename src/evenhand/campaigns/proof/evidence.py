@@ -29,7 +29,7 @@ from evenhand.campaigns.proof.squares import Fit, Spread
 _POINTS, _FEWER = 161, 81  # of the trapezoidal rule; where the integrand has no long tail
 _LIGHT = 20.0  # degrees of freedom from which on it has none
 _NOTHING = 36.0  # by how many powers of e the integrand falls before it is left out
-_EFFECTS = 30  # of a one-sided prior
+_EFFECTS, _MOST = 30, 1e4  # of a one-sided prior, and the largest effect of any
 _TERMS = 2_000_000  # numbers at once
 _EXACT, _SETTLED = 1e-11, 1e-9  # share of a place, or evidence, to which an end is worked out
 _MANY = 10_000  # rows of which a two-sided prior has five points instead of fifteen
@@ -67,16 +67,14 @@ def _log_integral(n: Floats, y: Floats, points: int) -> Floats:
     width = 1.0 / np.sqrt(mode**2 + n)  # of the integrand about its mode, in u
     left = 9.0 * width
     for _ in range(4):  # its left tail may be as long as that of exp(nu)
-        rho = mode * np.exp(-left)
-        fall = n * left + 0.5 * (rho - mode) * (rho + mode) - y * (rho - mode)
+        off = mode * np.expm1(-left)
+        fall = n * left + off * (n / mode + 0.5 * off)
         left = np.where(fall < _NOTHING, 1.5 * left, left)
     across = left + 9.0 * width
     v = across[:, None] * np.linspace(0.0, 1.0, points) - left[:, None]  # u less its mode
-    rho = mode[:, None] * np.exp(v)
-    terms = (
-        n[:, None] * v - 0.5 * (rho**2 - mode[:, None] ** 2) + y[:, None] * (rho - mode[:, None])
-    )
-    most = n * np.log(mode) - 0.5 * mode**2 + y * mode
+    off = mode[:, None] * np.expm1(v)  # ρ less its mode, which is y + n/mode
+    terms = n[:, None] * v - off * ((n / mode)[:, None] + 0.5 * off)
+    most = n * np.log(mode) + 0.5 * mode**2 - n
     return np.asarray(most + np.log(np.exp(terms).sum(axis=1) * across / (points - 1)))
 
 
@@ -129,7 +127,7 @@ def one_sided(
 
     Normal about what was expected (of c·θ − ``above``, over the noise), times 1/η: thirty effects
     from the larger of 0.05 deviations and 4 below the centre to 3 above it, evenly in log η. The
-    deviation allows for a noise that was heard on few degrees of freedom.
+    deviation allows for a noise that was heard on few degrees of freedom. Neither is more than 10⁴.
 
     Examples
     --------
@@ -139,7 +137,7 @@ def one_sided(
     """
     g = (centres - above) / unit
     s = np.sqrt(spreads**2 + 2.0 * g**2 / heard)
-    s = np.where(s > 0.0, s, 1.0)
+    g, s = np.clip(g, -_MOST, _MOST), np.minimum(np.where(s > 0.0, s, 1.0), _MOST)
     low = np.maximum(0.05 * s, g - 4.0 * s)
     high = np.maximum(np.maximum(g, 0.0) + 3.0 * s, 2.0 * low)
     share = np.arange(_EFFECTS) / (_EFFECTS - 1.0)
@@ -227,10 +225,14 @@ def interval(stages: list[Reading], failure: float) -> tuple[Floats, Floats]:
             np.array([getattr(stage, name) for stage in stages]).repeat(n)
             for name in ("scatter", "freedom", "unit")
         )
-        about = (spreads.reshape(-1, 1) * nodes), np.tile(logs, (n * len(stages), 1))
+        about = (
+            (np.minimum(spreads, _MOST).reshape(-1, 1) * nodes),
+            np.tile(logs, (n * len(stages), 1)),
+        )
 
         def beyond(null: Floats) -> Floats:
-            effects = ((centres - null).reshape(-1) / units)[:, None] + about[0]
+            middle_of = np.clip((centres - null).reshape(-1) / units, -_MOST, _MOST)
+            effects = middle_of[:, None] + about[0]
             beta = (estimates - null).reshape(-1)
             had = log_evidence(beta, J.reshape(-1), scatter, freedom, effects, about[1])
             return np.asarray(had.reshape(-1, n).sum(axis=0) - level)

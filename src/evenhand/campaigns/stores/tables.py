@@ -56,7 +56,6 @@ ticket = Table(
     Column("leased", Double, nullable=False),  # seconds since 1970, by the database's clock
     Column("until", Double, nullable=False),
     PrimaryKeyConstraint("campaign", "number"),
-    sqlite_with_rowid=False,
 )
 
 _WAITS = text("state IN ('open', 'leased')")  # few of all, however long a campaign runs
@@ -93,7 +92,6 @@ evaluation = Table(
     Column("event", BigInteger, nullable=False),  # that says so
     PrimaryKeyConstraint("campaign", "number"),
     UniqueConstraint("campaign", "evaluator", "key"),
-    sqlite_with_rowid=False,
 )
 _ON_TIME = text("ticket IS NOT NULL AND standing = 'counted'")
 Index(
@@ -124,7 +122,7 @@ event = Table(
     Column("body", Text, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     PrimaryKeyConstraint("campaign", "number"),
-    sqlite_with_rowid=False,
+    sqlite_with_rowid=False,  # it is only ever found by its key
 )
 
 snapshot = Table(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from evenhand.questions import Askable, Questions
     from evenhand.tables.sources import Source
 
+_MOST = 10**9  # evaluations of one evaluator
+
 WHO = "Who is asked, and about what"
 """What these options are called in the help."""
 
@@ -254,7 +256,12 @@ def _needs(who: Source | None, flag: str) -> Source:
 
 
 def _workload(who: Source | None, given: str) -> Any:
-    try:
-        return int(given)
-    except ValueError:
+    if not given.lstrip("+-").isdecimal():
         return numbers_in(_needs(who, "--workload"), given, "--workload", "a workload")
+    number = float(given)
+    if not 1.0 <= number <= _MOST:
+        raise InputError(
+            f"--workload must be a whole number from 1 to {_MOST:,}, or a column of the "
+            f"evaluators; got {given[:40]!r}."
+        )
+    return int(number)

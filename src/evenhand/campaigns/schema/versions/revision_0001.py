@@ -41,7 +41,6 @@ def upgrade() -> None:
         sa.Column("leased", sa.Double, nullable=False),
         sa.Column("until", sa.Double, nullable=False),
         sa.PrimaryKeyConstraint("campaign", "number"),
-        sqlite_with_rowid=False,
     )
     _index("ticket_waiting", "ticket", "evaluator", "number", where="state IN ('open', 'leased')")
     _index("ticket_held", "ticket", "holder", "worker", "number", where="state = 'leased'")
@@ -58,7 +57,6 @@ def upgrade() -> None:
         sa.Column("event", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("campaign", "number"),
         sa.UniqueConstraint("campaign", "evaluator", "key"),
-        sqlite_with_rowid=False,
     )
     _index(
         "evaluation_of_ticket",

@@ -1,0 +1,204 @@
+"""Whole campaigns, examined: what was decided follows from the log, and from no forged one."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.campaigns import ledger
+from evenhand.campaigns.proof import examine
+
+Log = list[tuple[str, dict[str, Any]]]
+
+VALUES = {"Ann": 1.0, "Bo": 0.2, "Cy": 0.0, "Di": 2.5}
+
+
+def panel(options: str = "Ann Bo Cy", capacity: int | None = None) -> eh.Questions:
+    groups = dict(zip(["Ann", "Bo", "Cy", "Di"], "abab", strict=True))
+    return eh.Questions.panel(
+        {name: groups[name] for name in options.split()},
+        {"P": "a", "Q": "b", "R": None},
+        capacity=capacity,
+    )
+
+
+def skaters() -> eh.ActionSet:
+    skill = np.array([0.0, 0.5, 1.0, 2.0, 2.2, 3.0])
+    return eh.ActionSet(np.column_stack([np.ones(6), skill]), ["home", "away"] * 3)
+
+
+def campaigned(
+    folder: Path,
+    asked: Any,
+    change: Callable[[eh.Campaign], None] | None = None,
+    at: int = 12,
+    **settings: Any,
+) -> Log:
+    """Have a campaign evaluated, changed after some evaluations, and decided; return its log."""
+    rng = np.random.default_rng(3)
+    campaign = eh.Campaign.create(folder / "c.db", "c", asked, **settings)
+    told = 0
+    while True:
+        if told == at and change is not None:
+            change(campaign)
+        ticket = campaign.ask(None)
+        if not ticket:
+            break
+        question = ticket.question
+        value = VALUES.get(question.label, float(question.index))
+        favour = 0.5 * (question.evaluator == "P" and question.label in ("Ann", "Cy"))
+        campaign.tell(ticket, value + favour + 0.5 * rng.standard_normal())
+        told += 1
+    id = campaign._follower.id
+    events = campaign.store.read(lambda session: ledger.events_after(session, id, 0, 10**6))
+    campaign.close()
+    return [(event.kind, json.loads(event.body)) for event in events]
+
+
+def more(campaign: eh.Campaign) -> None:
+    campaign.extend(questions=panel("Di Cy Bo Ann"), at_most=400)
+
+
+def logged(campaign: eh.Campaign) -> None:
+    pairs = [(o, e) for o in ("Ann", "Bo", "Cy") for e in "PQR"]
+    table = pd.DataFrame(pairs, columns=["option", "evaluator"])
+    campaign.import_scores(table.assign(score=np.linspace(0.0, 1.0, len(table))))
+
+
+CASES: dict[str, Any] = {
+    "a panel": (panel(), None, 0, {"at_most": 200}),
+    "people": (panel(capacity=2), None, 0, {}),
+    "options": (skaters(), None, 0, {"at_most": 200}),
+    "somebody leaves": (panel(), lambda c: c.leave("R", "ill"), 12, {"at_most": 150}),
+    "more options": (panel(), more, 20, {"at_most": 300, "noise_scale": 0.5}),
+    "logged scores first": (panel(), logged, 0, {"at_most": 150}),
+    "more evaluations": (panel(), lambda c: c.extend(at_most=150), 30, {"at_most": 40}),
+    "one withdrawn": (panel(capacity=2), lambda c: c.withdraw(5, "a slip"), 12, {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_decision_follows_from_the_log(name: str, tmp_path: Path) -> None:
+    asked, change, at, settings = CASES[name]
+    log = campaigned(tmp_path, asked, change, at, **settings)
+    found = examine(log)
+    assert found.wrong == ()
+    assert found.decided
+    assert "The decision follows" in str(found)
+    assert found.conclusion.derived.followed
+    assert found.record.total == sum(
+        len(content["evaluations"]) for kind, content in log if kind in ("told", "imported")
+    ) - (name == "one withdrawn")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    folder = tmp_path_factory.mktemp("campaign")
+    made = campaigned(folder, panel(), at_most=300, noise_scale=0.5)
+    found = examine(made)
+    assert found.wrong == ()
+    assert found.conclusion.sure
+    return made
+
+
+def places(log: Log, kind: str) -> list[int]:
+    return [i for i, (what, _) in enumerate(log) if what == kind]
+
+
+def _score(log: Log) -> None:
+    row = log[places(log, "told")[7]][1]["evaluations"][0]
+    row[3] += 0.01
+
+
+def _left_out(log: Log) -> None:
+    del log[places(log, "told")[4]]
+
+
+def _twice(log: Log) -> None:
+    where = places(log, "told")[4]
+    log.insert(where, copy.deepcopy(log[where]))
+
+
+def _order(log: Log) -> None:
+    first, *_, last = places(log, "told")
+    one, other = (log[i][1]["evaluations"][0] for i in (first, last))
+    one[3], other[3] = other[3], one[3]
+
+
+def _other_question(log: Log) -> None:
+    row = log[places(log, "told")[3]][1]["evaluations"][0]
+    row[2] = (row[2] + 1) % 9
+
+
+def _plan(log: Log) -> None:
+    plans = (content["plan"] for kind, content in log if content.get("plan"))
+    tested = next(plan for plan in plans if plan["leader"] >= 0)
+    tested["expected"]["leads"][0] += 1.0
+
+
+def _choice(log: Log) -> None:
+    answer = log[places(log, "decided")[-1]][1]["answer"]
+    answer["option"] = next(name for name in VALUES if name != answer["option"])
+
+
+def _sure(log: Log) -> None:
+    answer = log[places(log, "decided")[-1]][1]["answer"]
+    answer["sure"] = not answer["sure"]
+
+
+def _confidence(log: Log) -> None:
+    log[0][1]["policy"]["arguments"]["named"]["confidence"] = 0.999999
+
+
+def _evaluator(log: Log) -> None:
+    """Have the same key twice: a score that was told again, and counted again."""
+    one, other = (log[i][1]["evaluations"][0] for i in places(log, "told")[:2])
+    other[4:] = one[4:]
+
+
+FORGERIES = [
+    _score,
+    _left_out,
+    _twice,
+    _order,
+    _other_question,
+    _plan,
+    _choice,
+    _sure,
+    _confidence,
+    _evaluator,
+]
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__.strip("_"))
+def test_a_forged_log_is_seen(log: Log, forge: Callable[[Log], None]) -> None:
+    """Also if a whole new chain of hashes was made for it."""
+    forged = copy.deepcopy(log)
+    forge(forged)
+    assert forged != log
+    assert examine(forged).wrong
+
+
+def test_a_log_without_a_decision_is_derived_all_the_same(log: Log) -> None:
+    begun = log[: places(log, "told")[20] + 1]
+    found = examine(begun)
+    assert not found.decided
+    assert found.wrong == ()
+    assert "Nothing was decided yet" in str(found)
+    with pytest.raises(eh.InputError, match="how the campaign was made"):
+        examine(log[1:])
+
+
+def test_a_log_that_cannot_be_read_says_so(log: Log) -> None:
+    broken = copy.deepcopy(log)
+    del broken[0][1]["policy"]["arguments"]
+    with pytest.raises(eh.InputError, match="cannot be read"):
+        examine(broken)
