@@ -218,3 +218,19 @@ def test_a_look_before_a_campaign_was_extended_is_verified_by_the_plan_of_then(
             campaign.extend(at_most=30)
     assert campaign.status().status == "finished"
     assert campaign.verify().wrong == ()
+
+
+def test_a_guess_by_a_new_plan_is_verified_by_what_came_since(tmp_path: Path) -> None:
+    """A plan that was given up is followed by one of new answers; of these there is one alone."""
+    panel = eh.Questions.panel({"Ann": "x", "Bo": "y", "Cy": "x"}, JUDGES, capacity=3)
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, at_most=20)
+    rng = np.random.default_rng(0)
+    while isinstance(ticket := campaign.ask(), eh.Ticket):
+        campaign.tell(ticket, rng.standard_normal())
+    campaign.extend(at_most=30)
+    campaign.tell(ticket_of(campaign), rng.standard_normal())
+    for name in JUDGES:
+        campaign.leave(name)
+    assert not campaign.ask()
+    assert campaign.status().status == "finished"
+    assert campaign.verify().wrong == ()

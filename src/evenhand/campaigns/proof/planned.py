@@ -236,7 +236,7 @@ def planned(record: Record) -> Derived:
     leader = run.leader(fit, told)
     option = leader if run.answer is None else run.answer
     if option is None:
-        option = _guess(record)
+        option = _guess(record, run.told(record.total))
     k, ends, rivals = len(asked.labels), run.ends(option), run.rivals(option)
     leads = np.column_stack([np.full(k, np.nan), ends[:, 1:]])
     if leader is not None:
@@ -270,10 +270,9 @@ def planned(record: Record) -> Derived:
     )
 
 
-def _guess(record: Record) -> int:
+def _guess(record: Record, some: Indices) -> int:
     """Return an option while not all can be compared: by its own scores, drawn to the mean."""
     asked = record.asked
-    some = record.counted(0, record.total)
     y, about = record.units[some], asked.about[record.questions[some]]
     y = y - (y.mean() if len(y) else 0.0)
     total, often = np.zeros(len(asked.labels)), np.zeros(len(asked.labels))
