@@ -111,3 +111,16 @@ def test_a_file_that_was_changed_is_found_out(store: Path, tmp_path: Path) -> No
     file.write_text("not an event\n", "utf-8")
     with pytest.raises(eh.InputError, match="line 1"):
         verify_file(file)
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0, 7.3, -1e6])
+def test_scores_that_are_all_alike_verify(tmp_path: Path, score: float) -> None:
+    """What is left of their differences is rounding, by either route: the first of equals leads."""
+    panel = eh.Questions.panel(
+        {"Ann": "home", "Bo": "away", "Cy": "home"},
+        {"Paul": "home", "Quinn": "away", "Rita": "nowhere"},
+        capacity=None,
+    )
+    with eh.Campaign.create(tmp_path / "ties.db", "ties", panel, at_most=12) as campaign:
+        assert campaign.run(lambda question: score).label == "Ann"
+        assert campaign.verify().wrong == ()

@@ -21,19 +21,25 @@ Far above rounding: followed from step to step, leverages are off by a share of 
 takes 10¹⁸ evaluations to see such a difference.
 """
 
+ROUNDING = 1e-12
+"""What is left of a difference of equal numbers is below this share of them."""
 
-def first_largest(values: Floats) -> int:
+
+def first_largest(values: Floats, made_of: float = 0.0) -> int:
     """Return the place of the largest value; of those that tie, the first.
 
-    Infinite values have no size: all that are finite tie by the largest of them.
+    Infinite values have no size: all that are finite tie by the largest of them. Values that are
+    differences of far larger numbers, ``made_of`` so large ones, tie by their rounding, too.
 
     Examples
     --------
     >>> first_largest(np.array([0.3, 0.1 + 0.2, 0.1])), first_largest(np.array([0.3, 0.31, np.inf]))
     (0, 2)
+    >>> first_largest(np.array([0.0, 1e-16])), first_largest(np.array([0.0, 1e-16]), made_of=1.0)
+    (1, 0)
     """
     size = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    return int(np.argmax(values >= values.max() - TIE * size))
+    return int(np.argmax(values >= values.max() - max(TIE * size, ROUNDING * made_of)))
 
 
 def rounded_up(values: Floats) -> Floats:

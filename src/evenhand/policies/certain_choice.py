@@ -429,7 +429,8 @@ class CertainChoice(Policy):
     def _leading(self, fit: Fit) -> int:
         """Return the option that is best by an estimate, of those that may be."""
         lead_of_first = fit.leads(0, np.arange(len(self.options))).estimates
-        return first_largest(np.where(self._rejected, -np.inf, -lead_of_first))
+        scores = float(np.abs(self._told.means).max(initial=0.0))
+        return first_largest(np.where(self._rejected, -np.inf, -lead_of_first), scores)
 
     def _open(self, leader: int) -> Indices:
         """Return the rivals that are not rejected, nor the same as the leader in all features."""

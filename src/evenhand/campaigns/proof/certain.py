@@ -30,6 +30,7 @@ from evenhand.campaigns.proof.squares import Fit, Spread, helped
 from evenhand.campaigns.proof.walk import walk
 
 _FIRST = 0.1  # share of δ for what the first stage alone says of biases
+_ROUNDED = 1e-5  # of the scores: below that, what differs is rounding
 _SAME = 1e-6  # share by which what a plan states may differ from what follows
 _CLOSE = 1e-3  # evidence so close to what is needed may fall on either side of it
 _AHEAD = 64  # candidates that are weighed at once
@@ -63,6 +64,7 @@ class Certain:
         self.bounded = record.settings.get("bounds") is not None
         self.tolerance = float(record.setting("tolerance", 0.0))
         self.slack = self.tolerance / self.unit
+        self.scale = float(np.abs(record.scores).max(initial=0.0)) / self.unit
         self.enough = math.log(1.0 / record.delta)
         self.H = self.asked.span.coordinates(self.asked.options)
         self.wealth, self.gains = np.zeros(k), np.zeros((k, k))
@@ -209,11 +211,13 @@ class Certain:
         leads, variances = (np.array(stated[n], dtype=np.float64) for n in ("leads", "variances"))
         if leads.shape != rivals.shape or not np.isfinite(said.variances).all():
             return math.inf
-        sizes = np.sqrt(said.variances) * fit.unit
+        least = _ROUNDED * self.scale  # below that, scores that are all alike leave rounding
+        sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
         shares = [
-            np.abs(leads - said.estimates) / np.maximum(sizes, np.abs(said.estimates)),
+            np.abs(leads - said.estimates) / np.maximum(sizes, least),
             np.abs(variances - said.variances) / said.variances,
-            np.array([abs(float(stated["unit"]) - fit.unit) / fit.unit]),
+            # of noise, policies have sums of squares alone: half of the digits may have cancelled
+            np.array([abs(float(stated["unit"]) - fit.unit) / max(fit.unit, self.scale)]),
         ]
         return float(np.concatenate(shares).max())
 
@@ -384,7 +388,7 @@ class Certain:
 
     def _leading(self, fit: Fit) -> int:
         said = fit.along(self.H[0] - self.H)
-        return first_largest(-said.estimates, ~self.rejected)
+        return first_largest(-said.estimates, ~self.rejected, self.scale)
 
     # ------------------------------------------------------------------ what follows
 

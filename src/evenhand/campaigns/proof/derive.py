@@ -18,6 +18,8 @@ from evenhand.campaigns.proof.planned import Planned, planned
 from evenhand.campaigns.proof.record import Derived, Record
 from evenhand.campaigns.proof.squares import Fit
 
+_ROUNDED = 1e-5  # of the scores: sizes below that count as that
+
 _MOST_WATCHED = 100  # options of which drift is an alarm to `CarefulChoice`
 
 
@@ -235,7 +237,7 @@ def disagreements(
         same("what that rests on", answer["certainty"], found.certainty)
     if answer["option"] != labels[found.option]:
         return wrong
-    check = _Check(wrong, share)
+    check = _Check(wrong, share, _ROUNDED * float(np.abs(record.scores).max(initial=0.0)))
     if found.followed and not found.close:
         check.end("what it loses at most", number(answer["loses_at_most"]), found.loss, 0.0, 1.0)
         withstands = number(answer["withstands"])
@@ -280,19 +282,22 @@ def _key(line: Mapping[str, Any]) -> tuple[Any, ...]:
 class _Check:
     """Compares what is stated with what follows, and takes down what differs."""
 
-    def __init__(self, wrong: list[str], share: float) -> None:
+    def __init__(self, wrong: list[str], share: float, least: float) -> None:
         self._wrong, self._share = wrong, share
+        self._least = max(least, 1e-12)  # sizes below that are those of rounding
 
     def equal(self, what: str, stated: float, derived: float, size: float = 0.0) -> None:
         same = stated == derived or (math.isnan(stated) and math.isnan(derived))
-        off = abs(stated - derived) <= self._share * max(abs(derived), size, 1e-12)
+        off = abs(stated - derived) <= self._share * max(abs(derived), size, self._least)
         if not (same or off):
             self._say(what, stated, derived)
 
     def end(self, what: str, stated: float, derived: float, middle: float, side: float) -> None:
         """Compare an end: it may lie further out than what follows, and not by much."""
         size = abs(derived - middle) if math.isfinite(derived) else 0.0
-        slack = self._share * max(size, abs(derived) if math.isfinite(derived) else 0.0, 1e-12)
+        slack = self._share * max(
+            size, abs(derived) if math.isfinite(derived) else 0.0, self._least
+        )
         out = side * (stated - derived)
         same = stated == derived or (math.isnan(stated) and math.isnan(derived))
         if not (same or -slack <= out <= 0.05 * size + slack):

@@ -16,6 +16,9 @@ from evenhand.campaigns.proof.squares import Fit, Sums
 TIE = 1e-9
 """Numbers that differ by a smaller share of the largest are equal: the first is taken."""
 
+ROUNDING = 1e-12
+"""What is left of a difference of equal numbers is a smaller share of them."""
+
 
 class Plan(NamedTuple):
     """A plan of what to ask.
@@ -229,8 +232,12 @@ class Derived:
     taken: Sequence[str] = field(default_factory=tuple)
 
 
-def first_largest(values: Floats, allowed: Truths | None = None) -> int:
-    """Return the place of the largest value that is allowed; of those that tie, the first."""
+def first_largest(values: Floats, allowed: Truths | None = None, made_of: float = 0.0) -> int:
+    """Return the place of the largest value that is allowed; of those that tie, the first.
+
+    Differences of numbers ``made_of`` such a size tie by their rounding, too.
+    """
     worth = values if allowed is None else np.where(allowed, values, -np.inf)
     finite = np.abs(worth[np.isfinite(worth)])
-    return int(np.flatnonzero(worth >= worth.max() - TIE * finite.max(initial=0.0))[0])
+    slack = max(TIE * finite.max(initial=0.0), ROUNDING * made_of)
+    return int(np.flatnonzero(worth >= worth.max() - slack)[0])
