@@ -45,6 +45,8 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     ('certain-choice', array([2]), array([7.5]), 50)
     """
     log = list(events)
+    if not log or log[0][0] != "created":
+        raise InputError("the log does not begin with how the campaign was made.")
     reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
@@ -214,8 +216,6 @@ class _Reader:
 
     def record(self) -> Record:
         """Return the record."""
-        if not self.policy:
-            raise InputError("the log does not begin with how the campaign was made.")
         places = np.argsort(self.numbers)
         n = len(self.learnt)
         return Record(

@@ -50,6 +50,13 @@ _DEFAULTS = {
 # what goes by: two at once, a server that stops, starts or is full of clients, a line that broke
 _PASSING = ("40001", "40P01", "55P03", "23505", "57P", "53300", "25P03", "08")
 _CROWDED = ("too many", "connection slots")
+_COMING_UP = (
+    "starting up",
+    "shutting down",
+    "recovery",
+    "not yet accepting",
+    "closed the connection",
+)
 _ADVICE = {
     "25006": "It can only be read: give the address of the server that is written to",
     "28": "See that user, password and the name of the database are right",
@@ -142,17 +149,23 @@ class PostgresStore(Store):
         return connection
 
     def _why_not(self, error: psycopg.OperationalError) -> psycopg.OperationalError:
-        """Tell a server that is not there, where it helps to wait, from one that refuses."""
-        if any(sign in str(error) for sign in _CROWDED):
+        """Tell a server that is not there, where it helps to wait, from one that refuses.
+
+        A server that was killed is up, down and up again within moments: only one that was there
+        before and after a second try, and gave no reason that passes, refuses.
+        """
+        if not self._is_up():
             return error
-        there = psycopg.pq.PGconn.ping(self._address.encode()) == psycopg.pq.Ping.OK
-        if not there:
-            return error
-        try:  # it may just have come up
+        try:
             psycopg.connect(self._address).close()
         except psycopg.OperationalError as again:
-            return _RefusedError(_one_line(again))
+            passes = any(sign in str(again) for sign in (*_CROWDED, *_COMING_UP))
+            if not passes and self._is_up():
+                return _RefusedError(_one_line(again))
         return error
+
+    def _is_up(self) -> bool:
+        return psycopg.pq.PGconn.ping(self._address.encode()) == psycopg.pq.Ping.OK
 
     # ------------------------------------------------------------------ changes of the tables
 
