@@ -44,6 +44,7 @@ class Planned:
         q = self.asked.rows.shape[0]
         self.planned: Counts = np.zeros(q, dtype=np.int64)
         self.begin, self.gone = 0, 0.0  # evaluations and share of δ that were used up by old plans
+        self.event = 0  # that wrote down the plan in force
         self.H = self.asked.span.coordinates(self.asked.options)
         self.used, self.gave_up = 0.0, False
         self.answer: int | None = 0 if not len(self.rivals(0)) else None
@@ -71,7 +72,11 @@ class Planned:
         gone = float(content.get("gone", 0.0))
         if gone > self.gone:
             self.begin, self.gone, self.used = plan.at, gone, gone
-            self.answer, self.gave_up, self.seen = None, False, []
+            self.answer, self.gave_up = None, False
+        added = any(self.event < change.event < plan.event for change in self.record.extensions)
+        if added and self.answer is None:
+            self.seen = []  # what was said of a choice among these questions is said no more
+        self.event = plan.event
 
     def told(self, place: int) -> Indices:
         """Return the answers of the plan that were in when so many evaluations were."""
