@@ -33,9 +33,14 @@ _LATER = "SET LOCAL synchronous_commit TO OFF"
 _FLUSH = "SELECT pg_logical_emit_message(true, 'evenhand', '')"
 _ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # a client that stopped in the middle of a transaction does not keep the others waiting for ever;
-# and a server that acknowledges before it has written anything down is told not to
+# a server that acknowledges before it has written anything down is told not to; and as every
+# statement has its index, neither old statistics nor a plan that was made while the tables were
+# empty must lead the server to another way
 _MANNERS = """
     SELECT set_config('idle_in_transaction_session_timeout', '60s', false),
+           set_config('enable_seqscan', 'off', false),
+           set_config('enable_bitmapscan', 'off', false),
+           set_config('plan_cache_mode', 'force_custom_plan', false),
            set_config('synchronous_commit',
                       coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)
 """
