@@ -451,15 +451,16 @@ def share_at_work(spans: Sequence[Floats]) -> tuple[float, float]:
     """Return the share of time in which evaluators are at work, and how long that is.
 
     From the first ticket of each, when its process has loaded what it needs, until the last ticket
-    of all is handed out.
+    of all is handed out. Who never gets a ticket is idle from the first of all.
 
     Parameters
     ----------
     spans
         For each evaluator (n, 2) when evaluations began and ended.
     """
-    last = max(float(own[-1, 0]) for own in spans)
-    there = [last - float(own[0, 0]) for own in spans]
+    last = max(float(own[-1, 0]) for own in spans if len(own))
+    first = min(float(own[0, 0]) for own in spans if len(own))
+    there = [last - (float(own[0, 0]) if len(own) else first) for own in spans]
     at_work = sum(float((np.minimum(own[:, 1], last) - own[:, 0]).sum()) for own in spans)
     return at_work / sum(there), max(there)
 
