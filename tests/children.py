@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -19,9 +20,16 @@ Pipe = _CONTEXT.Pipe
 
 
 def start(function: Callable[..., None], *args: Any) -> Any:
-    """Start a process that runs a function; return it."""
+    """Start a process that runs a function; return it.
+
+    Ends of pipes that it is given are its own from then on: who waits for what a dead one would
+    have sent is told that it is gone.
+    """
     process = _CONTEXT.Process(target=function, args=args, daemon=True)
     process.start()
+    for given in args:
+        if isinstance(given, Connection):
+            given.close()
     return process
 
 

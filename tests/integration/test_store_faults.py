@@ -108,8 +108,9 @@ def test_what_may_not_be_written_says_so(tmp_path: Path, file: int, folder: int)
     campaign = begun(path)
     tell_one(campaign)
     campaign.close()
-    for outer in (tmp_path, *tmp_path.parents[:2]):  # pytest's own, made for this user alone
-        outer.chmod(outer.stat().st_mode | 0o055)
+    for outer in (tmp_path, *tmp_path.parents):  # pytest's own are made for this user alone
+        if outer.stat().st_mode & 0o005 != 0o005 and outer.owner() == tmp_path.owner():
+            outer.chmod(outer.stat().st_mode | 0o055)
     for one in inner.iterdir():
         one.chmod(file)
     inner.chmod(folder)
@@ -122,6 +123,19 @@ def test_what_may_not_be_written_says_so(tmp_path: Path, file: int, folder: int)
     assert children.ended(process) == 0
     inner.chmod(0o777)
     assert path.read_bytes() == before
+
+
+def test_a_folder_that_may_not_be_entered_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "closed" / "inner" / "store.db"
+    path.parent.mkdir(parents=True)
+    begun(path).close()
+    path.parents[1].chmod(0o000)
+    here, there = children.Pipe()
+    process = children.start(write_as_nobody, path, there)
+    said = here.recv()
+    path.parents[1].chmod(0o700)
+    assert "permission to enter" in said
+    assert children.ended(process) == 0
 
 
 # ---------------------------------------------------------------------- files that go

@@ -59,9 +59,16 @@ class SqliteStore(Store):
         self.name = str(path)
         self._file = os.path.realpath(path)  # wherever this process goes, and links lead
         self.path = Path(self._file)
-        if must_exist and not self.path.is_file():
+        try:
+            there, folder = self.path.is_file(), self.path.parent.is_dir()
+        except OSError as error:  # a folder on the way that may not be entered
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: {error.strerror}; ask for permission to "
+                "enter its folder and those above."
+            ) from error
+        if must_exist and not there:
             raise StoreError(f"there is no store at {self.name!r}; Campaign.create(...) makes one.")
-        if not self.path.parent.is_dir():
+        if not folder:
             raise StoreError(f"there is no folder {str(self.path.parent)!r} for {self.name!r}.")
         self._place: tuple[int, int] | None = None  # of the file, once it was opened
         super().__init__(patience)
