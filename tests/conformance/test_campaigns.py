@@ -200,6 +200,17 @@ def test_who_asks_must_be_known(panel: eh.Campaign) -> None:
 # ---------------------------------------------------------------------- telling
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_no_more_is_handed_out_than_is_wanted(panel: eh.Campaign, n: int) -> None:
+    """Of many that wait: a database that looks for them anew for every row would hand out all."""
+    for worker in range(6):
+        panel.ask(worker=f"worker {worker}", n=4)
+    panel.store.clock_offset += 86_400.0  # all of them wait again
+    got = panel.ask(worker="another", n=n)
+    assert isinstance(got, list)
+    assert len(got) == panel.status().leased == n
+
+
 def test_who_passes_questions_on_takes_what_there_is_for_anybody(panel: eh.Campaign) -> None:
     tickets = panel.ask(worker="post", n=4)
     assert isinstance(tickets, list)

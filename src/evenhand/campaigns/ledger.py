@@ -160,10 +160,13 @@ def _leasing(holder: Any, order: Any, *whose: Any) -> Statement:
         .order_by(order)
         .limit(_p("most"))
         .with_for_update(skip_locked=True)
+        .cte("oldest")
+        # once: PostgreSQL may look anew for every row, and hand out more than were wanted
+        .prefix_with("MATERIALIZED", dialect="postgresql")
     )
     return Statement(
         update(ticket)
-        .where(_OF, _T.number.in_(oldest))
+        .where(_OF, _T.number.in_(select(oldest.c.number)))
         .values(
             state="leased",
             holder=holder,
