@@ -211,6 +211,27 @@ def test_no_more_is_handed_out_than_is_wanted(panel: eh.Campaign, n: int) -> Non
     assert len(got) == panel.status().leased == n
 
 
+def test_no_plan_of_the_server_hands_out_more(postgres_address: str) -> None:
+    """One that looks for the oldest ticket anew for every row handed out all that waited."""
+    import psycopg  # noqa: PLC0415 # only this test speaks to the server itself
+
+    with psycopg.connect(postgres_address, autocommit=True) as server:
+        for way in ("hashagg", "hashjoin", "mergejoin", "sort", "material", "memoize"):
+            server.execute(
+                f"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_{way} = off', "
+                "current_database()); END $$"
+            )
+    questions = eh.Questions.panel(["Ann", "Bo", "Cy", "Di"], ["P", "Q", "R"], capacity=None)
+    with eh.Campaign.create(postgres_address, "prize", questions) as campaign:
+        for worker in range(6):
+            campaign.ask(worker=f"worker {worker}", n=4)
+        campaign.store.clock_offset += 86_400.0  # all of them wait again
+        for leased, who in enumerate(["P", None], start=1):
+            got = campaign.ask(who, worker="another", n=leased)
+            assert isinstance(got, list)
+            assert campaign.status().leased == leased
+
+
 def test_who_passes_questions_on_takes_what_there_is_for_anybody(panel: eh.Campaign) -> None:
     tickets = panel.ask(worker="post", n=4)
     assert isinstance(tickets, list)
