@@ -63,6 +63,7 @@ def run(
     if at_once is not None:
         checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
     _take_back_from_the_dead(follower)
+    asking.give_another_chance(follower)
     with watching(_Watched(follower), progress) as watch:
         desk = _Desk(follower, crew_for(evaluate, parallel), parallel, at_once, available, watch)
         ran = desk.work()
