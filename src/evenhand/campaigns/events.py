@@ -21,8 +21,8 @@ Kind = Literal[
     "created",  # {policy, settings, display, evenhand, made}
     "proposed",  # {tickets: [[number, token, question, turn]], prices, seen, purpose, plan, since}
     "leased",  # {tickets, holder, worker, until}
-    "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]]}
-    "late",  # {evaluations: likewise}
+    "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]], notes}
+    "late",  # {evaluations, notes: likewise}; notes, by number, if there are any
     "failed",  # {ticket, holder, reason, given_up}
     "released",  # {ticket, holder}
     "renewed",  # {ticket, holder, until}

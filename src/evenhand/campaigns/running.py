@@ -35,6 +35,7 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import AbsentError, EvenhandError, InputError
 from evenhand.policies.messages import Decision
+from evenhand.tables.names import listed
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
@@ -213,7 +214,7 @@ class _Desk:
             if unknown:
                 raise InputError(
                     f"available returned {min(map(str, unknown))!r}, who is no evaluator; there "
-                    f"are {names!r}."
+                    f"are {listed(list(names))}."
                 )
             names = [name for name in names if name in there]
         if self._at_once is not None:
