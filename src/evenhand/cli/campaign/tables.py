@@ -146,8 +146,11 @@ class Tables:
     workload: str | None
     prices: str | None
 
-    def read(self) -> tuple[Askable, dict[str, dict[str, str]]]:
-        """Return what can be asked, and what evaluators are shown of each option."""
+    def read(self, like: Askable | None = None) -> tuple[Askable, dict[str, dict[str, str]]]:
+        """Return what can be asked, and what evaluators are shown of each option.
+
+        Features are in the units that they had in what could be asked before, if there was any.
+        """
         from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
         table = opened(self.options)
@@ -159,9 +162,9 @@ class Tables:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
-        return self._alone(table), shown
+        return self._alone(table, like), shown
 
-    def _alone(self, table: Source) -> Askable:
+    def _alone(self, table: Source, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
 
@@ -172,7 +175,13 @@ class Tables:
                 "--evaluators."
             )
         label = label_of(table, self.label, self.group)
-        return ActionSet.from_csv(self.options, self.group, label, names_in(self.features))
+        return ActionSet.from_csv(
+            self.options,
+            self.group,
+            label,
+            names_in(self.features),
+            like=like if isinstance(like, ActionSet) else None,
+        )
 
     def _panel(self, what: Source, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
