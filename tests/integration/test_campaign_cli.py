@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
@@ -354,6 +355,32 @@ def test_changes_on_the_way() -> None:
     ]
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
     assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
+
+
+def test_options_with_features_are_extended_in_the_units_that_they_had() -> None:
+    skaters = pd.read_csv("skaters.csv").assign(
+        side=["home", "away"] * 2 + ["home"], base=[10.0, 12.0, 9.0, 15.0, 11.0], style="plain"
+    )
+    skaters.loc[1, "style"] = "quick"
+    skaters.to_csv("skaters.csv", index=False)
+    alone = "--group", "side", "--label", "skater", "--features", "base,style"
+    said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
+    ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
+    said("tell", "p.db", "solo", ticket, "5")
+    new = skaters.iloc[[0]].assign(skater="Flo", base=1000.0)  # far from all before
+    pd.concat([new, skaters]).to_csv("more.csv", index=False)
+    odd = new.assign(style="another")  # nothing was said of its value before
+    pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
+    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
+    said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    with eh.Campaign.open("p.db", "solo") as campaign:
+        options = campaign.answer().policy.actions
+    assert isinstance(options, eh.ActionSet)
+    assert list(options.labels) == ["Flo", *WORTH]
+    assert options.describe("Flo") == {"base": 1000.0, "style": "plain"}
+    assert options.describe("Bo") == {"base": 12.0, "style": "quick"}
+    before = skaters["base"].to_numpy()
+    np.testing.assert_allclose(options.features[1:, 1], (before - before.mean()) / before.std())
 
 
 @pytest.mark.parametrize(
