@@ -401,10 +401,33 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_what_to_do(
     arguments: tuple[str, ...], needed: str
 ) -> None:
     new()
-    assert needed in refused(*arguments)
+    told = refused(*arguments)
+    assert needed in told
+    assert "here; names in a list" not in told  # of options that these commands do not have
+
+
+def test_all_that_is_asked_for_as_json_is_json() -> None:
+    """And the same facts, whoever asks; `found` reads it."""
+    new("--scale", "0,100")
+    assert found("list", "p.db") == {"campaigns": {"prize": "running"}}
+    asked = found("ask", "p.db", "prize", "-e", "Paul", "-n", "3")["tickets"]
+    first, second, third = (one["ticket"] for one in asked)
+    taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
+    assert found("tell", "p.db", "prize", first, "70") == taken
+    assert found("release", "p.db", "prize", second)["done"]
+    assert found("fail", "p.db", "prize", third, "--because", "no sound")["done"]
+    assert found("report", "p.db", "prize", "p.html") == {"file": "p.html"}
+    assert found("export", "p.db", "prize", "--to", "p.csv") == {"files": ["p.csv"]}
+    assert found("leave", "p.db", "prize", "Tom") == {"left": "Tom"}
+    assert found("join", "p.db", "prize", "Tom") == {"joined": "Tom"}
+    assert found("pause", "p.db", "prize") == {"status": "paused"}
+    assert found("resume", "p.db", "prize") == {"status": "running"}
+    extended = found("extend", "p.db", "prize", "--at-most", "20")
+    assert extended == {"status": "running", "at_most": 20, "budget": None}  # none was set

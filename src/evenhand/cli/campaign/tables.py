@@ -12,6 +12,7 @@ import typer
 from evenhand.cli.panel_files import capacity_in, cells_in, label_of, named_in, numbers_in
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Askable, Questions
@@ -191,6 +192,12 @@ class Tables:
 
         options = named_in(what, self.label, "--label", self.group, "--group")
         judges, who = self._evaluators(evaluators)
+        if self.group is not None and not any(judges.values()):
+            raise InputError(
+                f"--group says on which side options are, and {listed(list(judges))}, who judge, "
+                "are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
+                "--evaluator-group), or leave out --group: then nobody is partial."
+            )
         more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
         if self.workload is not None:
             more["workload"] = _workload(who, self.workload)
