@@ -287,6 +287,8 @@ def test_tickets_of_others_and_of_nobody_are_refused(panel: eh.Campaign, crew: e
     taken(panel.ask("Paul"))
     for given in (foreign, "999-abcdef", "1-000000", "7", "", "1", "-1-abcdef", None, "1-x-y"):
         refused(panel, lambda given=given: panel.tell(given, 7.0), eh.InputError, "ticket")
+    nothing = eh.NoTicket("paused", "the campaign is paused: lunch", None)
+    refused(panel, lambda: panel.tell(nothing, 7.0), eh.InputError, "lunch")  # type: ignore[arg-type]
 
 
 def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:

@@ -347,7 +347,10 @@ def test_changes_on_the_way() -> None:
     assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
     said("report", "p.db", "prize", "prize.html")
     page = Path("prize.html").read_text("utf-8")
-    for told in ("Paused: lunch", "no sound", "Tom left: ill", "Tom came back", "extended"):
+    for told in (
+        "Paused: lunch", "no sound", "Tom left: ill", "Tom came back",
+        "extended: at most 20 evaluations.", "extended: option Flo, evaluator Uma.",
+    ):  # fmt: skip
         assert told in page
     said("export", "p.db", "prize", "--to", "record")
     lines = [
