@@ -405,6 +405,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "none.csv"), "no file none.csv"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_what_to_do(
@@ -414,6 +415,11 @@ def test_what_cannot_be_used_is_refused_with_what_to_do(
     told = refused(*arguments)
     assert needed in told
     assert "here; names in a list" not in told  # of options that these commands do not have
+
+
+def test_names_of_evaluators_may_have_dots() -> None:
+    made = found("new", "p.db", "b", "skaters.csv", "--evaluators", "gpt-4.1, claude-3.5")
+    assert made["evaluators"] == ["gpt-4.1", "claude-3.5"]
 
 
 def test_all_that_is_asked_for_as_json_is_json() -> None:
