@@ -276,7 +276,8 @@ class _Desk:
         if ticket.question.evaluator is None:
             self._run.stopped_because = f"the evaluator left: {why}"
         else:
-            changing.leave(self._follower, ticket.question.evaluator, why)
+            away = f"{asking.AWAY}: {why}"
+            changing.leave(self._follower, ticket.question.evaluator, away)
 
     def _renew(self) -> None:
         """Renew leases while the run lives, in a thread of its own: evaluations may take long."""
