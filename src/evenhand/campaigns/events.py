@@ -34,7 +34,7 @@ Kind = Literal[
     "resumed",  # {}
     "extended",  # {at_most, budget, questions, numbers, display}
     "alarmed",  # {assumption, text}
-    "looked",  # {seen}: the policy learns what came up to then
+    "looked",  # {seen, plan, since}: the policy learns what came up to then
     "decided",  # {answer, because, evaluations, seen, plan, since}
 ]
 
@@ -53,6 +53,9 @@ TURNS = frozenset(
     )
 )
 """Kinds that a proposal has to know of: each makes a new version of the campaign."""
+
+PLANNING = frozenset(("proposed", "looked", "decided"))
+"""Kinds that may have a plan, and say since which event it was in force."""
 
 START = b"\0" * 32  # what the first event is sealed to
 

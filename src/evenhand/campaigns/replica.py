@@ -3,8 +3,9 @@
 A replica is a fold over the events. What was handed out is taken from the log and never derived
 again; what was told is learnt in the order of the log. To learn is work, so a policy learns from
 several evaluations at once where there are many already: when the share `_SHARE` of those before
-has come, or of the options, which all have to be asked about. Where that falls depends on the log
-alone.
+has come, or of the options, which all have to be asked about. Once it has gone over to another plan
+it learns no more until that plan is in the log, so that no plan comes and goes unseen. Where all
+that falls depends on the log alone.
 
 What is withdrawn was learnt before: then the fold begins anew, without it, and goes over from plan
 to plan where the campaign did, so that what was found by a plan stays evidence.
@@ -41,7 +42,7 @@ from evenhand.policies.state import restore
 from evenhand.policies.terms import afford_more
 from evenhand.questions import Askable, Questions
 
-FORMAT = 1
+FORMAT = 2
 _SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before or of options
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
@@ -337,6 +338,7 @@ class Replica:
             self._change(event, "joined", name)
 
     def _looked(self, event: int, content: Any) -> None:
+        self._adopt(content.get("plan"))
         self._guard(event, lambda: self._learn(content["seen"]))
 
     def _paused(self, event: int, content: Any) -> None:
@@ -462,8 +464,16 @@ class Replica:
 
     # ------------------------------------------------------------------ learning
 
-    def _learn(self, seen: int | None = None) -> None:
-        """Have the policy learn what came, up to some event."""
+    @property
+    def _has_new_plan(self) -> bool:
+        """Whether the policy goes by a plan that is not in the log yet."""
+        number, known = self.policy.plan_id, self.plan_id
+        return number is not None and known is not None and number > known
+
+    def _learn(self, seen: int | None = None, *, at_once: bool = False) -> None:
+        """Have the policy learn what came, up to some event, if its plan is in the log."""
+        if self._has_new_plan and not at_once:
+            return
         ready = [row for row in self._new if seen is None or row[0] <= seen]
         self._new = self._new[len(ready) :]
         if not ready:
@@ -563,13 +573,15 @@ class Replica:
 
         First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
         random order. Where there is nothing for these, others are asked as much ahead as there is
-        ``room`` for: beside that there may be.
+        ``room`` for: beside that there may be. Nothing is asked ahead beyond the policy's plan:
+        that is for those who would have to wait.
         """
         gone = evaluators is not None and all(name in self.left for name in evaluators)
         if self.trouble or gone or len(self.policy.options) == 1:
             return []
         own = self._asked(n, self.pending, evaluators)
-        more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
+        ahead = min(ahead, room) if own.any() else room
+        more = self._asked(ahead, self.pending + own, None, beyond=False)
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
@@ -591,15 +603,23 @@ class Replica:
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
+    def _asked(
+        self,
+        n: int,
+        pending: Counts,
+        evaluators: Sequence[str] | None,
+        *,
+        beyond: bool | None = None,
+    ) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1:
             return np.zeros_like(pending)
         if evaluators is None:
-            return self.policy.ask(n, pending).counts
+            return self.policy.ask(n, pending, beyond=beyond).counts
         who = self.questions.evaluator
         theirs = [self.questions.evaluators.index(name) for name in evaluators]
-        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
+        there = (who < 0) | np.isin(who, theirs)
+        return self.policy.ask(n, pending, there, beyond=beyond).counts
 
     def new_plan(self) -> dict[str, Any]:
         """Return the plan in force, if the log does not have it, as a part of an event."""
@@ -649,7 +669,7 @@ class Replica:
         """Return a copy of the policy, with all that came learnt."""
         if self._new and not self.trouble:
             kept = Replica.from_snapshot(*self.snapshot())
-            kept._learn()
+            kept._learn(at_once=True)
             return kept.policy
         return copy.copy(self.policy)
 

@@ -82,10 +82,10 @@ class Careful:
             wanted = np.zeros(self.k, dtype=np.int64)
             np.add.at(wanted, plan.content["questions"], plan.content["counts"])
             last = number + 1 == len(record.plans)
-            end = record.total if last else record.plans[number + 1].at
+            end = self._whole_at(plan.at, wanted) if last else record.plans[number + 1].at
             some = record.counted(plan.at, end)
             batch = Sums.of(record.questions[some], record.units[some], self.k)
-            if not wanted.any() or (batch.counts != wanted).any():
+            if not wanted.any() or (batch.counts < wanted).any():
                 continue  # not whole: learnt when it is
             self.counts = self.counts + batch.counts
             self._duel(batch)
@@ -93,6 +93,15 @@ class Careful:
             self._look(end, record.at_most(before))
             if self.stopped and record.at_most(end) != record.at_most(before):
                 self._look(end, record.at_most(end))
+
+    def _whole_at(self, begin: int, wanted: Counts) -> int:
+        """Return how many evaluations were in when a batch was whole: with all, if it is not."""
+        record = self.record
+        for place in record.looks[record.looks > begin].tolist():
+            some = record.questions[record.counted(begin, place)]
+            if (np.bincount(some, minlength=self.k) >= wanted).all():
+                return int(place)
+        return record.total
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""

@@ -9,6 +9,7 @@ W_x         product over stages; x is out for good once W_x E_x ≥ 1/δ
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from evenhand.campaigns.proof.evidence import (
     planned_interval,
 )
 from evenhand.campaigns.proof.record import Change, Derived, Plan, Record, first_largest
-from evenhand.campaigns.proof.squares import Fit, Spread, helped
+from evenhand.campaigns.proof.squares import Fit, Spread, Sums, helped
 from evenhand.campaigns.proof.walk import walk
 
 _FIRST = 0.1  # share of δ for what the first stage alone says of biases
@@ -224,7 +225,7 @@ class Certain:
     def _whole_at(self, plan: Plan) -> int:
         """Return how many evaluations were in when a stage was whole; more than all if it is not.
 
-        What cannot be asked any more is not waited for.
+        What cannot be asked any more is not waited for, nor what others have made up for.
         """
         record, asked = self.record, self.asked
         order = np.array(plan.content["order"], dtype=np.intp)
@@ -246,7 +247,38 @@ class Certain:
             places[late] = [self._used_up(int(x)) for x in late]
         done = int(places[needed].max())
         at = record.look_after(done) if done <= record.total else -1
-        return at if at >= 0 else never
+        return self._made_up_for(plan, wanted, at if at >= 0 else never)
+
+    def _made_up_for(self, plan: Plan, wanted: Counts, whole: int) -> int:
+        """Return when a stage told as much as it was planned to by evaluations beyond the plan.
+
+        That is, leads were as precise, and a start knew as many: a matter of counts alone. Once it
+        is so it stays so, which is why it can be searched for. ``whole`` if it never was before.
+        """
+        record, q = self.record, len(wanted)
+        leader, rivals = int(plan.content["leader"]), plan.content["rivals"]
+        D = self.H[max(leader, 0)] - (self.H if leader < 0 else self.H[np.array(rivals, dtype=int)])
+
+        def told_of(questions: Indices) -> tuple[Floats, float]:
+            fit = Fit.of(self.asked, Sums.of(questions, np.zeros(len(questions)), q), self.known)
+            variances = fit.along(D).variances
+            if leader < 0:
+                variances = np.where(np.isfinite(variances), 1.0, np.inf)
+            return variances, fit.freedom
+
+        planned, freedom = told_of(np.repeat(np.arange(q), wanted))
+        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)]
+
+        def enough(look: int) -> bool:
+            some = record.questions[record.told(plan.at, look)]
+            counts = np.bincount(some, minlength=q)
+            if not (counts > wanted).any() or len(some) < wanted.sum():
+                return False
+            variances, heard = told_of(some)
+            return bool((variances <= planned * (1.0 + _SAME)).all()) and heard >= freedom
+
+        at = bisect.bisect_left(looks.tolist(), True, key=lambda look: enough(int(look)))
+        return int(looks[at]) if at < len(looks) else whole
 
     def _used_up(self, question: int) -> int:
         """Return how many evaluations were in when a question could not be asked any more."""

@@ -2,8 +2,8 @@
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
 are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
-what came before. A policy in rounds takes what belongs to its round; the rest waits. When something
-is withdrawn, all is learnt anew without it.
+what came before. From the event on at which a plan came into force until the one that has it in the
+log, nothing is learnt. When something is withdrawn, all is learnt anew without it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,14 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     log = list(events)
     if not log or log[0][0] != "created":
         raise InputError("the log does not begin with how the campaign was made.")
-    reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
+    reader = _Reader(
+        {content["evaluation"] for kind, content in log if kind == "withdrawn"},
+        {
+            event
+            for number, (_, content) in enumerate(log, start=1)
+            for event in range(int(content.get("since", number)) + 1, number)
+        },
+    )
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
@@ -56,15 +63,14 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self, withdrawn: set[int]) -> None:
-        self.withdrawn = withdrawn
+    def __init__(self, withdrawn: set[int], unplanned: set[int]) -> None:
+        self.withdrawn, self.unplanned = withdrawn, unplanned
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
         self.stated: Mapping[str, Any] = {}
         self.numbers: Indices = np.zeros(0, dtype=np.intp)  # of the questions, by place
         self.new: list[Entry] = []
-        self.held: list[Entry] = []
         self.learnt: list[Entry] = []
         self.observed: list[bool] = []
         self.looks: list[int] = []
@@ -77,23 +83,25 @@ class _Reader:
         self.plans: list[Plan] = []
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
         self.gathered: Counts | None = None  # of a policy in rounds
-        self.round = 0
-        self.told = 0  # evaluations that were asked for, and learnt or kept for their round
+        self.wanted: Counts | None = None  # by its round; None if the plan is not in the log yet
+        self.waits = False  # for a plan to be in the log
+        self.told = 0  # evaluations that were asked for, and learnt
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         """Take in an event."""
+        self.waits = event in self.unplanned
         if kind == "created":
             self._created(content)
         elif kind == "told":
             self.new += self._entries(event, content)
             if len(self.new) >= 1 + int(_SHARE * max(self.told, len(self.versions[-1][2]))):
                 self._learn()
-        elif kind == "looked":
-            self._learn(int(content["seen"]))
         elif kind in _CHANGES:
             self._changed(event, kind, content)
         for plan in _plans_in(content):
             self._planned(event, *plan)
+        if kind == "looked":
+            self._learn(int(content["seen"]))
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -113,7 +121,12 @@ class _Reader:
         self.content = given["actions"] if "actions" in given else given["questions"]
         plain = "features" in self.content
         q = len(self.content["features"]) if plain else self.content["rows"]["shape"][0]
+        before = np.argsort(self.numbers)
         self.numbers = np.arange(q) if numbers is None else np.array(numbers, dtype=np.intp)
+        if self.gathered is not None:
+            kept = self.gathered[before]
+            self.gathered, self.wanted = np.zeros(q, dtype=np.int64), None
+            self.gathered[np.argsort(self.numbers)[: len(kept)]] = kept
         names = self.content.get("labels") if plain else self.content["options"]
         names = names or [f"option {x + 1}" for x in range(q)]
         self.versions.append((len(self.plans), self.numbers, list(names)))
@@ -141,7 +154,6 @@ class _Reader:
                 self.settings["budget"] = float(content["budget"])
         if kind != "decided":
             self.changes.append(place)
-        self._offer()
 
     # ------------------------------------------------------------------ learning
 
@@ -151,29 +163,14 @@ class _Reader:
         return [Entry(event, row[0], row[2], row[3]) for row in rows]
 
     def _learn(self, seen: int | None = None) -> None:
+        if self.waits:
+            return
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
         self.new = self.new[len(ready) :]
         if not ready:
             return
         self.told += len(ready)
-        if not self.held and self._expected(ready):
-            self._take(ready)
-            return
-        self.held += ready
-        self._offer()
-
-    def _offer(self) -> None:
-        """Offer what waits, one by one, as long as some of it is taken."""
-        taken = True
-        while taken and self.held:
-            taken, rest = False, []
-            for entry in self.held:
-                if self._expected([entry]):
-                    self._take([entry])
-                    taken = True
-                else:
-                    rest.append(entry)
-            self.held = rest
+        self._take(ready)
 
     def _take(self, entries: list[Entry], *, observed: bool = False) -> None:
         if not entries:
@@ -183,26 +180,12 @@ class _Reader:
         self.looks.append(len(self.learnt))
         if self.gathered is not None and not observed:
             self.gathered += self._counts(entries)
-            if (self.gathered == self._wanted()).all():
-                self.gathered[:] = 0
-                self.round += 1
-
-    def _expected(self, entries: list[Entry]) -> bool:
-        if self.gathered is None:
-            return True
-        return bool((self.gathered + self._counts(entries) <= self._wanted()).all())
+            if self.wanted is not None and (self.gathered >= self.wanted).all():
+                self.gathered[:], self.wanted = 0, None
 
     def _counts(self, entries: list[Entry]) -> Counts:
         places = np.argsort(self.numbers)[[entry.question for entry in entries]]
         return np.bincount(places, minlength=len(self.numbers))
-
-    def _wanted(self) -> Counts:
-        """Return (q,) what the round in force wants; nothing if its plan is not in the log."""
-        wanted = np.zeros(len(self.numbers), dtype=np.int64)
-        if self.round < len(self.plans):
-            content = self.plans[self.round].content
-            np.add.at(wanted, content["questions"], content["counts"])
-        return wanted
 
     # ------------------------------------------------------------------ plans
 
@@ -210,6 +193,9 @@ class _Reader:
         """Take down a plan; where the log does not say when it came into force, −1 for that."""
         if self.gathered is not None:
             at = len(self.learnt) - int(self.gathered.sum())
+            wanted = np.zeros(len(self.numbers), dtype=np.int64)
+            np.add.at(wanted, plan["questions"], plan["counts"])
+            self.wanted = wanted if wanted.any() else None
         elif at < 0 and self.policy != "certain-choice":
             at = max([0, *(place for place in self.changes if place <= len(self.learnt))])
         self.plans.append(Plan(at, plan, len(self.learnt), event))
