@@ -28,6 +28,7 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, is_number, nth
+from evenhand.policies.beside import Beside
 from evenhand.policies.biases import named_biases
 from evenhand.policies.confidence import Frame
 from evenhand.policies.dense import DenseFit
@@ -224,6 +225,7 @@ class CertainChoice(Policy):
         self._expected = math.nan  # evaluations to come, when the stage was planned
         self._said: dict[object, Any] = {}  # worked out once for every stage
         self._ready: tuple[Stage, tuple[Floats, Floats]] | None = None
+        self._others: tuple[Stage, Beside] | None = None
         self._planned: tuple[Stage, Fit] | None = None
         self._fitted: tuple[Feedback, Stage, Fit] | None = None
         self._stage = self._first()
@@ -261,9 +263,15 @@ class CertainChoice(Policy):
             more = self._counted(self.allowed(self._stage.beyond(have, n), pending))
             n, have, pending = n - int(more.sum()), have + more, pending + more
         if n > 0:
-            order = self._stage.beside(self.questions, have, self.left(pending), n)
+            order = self._beside().next_ones(have, self.left(pending), n)
             more = more + self._counted(self.allowed(order, pending))
         return more
+
+    def _beside(self) -> Beside:
+        """Return what may be asked beside the stage, worked out once."""
+        if self._others is None or self._others[0] is not self._stage:
+            self._others = self._stage, Beside(self.questions, self._stage.order)
+        return self._others[1]
 
     def learn(self, feedback: Feedback) -> None:
         """Look at what came back; plan the next stage when this one is whole."""

@@ -22,15 +22,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import more_of, nth
 from evenhand.policies.e_process import Reading
 from evenhand.policies.models import Fit, Model, Spread
-from evenhand.questions import Questions
 
 LONGEST = 4096
 """Evaluations after which the order of a stage is repeated."""
-_DEAR = 2.0  # who is not planned for is asked all the same at no more than so many times the price
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 
 
@@ -138,61 +135,6 @@ class Stage:
         Once all of the stage is on its way, evaluators need not wait for the last to come back.
         """
         return _in_turn(more_of(np.bincount(self.order, minlength=len(have)), have, n))
-
-    def beside(self, questions: Questions, have: Counts, left: Counts, n: int) -> Indices:
-        """Return n questions at most for those whom the stage does not ask, or no more.
-
-        To each the same as others are asked, in the same proportions: so what one says can be set
-        against what he says himself. Of several, who was asked least is asked first.
-
-        Parameters
-        ----------
-        questions
-            All of them.
-        have
-            (q,) what of the stage is there or on its way.
-        left
-            (q,) how often each may be asked now.
-        n
-            How many, at most.
-        """
-        kind, share = self._asked_about(questions)
-        (open_,) = np.nonzero((kind >= 0) & (left > 0))
-        if not len(open_):
-            return open_
-        had, may = have.copy(), left.copy()
-        who = questions.evaluator
-        times = np.bincount(who[kind >= 0] + 1, had[kind >= 0], len(questions.evaluators) + 1)
-        chosen: list[int] = []
-        while len(chosen) < n and len(open_):
-            asked = times[who[open_] + 1]
-            own = open_[asked == asked.min()]
-            own = own[who[own] == who[own[0]]]
-            lacking = share[kind[own]] * (asked.min() + 1.0) - had[own]
-            x = int(own[first_largest(lacking)])
-            chosen.append(x)
-            had[x] += 1
-            may[x] -= 1
-            times[who[x] + 1] += 1
-            open_ = open_ if may[x] else open_[open_ != x]
-        return np.array(chosen, dtype=np.intp)
-
-    def _asked_about(self, questions: Questions) -> tuple[Indices, Floats]:
-        """Return (q,) which of the kinds that are asked a question is, −1 if none; their shares.
-
-        Questions of a kind differ in who is asked. Those that cost much more than the stage does,
-        for what they tell, are none.
-        """
-        kinds, at = np.unique(questions.about[self.order], axis=0, return_inverse=True)
-        share = np.bincount(at.reshape(-1)) / len(self.order)
-        base = len(questions.items) + 1
-        code, codes = ((about + 1) @ np.array([base, 1]) for about in (questions.about, kinds))
-        place = np.minimum(np.searchsorted(codes, code), len(codes) - 1)
-        cost = (
-            questions.prices if questions.noise is None else questions.prices * questions.noise**2
-        )
-        alike = (codes[place] == code) & (cost <= _DEAR * cost[self.order].mean())
-        return np.where(alike, place, -1), np.asarray(share)
 
     def memory(self) -> dict[str, Any]:
         """Return all of it by name."""
