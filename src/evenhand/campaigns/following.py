@@ -132,7 +132,9 @@ class Follower:
             events = self._read(after)
             for event in events:
                 if event.kind in ("proposed", "decided") and '"since":' in event.body:
-                    found[event.content["since"]] = event.content["plan"]
+                    content = event.content
+                    found |= dict(content.get("passed", ()))
+                    found[content["since"]] = content["plan"]
                 elif event.kind == "withdrawn":
                     sure = found.copy()
             if len(events) < _PIECE:

@@ -68,6 +68,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "taken_back",
     "_plan_seen",
     "_plan_since",
+    "_unwritten",
     "_in_row",
     "_in_row_on",
     "_new",
@@ -190,6 +191,7 @@ class Replica:
         self.taken_back = 0
         self._plan_seen: int | None = None
         self._plan_since = 1  # the event that closed what was before the plan in force
+        self._unwritten: list[list[Any]] = []  # since when plans were in force that are not written
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
@@ -217,6 +219,8 @@ class Replica:
                     f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
                     "not know; use a newer one."
                 )
+            if self.closings and event.number > 1:
+                self.policy.hold(event.number <= max(self.closings))
             try:
                 take(event.number, event.content)
             except (OutdatedError, BrokenError, StoreError):
@@ -230,6 +234,7 @@ class Replica:
                 self._close(event.number, self.closings[event.number])
             if self.policy.plan_id != self._plan_seen:
                 self._plan_seen, self._plan_since = self.policy.plan_id, event.number
+                self._unwritten.append([event.number, self.policy.plan()])
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
@@ -401,6 +406,7 @@ class Replica:
         if plan is None:
             return
         self.plan_id = plan["id"]
+        self._unwritten = [one for one in self._unwritten if one[1]["id"] > plan["id"]]
         told = sum(number <= self.evaluations for number in self.withdrawn)
         if plan["id"] == self.policy.plan_id and self.taken_back == told:
             with contextlib.suppress(InputError):
@@ -602,25 +608,22 @@ class Replica:
         return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
 
     def new_plan(self) -> dict[str, Any]:
-        """Return the plan in force, if the log does not have it, as a part of an event."""
+        """Return the plan in force, if the log does not have it, as a part of an event.
+
+        Beside it those before that are not in the log either: what came meanwhile is their
+        evidence.
+        """
         if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
             return {}
-        return {"plan": self.policy.plan(), "since": self._plan_since}
+        new = {"plan": self.policy.plan(), "since": self._plan_since}
+        return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
     def _close(self, event: int, plan: Any) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
-
-        def close() -> None:
-            if self.policy.plan_id == plan["id"] - 1:
-                self.policy.attendance_changed()
-            if self.policy.plan_id == plan["id"]:
-                with contextlib.suppress(InputError):
-                    self.policy.adopt(plan)
-
-        self._guard(event, close)
+        self._guard(event, lambda: self.policy.go_over(plan))
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""

@@ -58,6 +58,7 @@ class _Reader:
 
     def __init__(self, withdrawn: set[int]) -> None:
         self.withdrawn = withdrawn
+        self.gone: dict[int, int] = {}  # the events that withdrew evaluations
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
@@ -73,7 +74,8 @@ class _Reader:
         self.imports: list[Change] = []
         self.extensions: list[Change] = []
         self.allowed: list[tuple[int, int]] = []
-        self.changes: list[int] = []  # how many evaluations were in when something changed
+        self.places: list[int] = [0]  # how many evaluations were in after each event
+        self.before: dict[int, int] = {}  # and before those that were imported by it
         self.plans: list[Plan] = []
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
         self.gathered: Counts | None = None  # of a policy in rounds
@@ -92,8 +94,9 @@ class _Reader:
             self._learn(int(content["seen"]))
         elif kind in _CHANGES:
             self._changed(event, kind, content)
-        for plan in _plans_in(content):
-            self._planned(event, *plan)
+        self.places.append(len(self.learnt))
+        for since, plan in _plans_in(content):
+            self._planned(event, since, plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -122,8 +125,11 @@ class _Reader:
         self._learn()
         place = len(self.learnt)
         if kind == "imported":
+            self.before[event] = place
             self._take(self._entries(event, content), observed=True)
             self.imports.append(Change(len(self.learnt), (), event))
+        elif kind == "withdrawn":
+            self.gone[int(content["evaluation"])] = event
         elif kind in ("left", "joined"):
             name = content["evaluator"]
             self.absent = [other for other in self.absent if other != name]
@@ -139,15 +145,23 @@ class _Reader:
                 self.allowed.append((place, int(content["at_most"])))
             if content["budget"] is not None:
                 self.settings["budget"] = float(content["budget"])
-        if kind != "decided":
-            self.changes.append(place)
         self._offer()
 
     # ------------------------------------------------------------------ learning
 
+    @property
+    def staged(self) -> bool:
+        """Whether the policy searches in stages that are frozen."""
+        return self.policy == "certain-choice"
+
     def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
-        """Return the evaluations of an event that were not withdrawn."""
-        rows = (row for row in content["evaluations"] if row[0] not in self.withdrawn)
+        """Return the evaluations of an event that were not withdrawn.
+
+        A search in stages goes over from stage to stage where it did: there all were learnt in
+        their time.
+        """
+        gone = set() if self.staged else self.withdrawn
+        rows = (row for row in content["evaluations"] if row[0] not in gone)
         return [Entry(event, row[0], row[2], row[3]) for row in rows]
 
     def _learn(self, seen: int | None = None) -> None:
@@ -206,18 +220,30 @@ class _Reader:
 
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, event: int, at: int, plan: Mapping[str, Any]) -> None:
-        """Take down a plan; where the log does not say when it came into force, −1 for that."""
+    def _planned(self, event: int, since: int, plan: Mapping[str, Any]) -> None:
+        """Take down a plan that was in force since some event."""
+        if not 0 < since <= event:
+            raise InputError(f"the plan in event {event} says that it holds since {since}.")
+        at = self.places[since]
         if self.gathered is not None:
             at = len(self.learnt) - int(self.gathered.sum())
-        elif at < 0 and self.policy != "certain-choice":
-            at = max([0, *(place for place in self.changes if place <= len(self.learnt))])
-        self.plans.append(Plan(at, plan, len(self.learnt), event))
+        elif since in self.before and not self._opened_by(since):
+            at = self.before[since]  # by what was told; then came the import
+        self.plans.append(Plan(at, plan, since, event))
+
+    def _opened_by(self, event: int) -> bool:
+        """Tell whether an import put a plan in force: before any answer to those that opened."""
+        if not self.staged or not self.plans:
+            return True
+        plan = self.plans[-1]
+        told = range(plan.at, self.before[event])
+        none = all(self.observed[i] or self.learnt[i].number in self.gone for i in told)
+        return none and int(plan.content["leader"]) < 0
 
     def record(self) -> Record:
         """Return the record."""
         places = np.argsort(self.numbers)
-        n = len(self.learnt)
+        n, gone = len(self.learnt), self.gone if self.staged else {}
         return Record(
             self.content,
             self.policy,
@@ -225,7 +251,7 @@ class _Reader:
             places[np.array([entry.question for entry in self.learnt], dtype=np.intp)],
             np.array([entry.score for entry in self.learnt], dtype=np.float64),
             np.array(self.observed, dtype=np.bool_).reshape(n),
-            np.full(n, -1),
+            np.array([gone.get(entry.number, -1) for entry in self.learnt], dtype=np.int64),
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
@@ -233,7 +259,7 @@ class _Reader:
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,
-            taken_back=len(self.withdrawn),
+            taken_back=0 if self.staged else len(self.withdrawn),
         )
 
     def _moved(self, number: int) -> Plan:
@@ -259,10 +285,10 @@ class _Reader:
 
 
 def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the plans that an event has, and how many evaluations were learnt before each."""
-    found = [(int(at), plan) for at, plan in content.get("plans", ())]
+    """Return the plans that an event has, and since which events they were in force."""
+    found = [(int(since), plan) for since, plan in content.get("passed", ())]
     if content.get("plan") is not None:
-        found.append((-1, content["plan"]))
+        found.append((int(content["since"]), content["plan"]))
     return found
 
 
