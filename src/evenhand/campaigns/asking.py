@@ -190,7 +190,7 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
             got = _leased(page, follower, asker)
             got = got if len(got) == asker.want else None
         elif proposal.looked:
-            page.append("looked", {"seen": proposal.seen} | proposal.why)
+            page.append("looked", {"seen": proposal.seen})
         elif proposal.decision is None:
             got = proposal.nothing
             if got is None:
@@ -220,7 +220,8 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
         wanted = replica.wanted(
             asker.evaluators, asker.want, min(ahead, _MOST_AHEAD), _MOST_AHEAD - waiting
         )
-        why = _why(replica, wanted) if wanted else replica.new_plan()
+        if wanted:
+            why = _why(replica, wanted)
         if not wanted and replica.finished:
             decision = decision_of(replica)
     except Exception as error:  # a policy that breaks must not break the campaign

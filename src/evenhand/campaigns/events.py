@@ -19,7 +19,9 @@ from evenhand.errors import InputError
 
 Kind = Literal[
     "created",  # {policy, settings, display, evenhand, made}
-    "proposed",  # {tickets: [[number, token, question, turn]], prices, seen, purpose, plan, since}
+    # {tickets: [[number, token, question, turn]], prices, seen, purpose}, and of new plans
+    # {plan, since, passed: [[since, plan]]}
+    "proposed",
     "leased",  # {tickets, holder, worker, until}
     "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]]}
     "late",  # {evaluations: likewise}
@@ -34,8 +36,8 @@ Kind = Literal[
     "resumed",  # {}
     "extended",  # {at_most, budget, questions, numbers, display}
     "alarmed",  # {assumption, text}
-    "looked",  # {seen, plan, since}: the policy learns what came up to then
-    "decided",  # {answer, because, evaluations, seen, plan, since}
+    "looked",  # {seen}: the policy learns what came up to then
+    "decided",  # {answer, because, evaluations, seen}, and new plans likewise
 ]
 
 TURNS = frozenset(
@@ -53,9 +55,6 @@ TURNS = frozenset(
     )
 )
 """Kinds that a proposal has to know of: each makes a new version of the campaign."""
-
-PLANNING = frozenset(("proposed", "looked", "decided"))
-"""Kinds that may have a plan, and say since which event it was in force."""
 
 START = b"\0" * 32  # what the first event is sealed to
 

@@ -17,7 +17,7 @@ from typing import Any
 from evenhand.answers.question import Question
 from evenhand.answers.scores import Scores
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import PLANNING, Event
+from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import TicketRow
 from evenhand.campaigns.replica import FORMAT, BrokenError, OutdatedError, Replica
 from evenhand.campaigns.stores import Store
@@ -131,8 +131,10 @@ class Follower:
         while True:
             events = self._read(after)
             for event in events:
-                if event.kind in PLANNING and '"since":' in event.body:
-                    found[event.content["since"]] = event.content["plan"]
+                if event.kind in ("proposed", "decided") and '"since":' in event.body:
+                    content = event.content
+                    found |= dict(content.get("passed", ()))
+                    found[content["since"]] = content["plan"]
                 elif event.kind == "withdrawn":
                     sure = found.copy()
             if len(events) < _PIECE:

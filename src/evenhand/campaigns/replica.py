@@ -3,9 +3,8 @@
 A replica is a fold over the events. What was handed out is taken from the log and never derived
 again; what was told is learnt in the order of the log. To learn is work, so a policy learns from
 several evaluations at once where there are many already: when the share `_SHARE` of those before
-has come, or of the options, which all have to be asked about. Once it has gone over to another plan
-it learns no more until that plan is in the log, so that no plan comes and goes unseen. Where all
-that falls depends on the log alone.
+has come, or of the options, which all have to be asked about. Where that falls depends on the log
+alone.
 
 What is withdrawn was learnt before: then the fold begins anew, without it, and goes over from plan
 to plan where the campaign did, so that what was found by a plan stays evidence.
@@ -69,6 +68,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "taken_back",
     "_plan_seen",
     "_plan_since",
+    "_unwritten",
     "_in_row",
     "_in_row_on",
     "_new",
@@ -191,6 +191,7 @@ class Replica:
         self.taken_back = 0
         self._plan_seen: int | None = None
         self._plan_since = 1  # the event that closed what was before the plan in force
+        self._unwritten: list[list[Any]] = []  # since when plans were in force that are not written
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
@@ -218,6 +219,8 @@ class Replica:
                     f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
                     "not know; use a newer one."
                 )
+            if self.closings and event.number > 1:
+                self.policy.hold(event.number <= max(self.closings))
             try:
                 take(event.number, event.content)
             except (OutdatedError, BrokenError, StoreError):
@@ -231,6 +234,7 @@ class Replica:
                 self._close(event.number, self.closings[event.number])
             if self.policy.plan_id != self._plan_seen:
                 self._plan_seen, self._plan_since = self.policy.plan_id, event.number
+                self._unwritten.append([event.number, self.policy.plan()])
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
@@ -338,7 +342,6 @@ class Replica:
             self._change(event, "joined", name)
 
     def _looked(self, event: int, content: Any) -> None:
-        self._adopt(content.get("plan"))
         self._guard(event, lambda: self._learn(content["seen"]))
 
     def _paused(self, event: int, content: Any) -> None:
@@ -403,6 +406,7 @@ class Replica:
         if plan is None:
             return
         self.plan_id = plan["id"]
+        self._unwritten = [one for one in self._unwritten if one[1]["id"] > plan["id"]]
         told = sum(number <= self.evaluations for number in self.withdrawn)
         if plan["id"] == self.policy.plan_id and self.taken_back == told:
             with contextlib.suppress(InputError):
@@ -464,16 +468,8 @@ class Replica:
 
     # ------------------------------------------------------------------ learning
 
-    @property
-    def _has_new_plan(self) -> bool:
-        """Whether the policy goes by a plan that is not in the log yet."""
-        number, known = self.policy.plan_id, self.plan_id
-        return number is not None and known is not None and number > known
-
-    def _learn(self, seen: int | None = None, *, at_once: bool = False) -> None:
-        """Have the policy learn what came, up to some event, if its plan is in the log."""
-        if self._has_new_plan and not at_once:
-            return
+    def _learn(self, seen: int | None = None) -> None:
+        """Have the policy learn what came, up to some event."""
         ready = [row for row in self._new if seen is None or row[0] <= seen]
         self._new = self._new[len(ready) :]
         if not ready:
@@ -622,25 +618,22 @@ class Replica:
         return self.policy.ask(n, pending, there, beyond=beyond).counts
 
     def new_plan(self) -> dict[str, Any]:
-        """Return the plan in force, if the log does not have it, as a part of an event."""
+        """Return the plan in force, if the log does not have it, as a part of an event.
+
+        Beside it those before that are not in the log either: what came meanwhile is their
+        evidence.
+        """
         if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
             return {}
-        return {"plan": self.policy.plan(), "since": self._plan_since}
+        new = {"plan": self.policy.plan(), "since": self._plan_since}
+        return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
     def _close(self, event: int, plan: Any) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
-
-        def close() -> None:
-            if self.policy.plan_id == plan["id"] - 1:
-                self.policy.attendance_changed()
-            if self.policy.plan_id == plan["id"]:
-                with contextlib.suppress(InputError):
-                    self.policy.adopt(plan)
-
-        self._guard(event, close)
+        self._guard(event, lambda: self.policy.go_over(plan))
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
@@ -669,7 +662,7 @@ class Replica:
         """Return a copy of the policy, with all that came learnt."""
         if self._new and not self.trouble:
             kept = Replica.from_snapshot(*self.snapshot())
-            kept._learn(at_once=True)
+            kept._learn()
             return kept.policy
         return copy.copy(self.policy)
 

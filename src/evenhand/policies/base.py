@@ -31,6 +31,7 @@ back sooner because they are high would mislead every policy.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -200,6 +201,7 @@ class Policy(ABC):
         self._checks: Checks | None = None
         self._round = 0
         self._plan_number = 0  # made since the first
+        self._held = False  # to the plans of a record
         self._spent = 0
         self._observed = 0
         # of policies that work in rounds:
@@ -707,6 +709,45 @@ class Policy(ABC):
                 "plan() returned."
             ) from error
         self._answers.clear()
+
+    def hold(self, held: bool) -> None:
+        """Go over from plan to plan where a record says (`go_over`), and not by what is told.
+
+        So that what was evaluated by a plan stays evidence for what that plan tested, though some
+        of it was withdrawn since.
+        """
+        self._held = held
+
+    def go_over(self, plan: Mapping[str, Any]) -> None:
+        """Put a plan in force that a record has at this place, as `plan` returned it then.
+
+        Parameters
+        ----------
+        plan
+            It may have been made when something counted that is not told any more.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
+        >>> there, here = (eh.CertainChoice(actions, at_most=10) for _ in range(2))
+        >>> there.allow(500)
+        >>> here.go_over(there.plan())
+        >>> here.plan_id
+        1
+        """
+        from evenhand.policies.state import as_it_was  # noqa: PLC0415 # as above
+
+        self.follow(as_it_was(plan))
+        self._answers.clear()
+
+    def follow(self, plan: Mapping[str, Any]) -> None:
+        """Do what `go_over` says; the plan of now is adopted, where it is that."""
+        if self.plan_id == plan["id"] - 1:
+            self.attendance_changed()
+        if self.plan_id == plan["id"]:
+            with contextlib.suppress(InputError):
+                self.adopt(plan)
 
     def extended(self, actions: Askable) -> Policy:
         """Return the policy with more options, evaluators or capacity, and all that it was told.

@@ -223,6 +223,7 @@ class CertainChoice(Policy):
         self._hopeless: tuple[int, ...] = ()  # options that cannot be told apart with what is left
         self._stuck: tuple[int, ...] = ()  # options that nobody who is there can compare
         self._expected = math.nan  # evaluations to come, when the stage was planned
+        self._began = 0  # the number of the plan with which the stage began
         self._said: dict[object, Any] = {}  # worked out once for every stage
         self._ready: tuple[Stage, tuple[Floats, Floats]] | None = None
         self._others: tuple[Stage, Beside] | None = None
@@ -281,7 +282,7 @@ class CertainChoice(Policy):
             self._set_aside(feedback)
             return  # for the checks only
         self._of_stage = self._of_stage + feedback
-        whole = self._whole
+        whole = self._whole and not self._held
         if self._stage.leader >= 0 and (whole or self.bounds is None):
             self._look(whole)
         if whole and self._answer is None:
@@ -349,7 +350,7 @@ class CertainChoice(Policy):
         self._logged = feedback if self._logged is None else self._logged + feedback
         self._said = {}
         self._set_aside(feedback)
-        opens = self._stage.leader < 0 and not self._of_stage.counts.any()
+        opens = self._stage.leader < 0 and not self._of_stage.counts.any() and not self._held
         if opens and self.target == "best" and self._answer is None:
             self._close()
         return True
@@ -379,19 +380,26 @@ class CertainChoice(Policy):
         """Close the stage with what came of it, and plan anew with who is there."""
         if self.target == "best" and self._answer is None:
             self._hopeless = ()
-            if self._stage.leader >= 0 and self._of_stage.counts.any():
-                self._look(whole=True)
-            if self._answer is None:
+            if not self._held and not self._answered_by_all():
                 self._close()
+
+    def _answered_by_all(self) -> bool:
+        """See whether all that came of the stage, though it may lack something, is enough."""
+        if self._stage.leader >= 0 and self._of_stage.counts.any():
+            self._look(whole=True)
+        return self._answer is not None
 
     def _close(self) -> None:
         """Put the stage away; what comes late counts for the next."""
+        self._put_away()
+        if self.target == "best":
+            self._plan()
+
+    def _put_away(self) -> None:
         done, self._of_stage = self._of_stage, nothing(len(self.questions))
         if done.counts.any() and (self.target == "best" or self.bounds is not None):
             self._history.append((self._stage, done))
         self._aside = [(min(at, len(self._history)), told) for at, told in self._aside]
-        if self.target == "best":
-            self._plan()
 
     @property
     def _lacking(self) -> Counts:
@@ -516,6 +524,7 @@ class CertainChoice(Policy):
         """Freeze the next stage by all that is known, or see that there is no use in one."""
         model, self._said, self._stuck = self.model, {}, ()
         self._plan_number += 1
+        self._began = self._plan_number
         fit = self._helped(model.fit(self._pool, self._noise, self._stage.before))
         leader = self._leading(fit)
         rivals = self._open(leader)
@@ -957,7 +966,8 @@ class CertainChoice(Policy):
             noise variance, and the noise (``unit``, 1 where it is known) with its degrees of
             ``freedom``: all that the priors depend on. ``answer``: the option that was certain when
             the plan was made, or None; ``hopeless``, ``stuck``: options that could not be told
-            apart, or not compared, so that nothing is asked. Options and questions by index.
+            apart, or not compared, so that nothing is asked. ``began``: the number of the plan with
+            which the stage began. Options and questions by index.
         """
         stage = self._stage
         return {
@@ -970,34 +980,69 @@ class CertainChoice(Policy):
             "answer": None if self._of_stage.counts.any() else self._answer,
             "hopeless": list(self._hopeless),
             "stuck": list(self._stuck),
+            "began": self._began,
         }
 
     def freeze(self, plan: Mapping[str, Any]) -> None:
         """Put a stage in force that `frozen` returned."""
+        own, stage = self._stage, self._stage_of(plan)
+        if plan["stage"] != len(self._history):
+            raise ValueError(f"stage {plan['stage']} of leader {stage.leader}")
+        before, answer = own.before, plan["answer"]
+        same = own.leader == stage.leader and np.array_equal(own.order, stage.order)
+        if not (same and np.array_equal(own.rivals, stage.rivals)) and stage.leader >= 0:
+            known = self._known_by(len(self._history))
+            before = self._helped(self.model.fit(known, self._noise, before))
+        self._stage = replace(stage, before=before, among=own.among)
+        self._set_limits(plan)
+        if not self._of_stage.counts.any():
+            self._answer = None if answer is None else int(answer)
+
+    def _stage_of(self, plan: Mapping[str, Any]) -> Stage:
+        """Return the stage of a plan, or raise `ValueError` if it is none of these questions."""
         k, q = len(self.options), len(self.questions)
         leader, times = int(plan["leader"]), int(plan["times"])
         rivals, order = _places(plan["rivals"], k), _places(plan["order"], q)
         expected, answer = plan["expected"], plan["answer"]
-        hopeless, stuck = (tuple(_places(plan[n], k).tolist()) for n in ("hopeless", "stuck"))
         if not -1 <= leader < k or times < 1 or not (answer is None or 0 <= int(answer) < k):
             raise ValueError(f"leader {leader}, {times} times, answer {answer}")
         if expected is not None:
             expected = Expected.recalled(expected)
             if expected.leads.shape != rivals.shape or expected.variances.shape != rivals.shape:
                 raise ValueError(f"{len(expected.leads)} leads over {len(rivals)} rivals")
-        if (expected is None) != (leader < 0) or plan["stage"] != len(self._history):
-            raise ValueError(f"stage {plan['stage']} of leader {leader}")
-        own = self._stage
-        before = own.before
-        same = own.leader == leader and np.array_equal(own.order, order)
-        if not (same and np.array_equal(own.rivals, rivals)) and leader >= 0:
-            known = self._known_by(len(self._history))
-            before = self._helped(self.model.fit(known, self._noise, before))
-        self._stage = Stage(leader, rivals, order, before, times, expected, own.among)
-        self._hopeless, self._stuck = hopeless, stuck
-        if not self._of_stage.counts.any():
-            self._answer = None if answer is None else int(answer)
+        if (expected is None) != (leader < 0):
+            raise ValueError(f"leader {leader}, of whom {expected} is expected")
+        return Stage(leader, rivals, order, None, times, expected)
+
+    def _set_limits(self, plan: Mapping[str, Any]) -> None:
+        k = len(self.options)
+        self._hopeless, self._stuck = (
+            tuple(_places(plan[name], k).tolist()) for name in ("hopeless", "stuck")
+        )
         self._said = {}
+
+    def follow(self, plan: Mapping[str, Any]) -> None:
+        """Put the stage of a record in force, and the one before away with what is left of it.
+
+        What it tested, and what was expected of that, was frozen before its evaluations: evidence
+        it stays, without those that were withdrawn. Whether they make an answer is seen anew.
+        """
+        if self.target != "best":
+            super().follow(plan)
+            return
+        stage, self._plan_number = self._stage_of(plan), int(plan["id"])
+        goes_on = (
+            plan.get("began", plan["id"]) != plan["id"]
+        )  # with the stage before, since more was allowed
+        if self._answer is None and (goes_on or not self._answered_by_all()):
+            self._set_limits(plan)
+            if not goes_on:
+                self._put_away()
+                fit = self._helped(self.model.fit(self._pool, self._noise, self._stage.before))
+                self._stage, self._began = replace(stage, before=fit), self._plan_number
+                leader = self._leading(fit)
+                if len(self._open(leader)) == 0:
+                    self._answer = leader
 
     def purpose(self) -> dict[str, Any]:
         """Return why what is asked now is asked: which option is compared with which rivals.
@@ -1074,13 +1119,15 @@ class CertainChoice(Policy):
         for number, (stage, told) in enumerate(self._history):
             new._history.append((new._moved(stage, move, number), move.feedback(told)))
         new._stage = new._moved(self._stage, move, len(self._history))
-        new._expected = self._expected
+        new._expected, new._began = self._expected, self._began
         if self.target == "bias" or self._answer is None:
             new._answer = None if self._answer is None else places[self._answer]
         elif (move.newcomers & ~new._same(places[self._answer])).any():
             new._answer = None
             new._set_aside(new._of_stage)
             new._of_stage = nothing(q)
+            if self._held:  # until the record has another, nothing is tested
+                new._stage = Stage.opening(new._stage.order[:0], new._stage.before)
         else:
             new._answer = places[self._answer]
         if new._answer is None and self.target == "best":
@@ -1089,6 +1136,8 @@ class CertainChoice(Policy):
 
     def _go_on(self) -> None:
         """Plan anew after an extension, unless a stage is under way that tests something."""
+        if self._held:
+            return
         if self._stage.leader >= 0 and self._of_stage.counts.any():
             if not self._whole:
                 return
@@ -1129,6 +1178,7 @@ class CertainChoice(Policy):
             "hopeless": list(self._hopeless),
             "stuck": list(self._stuck),
             "expected": self._expected,
+            "began": self._began,
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -1156,6 +1206,7 @@ class CertainChoice(Policy):
         self._answer = memory["answer"]
         self._hopeless, self._stuck = tuple(memory["hopeless"]), tuple(memory["stuck"])
         self._expected = memory["expected"]
+        self._began = int(memory.get("began", self._plan_number))
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:

@@ -77,16 +77,17 @@ class Careful:
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        record = self.record
+        record, begin = self.record, 0
         for number, plan in enumerate(record.plans):
             wanted = np.zeros(self.k, dtype=np.int64)
             np.add.at(wanted, plan.content["questions"], plan.content["counts"])
             last = number + 1 == len(record.plans)
-            end = self._whole_at(plan.at, wanted) if last else record.plans[number + 1].at
-            some = record.counted(plan.at, end)
+            end = self._whole_at(begin, wanted) if last else record.plans[number + 1].at
+            some = record.counted(begin, end)
             batch = Sums.of(record.questions[some], record.units[some], self.k)
             if not wanted.any() or (batch.counts < wanted).any():
                 continue  # not whole: learnt when it is
+            begin = end
             self.counts = self.counts + batch.counts
             self._duel(batch)
             before = max(at for at in (0, *(at for at, _ in record.allowed)) if at < end or at == 0)

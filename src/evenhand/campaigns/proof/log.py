@@ -2,8 +2,7 @@
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
 are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
-what came before. From the event on at which a plan came into force until the one that has it in the
-log, nothing is learnt. When something is withdrawn, all is learnt anew without it.
+what came before. When something is withdrawn, all is learnt anew without it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Counts, Indices
+from evenhand.campaigns.proof.asked import Indices
 from evenhand.campaigns.proof.record import Change, Plan, Record
 from evenhand.errors import InputError
 
@@ -47,14 +46,7 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     log = list(events)
     if not log or log[0][0] != "created":
         raise InputError("the log does not begin with how the campaign was made.")
-    reader = _Reader(
-        {content["evaluation"] for kind, content in log if kind == "withdrawn"},
-        {
-            event
-            for number, (_, content) in enumerate(log, start=1)
-            for event in range(int(content.get("since", number)) + 1, number)
-        },
-    )
+    reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
@@ -63,8 +55,9 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self, withdrawn: set[int], unplanned: set[int]) -> None:
-        self.withdrawn, self.unplanned = withdrawn, unplanned
+    def __init__(self, withdrawn: set[int]) -> None:
+        self.withdrawn = withdrawn
+        self.gone: dict[int, int] = {}  # the events that withdrew evaluations
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
@@ -79,29 +72,27 @@ class _Reader:
         self.imports: list[Change] = []
         self.extensions: list[Change] = []
         self.allowed: list[tuple[int, int]] = []
-        self.changes: list[int] = []  # how many evaluations were in when something changed
+        self.places: list[int] = [0]  # how many evaluations were in after each event
+        self.before: dict[int, int] = {}  # and before those that were imported by it
         self.plans: list[Plan] = []
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
-        self.gathered: Counts | None = None  # of a policy in rounds
-        self.wanted: Counts | None = None  # by its round; None if the plan is not in the log yet
-        self.waits = False  # for a plan to be in the log
         self.told = 0  # evaluations that were asked for, and learnt
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         """Take in an event."""
-        self.waits = event in self.unplanned
         if kind == "created":
             self._created(content)
         elif kind == "told":
             self.new += self._entries(event, content)
             if len(self.new) >= 1 + int(_SHARE * max(self.told, len(self.versions[-1][2]))):
                 self._learn()
+        elif kind == "looked":
+            self._learn(int(content["seen"]))
         elif kind in _CHANGES:
             self._changed(event, kind, content)
-        for plan in _plans_in(content):
-            self._planned(event, *plan)
-        if kind == "looked":
-            self._learn(int(content["seen"]))
+        self.places.append(len(self.learnt))
+        for since, plan in _plans_in(content):
+            self._planned(event, since, plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -114,19 +105,12 @@ class _Reader:
         self.settings = {name: _number(value) for name, value in named.items()}
         most = self.settings.get("at_most") or self.settings.get("horizon")
         self.settings["at_most"] = most
-        q = len(self.numbers)
-        self.gathered = np.zeros(q, dtype=np.int64) if self.policy == "careful-choice" else None
 
     def _asked(self, given: Mapping[str, Any], numbers: Sequence[int] | None = None) -> None:
         self.content = given["actions"] if "actions" in given else given["questions"]
         plain = "features" in self.content
         q = len(self.content["features"]) if plain else self.content["rows"]["shape"][0]
-        before = np.argsort(self.numbers)
         self.numbers = np.arange(q) if numbers is None else np.array(numbers, dtype=np.intp)
-        if self.gathered is not None:
-            kept = self.gathered[before]
-            self.gathered, self.wanted = np.zeros(q, dtype=np.int64), None
-            self.gathered[np.argsort(self.numbers)[: len(kept)]] = kept
         names = self.content.get("labels") if plain else self.content["options"]
         names = names or [f"option {x + 1}" for x in range(q)]
         self.versions.append((len(self.plans), self.numbers, list(names)))
@@ -135,8 +119,11 @@ class _Reader:
         self._learn()
         place = len(self.learnt)
         if kind == "imported":
+            self.before[event] = place
             self._take(self._entries(event, content), observed=True)
             self.imports.append(Change(len(self.learnt), (), event))
+        elif kind == "withdrawn":
+            self.gone[int(content["evaluation"])] = event
         elif kind in ("left", "joined"):
             name = content["evaluator"]
             self.absent = [other for other in self.absent if other != name]
@@ -152,19 +139,25 @@ class _Reader:
                 self.allowed.append((place, int(content["at_most"])))
             if content["budget"] is not None:
                 self.settings["budget"] = float(content["budget"])
-        if kind != "decided":
-            self.changes.append(place)
 
     # ------------------------------------------------------------------ learning
 
+    @property
+    def staged(self) -> bool:
+        """Whether the policy searches in stages that are frozen."""
+        return self.policy == "certain-choice"
+
     def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
-        """Return the evaluations of an event that were not withdrawn."""
-        rows = (row for row in content["evaluations"] if row[0] not in self.withdrawn)
+        """Return the evaluations of an event that were not withdrawn.
+
+        A search in stages goes over from stage to stage where it did: there all were learnt in
+        their time.
+        """
+        gone = set() if self.staged else self.withdrawn
+        rows = (row for row in content["evaluations"] if row[0] not in gone)
         return [Entry(event, row[0], row[2], row[3]) for row in rows]
 
     def _learn(self, seen: int | None = None) -> None:
-        if self.waits:
-            return
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
         self.new = self.new[len(ready) :]
         if not ready:
@@ -178,32 +171,31 @@ class _Reader:
         self.learnt += entries
         self.observed += [observed] * len(entries)
         self.looks.append(len(self.learnt))
-        if self.gathered is not None and not observed:
-            self.gathered += self._counts(entries)
-            if self.wanted is not None and (self.gathered >= self.wanted).all():
-                self.gathered[:], self.wanted = 0, None
-
-    def _counts(self, entries: list[Entry]) -> Counts:
-        places = np.argsort(self.numbers)[[entry.question for entry in entries]]
-        return np.bincount(places, minlength=len(self.numbers))
 
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, event: int, at: int, plan: Mapping[str, Any]) -> None:
-        """Take down a plan; where the log does not say when it came into force, −1 for that."""
-        if self.gathered is not None:
-            at = len(self.learnt) - int(self.gathered.sum())
-            wanted = np.zeros(len(self.numbers), dtype=np.int64)
-            np.add.at(wanted, plan["questions"], plan["counts"])
-            self.wanted = wanted if wanted.any() else None
-        elif at < 0 and self.policy != "certain-choice":
-            at = max([0, *(place for place in self.changes if place <= len(self.learnt))])
-        self.plans.append(Plan(at, plan, len(self.learnt), event))
+    def _planned(self, event: int, since: int, plan: Mapping[str, Any]) -> None:
+        """Take down a plan that was in force since some event."""
+        if not 0 < since <= event:
+            raise InputError(f"the plan in event {event} says that it holds since {since}.")
+        at = self.places[since]
+        if since in self.before and not self._opened_by(since):
+            at = self.before[since]  # by what was told; then came the import
+        self.plans.append(Plan(at, plan, since, event))
+
+    def _opened_by(self, event: int) -> bool:
+        """Tell whether an import put a plan in force: before any answer to those that opened."""
+        if not self.staged or not self.plans:
+            return True
+        plan = self.plans[-1]
+        told = range(plan.at, self.before[event])
+        none = all(self.observed[i] or self.learnt[i].number in self.gone for i in told)
+        return none and int(plan.content["leader"]) < 0
 
     def record(self) -> Record:
         """Return the record."""
         places = np.argsort(self.numbers)
-        n = len(self.learnt)
+        n, gone = len(self.learnt), self.gone if self.staged else {}
         return Record(
             self.content,
             self.policy,
@@ -211,7 +203,7 @@ class _Reader:
             places[np.array([entry.question for entry in self.learnt], dtype=np.intp)],
             np.array([entry.score for entry in self.learnt], dtype=np.float64),
             np.array(self.observed, dtype=np.bool_).reshape(n),
-            np.full(n, -1),
+            np.array([gone.get(entry.number, -1) for entry in self.learnt], dtype=np.int64),
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
@@ -219,7 +211,7 @@ class _Reader:
             self.allowed,
             np.array(self.looks, dtype=np.int64),
             stated=self.stated,
-            taken_back=len(self.withdrawn),
+            taken_back=0 if self.staged else len(self.withdrawn),
         )
 
     def _moved(self, number: int) -> Plan:
@@ -245,10 +237,10 @@ class _Reader:
 
 
 def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the plans that an event has, and how many evaluations were learnt before each."""
-    found = [(int(at), plan) for at, plan in content.get("plans", ())]
+    """Return the plans that an event has, and since which events they were in force."""
+    found = [(int(since), plan) for since, plan in content.get("passed", ())]
     if content.get("plan") is not None:
-        found.append((-1, content["plan"]))
+        found.append((int(content["since"]), content["plan"]))
     return found
 
 

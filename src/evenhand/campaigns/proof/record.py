@@ -26,17 +26,22 @@ class Plan(NamedTuple):
     Parameters
     ----------
     at
-        How many evaluations were in when it came into force; −1 if that has to be worked out.
+        How many evaluations were in when it came into force.
     content
         What was frozen, by name.
-    by, event
-        How many were in when it was written down, and the event that did.
+    since, event
+        The event that put it in force, and the one that wrote it down; 0 where there is no log.
     """
 
     at: int
     content: Mapping[str, Any]
-    by: int = -1
+    since: int = 0
     event: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on with the stage of the plan before, since more was allowed."""
+        return bool(self.content.get("began", -1) not in (-1, self.content.get("id")))
 
 
 class Change(NamedTuple):
@@ -70,7 +75,7 @@ class Record:
     observed
         (n,) which of them nobody asked for: they may be planned by, and are no evidence.
     withdrawn
-        (n,) how many evaluations were in when this one was withdrawn; −1 if it was not.
+        (n,) the event that withdrew this one; −1 if none did.
     plans
         What was frozen, in order.
     absences
@@ -157,14 +162,14 @@ class Record:
         )
 
     def counted(self, begin: int, end: int, as_of: int | None = None) -> Indices:
-        """Return which of some evaluations count: those not withdrawn, by now or by a time."""
+        """Return which of some evaluations count: those not withdrawn, by now or by an event."""
         gone = self.withdrawn[begin:end]
         out = gone >= 0 if as_of is None else (gone >= 0) & (gone <= as_of)
         return begin + np.flatnonzero(~out)
 
-    def told(self, begin: int, end: int) -> Indices:
-        """Return which of some evaluations count and were asked for."""
-        some = self.counted(begin, end)
+    def told(self, begin: int, end: int, as_of: int | None = None) -> Indices:
+        """Return which of some evaluations count, now or by an event, and were asked for."""
+        some = self.counted(begin, end, as_of)
         return some[~self.observed[some]]
 
     def sums_of(self, some: Indices) -> Sums:
