@@ -69,16 +69,17 @@ def test_everybody_of_a_panel_has_work_until_the_answer(noise_scale: float | Non
         assert policy.recommend().loss == 0.0
 
 
-def test_batches_go_on_in_their_proportions() -> None:
-    policy = eh.CarefulChoice(ACTIONS, at_most=300, noise_scale=1.0)
-    questions = policy.questions
-    for _, pending, has_work in as_they_come(policy, questions, np.random.default_rng(2), 300):
-        assert has_work or policy.spent + pending.sum() == 300 or policy.stopped_because
+@pytest.mark.parametrize("at_most", [37, 50, 300])
+def test_batches_go_on_until_all_is_spent_and_looked_at(at_most: int) -> None:
+    policy = eh.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
+    rng = np.random.default_rng(at_most)
+    for _, pending, has_work in as_they_come(policy, policy.questions, rng, at_most):
+        assert has_work or policy.spent + pending.sum() == at_most or policy.stopped_because
     rounds = [np.asarray(kept["counts"]).sum() for kept in policy.memory()["rounds"]]
     assert sum(rounds) + policy._gathered.counts.sum() == policy.spent
-    assert any(
-        told > 0.3 * before for told, before in zip(rounds[1:], np.cumsum(rounds), strict=False)
-    )
+    assert policy.stopped_because or not policy._gathered.counts.any()
+    before = np.cumsum(rounds)
+    assert any(more > 0.3 * had + 1 for more, had in zip(rounds[1:], before, strict=False))
 
 
 def test_more_of_a_plan_keeps_to_its_proportions() -> None:

@@ -231,9 +231,10 @@ class Policy(ABC):
         assert self._wanted is not None
         have = self._gathered.counts + pending
         left = np.maximum(self._wanted - have, 0)
-        if self.goes_beyond and self._beyond and self._wanted.any() and not left.any():
-            more = int(self._wanted.sum()) if n is None else n
-            left = more_of(self._wanted, have, min(more, self.room(pending)))
+        if self.goes_beyond:
+            n = min(int(self._wanted.sum()) if n is None else n, self.room(pending))
+            if self._beyond and self._wanted.any() and not left.any():
+                left = more_of(self._wanted, have, n)
         return left if n is None else first_of(left, n)
 
     def learn(self, feedback: Feedback) -> None:
@@ -245,7 +246,10 @@ class Policy(ABC):
             self._start()
         assert self._wanted is not None
         self._gathered = self._gathered + feedback
-        if self._wanted.any() and (self._gathered.counts >= self._wanted).all():
+        lacking = (self._gathered.counts < self._wanted).any()
+        if self.goes_beyond and self.remaining == 0:
+            lacking = False  # what went beyond a round may have taken what is left
+        if self._wanted.any() and not lacking:
             whole, self._gathered = self._gathered, nothing(len(self.actions))
             self._log.append({"spent": self._spent} | sparse(whole))
             self._continue(whole)

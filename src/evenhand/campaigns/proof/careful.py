@@ -85,7 +85,7 @@ class Careful:
             end = self._whole_at(begin, wanted) if last else record.plans[number + 1].at
             some = record.counted(begin, end)
             batch = Sums.of(record.questions[some], record.units[some], self.k)
-            if not wanted.any() or (batch.counts < wanted).any():
+            if not wanted.any() or not self._is_whole(batch.counts, wanted, end):
                 continue  # not whole: learnt when it is
             begin = end
             self.counts = self.counts + batch.counts
@@ -100,9 +100,14 @@ class Careful:
         record = self.record
         for place in record.looks[record.looks > begin].tolist():
             some = record.questions[record.counted(begin, place)]
-            if (np.bincount(some, minlength=self.k) >= wanted).all():
+            if self._is_whole(np.bincount(some, minlength=self.k), wanted, place):
                 return int(place)
         return record.total
+
+    def _is_whole(self, counts: Counts, wanted: Counts, place: int) -> bool:
+        """Tell whether a batch lacks nothing, or nothing more could be asked for."""
+        spent = len(self.record.counted(0, place))
+        return bool((counts >= wanted).all()) or spent >= self.record.at_most(place)
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""
