@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.campaigns.proof.asked import Counts, Indices
-from evenhand.campaigns.proof.record import Change, Plan, Record
+from evenhand.campaigns.proof.record import Allowed, Change, Plan, Record
 from evenhand.errors import InputError
 
 _SHARE = 1 / 32
@@ -73,7 +73,9 @@ class _Reader:
         self.absences: list[Change] = []
         self.imports: list[Change] = []
         self.extensions: list[Change] = []
-        self.allowed: list[tuple[int, int]] = []
+        self.allowed: list[Allowed] = []
+        self.learning: list[int] = []
+        self.event = 0  # that is being read
         self.places: list[int] = [0]  # how many evaluations were in after each event
         self.before: dict[int, int] = {}  # and before those that were imported by it
         self.plans: list[Plan] = []
@@ -84,6 +86,7 @@ class _Reader:
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         """Take in an event."""
+        self.event = event
         if kind == "created":
             self._created(content)
         elif kind == "told":
@@ -137,32 +140,26 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
-                before = set(self.versions[-1][2])
+                before = self.versions[-1][2]
                 self._asked(content["questions"], content["numbers"])
-                new = (name for name in self.versions[-1][2] if name not in before)
-                self.extensions.append(Change(place, tuple(new), event))
+                names = self.versions[-1][2]
+                new = tuple(name for name in names if name not in before)
+                self.extensions.append(Change(place, new, event, names != before))
             if content["at_most"] is not None:
-                self.allowed.append((place, int(content["at_most"])))
+                self.allowed.append(Allowed(place, int(content["at_most"]), event))
             if content["budget"] is not None:
                 self.settings["budget"] = float(content["budget"])
+                self.allowed.append(Allowed(place, -1, event))
         self._offer()
 
     # ------------------------------------------------------------------ learning
 
-    @property
-    def staged(self) -> bool:
-        """Whether the policy searches in stages that are frozen."""
-        return self.policy == "certain-choice"
-
     def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
-        """Return the evaluations of an event that were not withdrawn.
+        return [Entry(event, row[0], row[2], row[3]) for row in content["evaluations"]]
 
-        A search in stages goes over from stage to stage where it did: there all were learnt in
-        their time.
-        """
-        gone = set() if self.staged else self.withdrawn
-        rows = (row for row in content["evaluations"] if row[0] not in gone)
-        return [Entry(event, row[0], row[2], row[3]) for row in rows]
+    def _counting(self, entries: list[Entry]) -> list[Entry]:
+        """Return those that are not withdrawn, now or later: they are learnt without them."""
+        return [entry for entry in entries if entry.number not in self.withdrawn]
 
     def _learn(self, seen: int | None = None) -> None:
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
@@ -170,10 +167,12 @@ class _Reader:
         if not ready:
             return
         self.told += len(ready)
-        if not self.held and self._expected(ready):
+        counting = self._counting(ready)
+        if not counting or (not self.held and self._expected(counting)):
             self._take(ready)
             return
-        self.held += ready
+        self._take([entry for entry in ready if entry.number in self.withdrawn])
+        self.held += counting
         self._offer()
 
     def _offer(self) -> None:
@@ -195,8 +194,9 @@ class _Reader:
         self.learnt += entries
         self.observed += [observed] * len(entries)
         self.looks.append(len(self.learnt))
+        self.learning.append(self.event)
         if self.gathered is not None and not observed:
-            self.gathered += self._counts(entries)
+            self.gathered += self._counts(self._counting(entries))
             if (self.gathered == self._wanted()).all():
                 self.gathered[:] = 0
                 self.round += 1
@@ -233,7 +233,7 @@ class _Reader:
 
     def _opened_by(self, event: int) -> bool:
         """Tell whether an import put a plan in force: before any answer to those that opened."""
-        if not self.staged or not self.plans:
+        if self.policy != "certain-choice" or not self.plans:
             return True
         plan = self.plans[-1]
         told = range(plan.at, self.before[event])
@@ -243,7 +243,7 @@ class _Reader:
     def record(self) -> Record:
         """Return the record."""
         places = np.argsort(self.numbers)
-        n, gone = len(self.learnt), self.gone if self.staged else {}
+        n, gone = len(self.learnt), self.gone
         return Record(
             self.content,
             self.policy,
@@ -258,8 +258,8 @@ class _Reader:
             self.extensions,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
+            np.array(self.learning, dtype=np.int64),
             stated=self.stated,
-            taken_back=0 if self.staged else len(self.withdrawn),
         )
 
     def _moved(self, number: int) -> Plan:
