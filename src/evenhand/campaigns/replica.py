@@ -421,9 +421,9 @@ class Replica:
         """Have the policy learn what came, and take in a change, after those that it could not."""
         self._deferred += [list(change)] if change else []
         self.trouble = ""
-        self._guard(event, self._take_changes)
+        self._guard(event, lambda: self._take_changes(event))
 
-    def _take_changes(self) -> None:
+    def _take_changes(self, event: int) -> None:
         self._learn()
         for kind, given in self._deferred:
             if kind == "left":
@@ -435,7 +435,8 @@ class Replica:
             elif kind == "extended":
                 self._extend(given)
         self._deferred = []
-        self._learn_held()
+        if event not in self.closings:  # else by the plan of the log
+            self._learn_held()
 
     def _guard(self, event: int, step: Any) -> None:
         """Have the policy do something, unless it is known that it cannot, or there is trouble."""
@@ -633,7 +634,12 @@ class Replica:
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
-        self._guard(event, lambda: self.policy.go_over(plan))
+
+        def go_over() -> None:
+            self.policy.go_over(plan)
+            self._learn_held()
+
+        self._guard(event, go_over)
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""

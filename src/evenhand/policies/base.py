@@ -246,7 +246,7 @@ class Policy(ABC):
             self._start()
         assert self._wanted is not None
         self._gathered = self._gathered + feedback
-        lacking = (self._gathered.counts < self._wanted).any()
+        lacking = bool((self._gathered.counts < self._wanted).any())
         if self.goes_beyond and self.remaining == 0:
             lacking = False  # what went beyond a round may have taken what is left
         if self._wanted.any() and not lacking:

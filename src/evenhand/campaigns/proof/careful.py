@@ -90,7 +90,7 @@ class Careful:
             begin = end
             self.counts = self.counts + batch.counts
             self._duel(batch)
-            before = max(at for at in (0, *(at for at, _ in record.allowed)) if at < end or at == 0)
+            before = max([0, *(c.at for c in record.allowed if c.most >= 0 and c.at < end)])
             self._look(end, record.at_most(before))
             if self.stopped and record.at_most(end) != record.at_most(before):
                 self._look(end, record.at_most(end))

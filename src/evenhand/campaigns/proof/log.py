@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.campaigns.proof.asked import Indices
-from evenhand.campaigns.proof.record import Change, Plan, Record
+from evenhand.campaigns.proof.record import Allowed, Change, Plan, Record
 from evenhand.errors import InputError
 
 _SHARE = 1 / 32
@@ -46,7 +46,7 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     log = list(events)
     if not log or log[0][0] != "created":
         raise InputError("the log does not begin with how the campaign was made.")
-    reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
+    reader = _Reader()
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
@@ -55,8 +55,7 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self, withdrawn: set[int]) -> None:
-        self.withdrawn = withdrawn
+    def __init__(self) -> None:
         self.gone: dict[int, int] = {}  # the events that withdrew evaluations
         self.policy = ""
         self.content: Mapping[str, Any] = {}
@@ -71,7 +70,9 @@ class _Reader:
         self.absences: list[Change] = []
         self.imports: list[Change] = []
         self.extensions: list[Change] = []
-        self.allowed: list[tuple[int, int]] = []
+        self.allowed: list[Allowed] = []
+        self.learning: list[int] = []
+        self.event = 0  # that is being read
         self.places: list[int] = [0]  # how many evaluations were in after each event
         self.before: dict[int, int] = {}  # and before those that were imported by it
         self.plans: list[Plan] = []
@@ -80,6 +81,7 @@ class _Reader:
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         """Take in an event."""
+        self.event = event
         if kind == "created":
             self._created(content)
         elif kind == "told":
@@ -91,7 +93,7 @@ class _Reader:
         elif kind in _CHANGES:
             self._changed(event, kind, content)
         self.places.append(len(self.learnt))
-        for since, plan in _plans_in(content):
+        for since, plan in _plans_in(event, content):
             self._planned(event, since, plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
@@ -131,31 +133,21 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
-                before = set(self.versions[-1][2])
+                before = self.versions[-1][2]
                 self._asked(content["questions"], content["numbers"])
-                new = (name for name in self.versions[-1][2] if name not in before)
-                self.extensions.append(Change(place, tuple(new), event))
+                names = self.versions[-1][2]
+                new = tuple(name for name in names if name not in before)
+                self.extensions.append(Change(place, new, event, names != before))
             if content["at_most"] is not None:
-                self.allowed.append((place, int(content["at_most"])))
+                self.allowed.append(Allowed(place, int(content["at_most"]), event))
             if content["budget"] is not None:
                 self.settings["budget"] = float(content["budget"])
+                self.allowed.append(Allowed(place, -1, event))
 
     # ------------------------------------------------------------------ learning
 
-    @property
-    def staged(self) -> bool:
-        """Whether the policy searches in stages that are frozen."""
-        return self.policy == "certain-choice"
-
     def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
-        """Return the evaluations of an event that were not withdrawn.
-
-        A search in stages goes over from stage to stage where it did: there all were learnt in
-        their time.
-        """
-        gone = set() if self.staged else self.withdrawn
-        rows = (row for row in content["evaluations"] if row[0] not in gone)
-        return [Entry(event, row[0], row[2], row[3]) for row in rows]
+        return [Entry(event, row[0], row[2], row[3]) for row in content["evaluations"]]
 
     def _learn(self, seen: int | None = None) -> None:
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
@@ -171,6 +163,7 @@ class _Reader:
         self.learnt += entries
         self.observed += [observed] * len(entries)
         self.looks.append(len(self.learnt))
+        self.learning.append(self.event)
 
     # ------------------------------------------------------------------ plans
 
@@ -185,7 +178,7 @@ class _Reader:
 
     def _opened_by(self, event: int) -> bool:
         """Tell whether an import put a plan in force: before any answer to those that opened."""
-        if not self.staged or not self.plans:
+        if self.policy != "certain-choice" or not self.plans:
             return True
         plan = self.plans[-1]
         told = range(plan.at, self.before[event])
@@ -195,7 +188,7 @@ class _Reader:
     def record(self) -> Record:
         """Return the record."""
         places = np.argsort(self.numbers)
-        n, gone = len(self.learnt), self.gone if self.staged else {}
+        n, gone = len(self.learnt), self.gone
         return Record(
             self.content,
             self.policy,
@@ -210,8 +203,8 @@ class _Reader:
             self.extensions,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
+            np.array(self.learning, dtype=np.int64),
             stated=self.stated,
-            taken_back=0 if self.staged else len(self.withdrawn),
         )
 
     def _moved(self, number: int) -> Plan:
@@ -236,11 +229,14 @@ class _Reader:
         return plan._replace(content=moved)
 
 
-def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the plans that an event has, and since which events they were in force."""
+def _plans_in(event: int, content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the plans that an event has, and since which events they were in force.
+
+    The first records do not say since when; it was since the evaluation before.
+    """
     found = [(int(since), plan) for since, plan in content.get("passed", ())]
     if content.get("plan") is not None:
-        found.append((int(content["since"]), content["plan"]))
+        found.append((int(content.get("since", event)), content["plan"]))
     return found
 
 

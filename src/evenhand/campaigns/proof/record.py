@@ -20,6 +20,10 @@ ROUNDING = 1e-12
 """What is left of a difference of equal numbers is a smaller share of them."""
 
 
+class NotFollowedError(Exception):
+    """What a policy did cannot be told from the record; why, in words."""
+
+
 class Plan(NamedTuple):
     """A plan of what to ask.
 
@@ -53,10 +57,29 @@ class Change(NamedTuple):
         How many evaluations were in, and which event it was.
     absent
         Who could not be asked from then on; of an extension, what could not be chosen before.
+    moved
+        Whether options have other places since an extension.
     """
 
     at: int
     absent: tuple[str, ...]
+    event: int = 0
+    moved: bool = False
+
+
+class Allowed(NamedTuple):
+    """More evaluations, or more money.
+
+    Parameters
+    ----------
+    at, event
+        How many evaluations were in, and which event it was.
+    most
+        How many evaluations in all from then on; −1 if as many as before.
+    """
+
+    at: int
+    most: int
     event: int = 0
 
 
@@ -83,18 +106,16 @@ class Record:
     imports, extensions
         When scores were observed, and when there was more to ask.
     allowed
-        When more evaluations were allowed: how many were in, and how many in all from then on.
-    learnt
-        (b,) how many evaluations were in each time that the policy learnt from new ones; after
-        every single one, if nothing is said.
+        When more evaluations were allowed, or more money.
+    learnt, learning
+        (b,) how many evaluations were in each time that the policy learnt from new ones, after
+        every single one if nothing is said; and the events that it did so at.
     ends
         When all was looked at out of turn, as at the end of a run: how many evaluations were in.
         At the end, if nothing is said.
     stated
         What the campaign was asked for, where that is not what the policy was told: a tolerance,
         and whether features are exact (``deviation``).
-    taken_back
-        How many evaluations were withdrawn that are not among these.
     """
 
     content: Mapping[str, Any]
@@ -108,11 +129,11 @@ class Record:
     absences: Sequence[Change] = ()
     imports: Sequence[Change] = ()
     extensions: Sequence[Change] = ()
-    allowed: Sequence[tuple[int, int]] = ()
+    allowed: Sequence[Allowed] = ()
     learnt: Counts | None = None
+    learning: Counts | None = None
     ends: Sequence[int] | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
-    taken_back: int = 0
 
     @cached_property
     def looks(self) -> Counts:
@@ -184,8 +205,8 @@ class Record:
         """Return how many evaluations were allowed in all when so many were in."""
         most = self.setting("at_most", self.settings.get("horizon"))
         most = 1_000 * len(self.asked.labels) if most is None else int(most)
-        for at, allowed in self.allowed:
-            most = allowed if at <= place else most
+        for change in self.allowed:
+            most = change.most if change.at <= place and change.most >= 0 else most
         return most
 
     def absent(self, place: int) -> frozenset[str]:
@@ -218,6 +239,8 @@ class Derived:
         What the record states and does not follow from its evaluations.
     followed
         Whether the choice and how sure it is was derived; if not, only what was counted.
+    waiting
+        Evaluations that no plan has, so that nothing is made of them.
     derived, taken
         In words, what was derived again, and what was only taken from the record.
     """
@@ -233,6 +256,7 @@ class Derived:
     close: Sequence[str] = ()
     wrong: Sequence[str] = ()
     followed: bool = True
+    waiting: Sequence[int] = ()
     derived: Sequence[str] = field(default_factory=tuple)
     taken: Sequence[str] = field(default_factory=tuple)
 
