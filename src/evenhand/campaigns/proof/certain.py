@@ -248,29 +248,42 @@ class Certain:
         is so it stays so, which is why it can be searched for. ``whole`` if it never was before.
         """
         record, q = self.record, len(wanted)
-        leader, rivals = int(plan.content["leader"]), plan.content["rivals"]
-        D = self.H[max(leader, 0)] - (self.H if leader < 0 else self.H[np.array(rivals, dtype=int)])
+        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)].tolist()
 
-        def told_of(questions: Indices) -> tuple[Floats, float]:
-            fit = Fit.of(self.asked, Sums.of(questions, np.zeros(len(questions)), q), self.known)
-            variances = fit.along(D).variances
-            if leader < 0:
-                variances = np.where(np.isfinite(variances), 1.0, np.inf)
-            return variances, fit.freedom
+        def there(look: int) -> Indices:
+            return record.questions[record.told(plan.at, look, as_of)]
 
-        planned, freedom = told_of(np.repeat(np.arange(q), wanted))
-        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)]
+        def has_more(look: int) -> bool:
+            some = there(look)
+            counts = np.bincount(some, minlength=q)
+            return bool((counts > wanted).any()) and len(some) >= wanted.sum()
+
+        if not looks or not has_more(looks[-1]):
+            return whole
+        planned, freedom = self._told_by(np.repeat(np.arange(q), wanted), plan)
 
         def enough(look: int) -> bool:
-            some = record.questions[record.told(plan.at, look, as_of)]
-            counts = np.bincount(some, minlength=q)
-            if not (counts > wanted).any() or len(some) < wanted.sum():
+            if not has_more(look):
                 return False
-            variances, heard = told_of(some)
+            variances, heard = self._told_by(there(look), plan)
             return bool((variances <= planned * (1.0 + _SAME)).all()) and heard >= freedom
 
-        at = bisect.bisect_left(looks.tolist(), True, key=lambda look: enough(int(look)))
+        at = bisect.bisect_left(looks, True, key=enough)
         return int(looks[at]) if at < len(looks) else whole
+
+    def _told_by(self, questions: Indices, plan: Plan) -> tuple[Floats, float]:
+        """Return the variances of the leads that a stage is for, by the questions asked alone.
+
+        Of a start, only whether they are known; and degrees of freedom.
+        """
+        leader, H = int(plan.content["leader"]), self.H
+        none = Sums.of(questions, np.zeros(len(questions)), self.asked.rows.shape[0])
+        fit = Fit.of(self.asked, none, self.known)
+        if leader >= 0:
+            rivals = np.array(plan.content["rivals"], dtype=np.intp)
+            return fit.along(H[leader] - H[rivals]).variances, fit.freedom
+        known = np.isfinite(fit.along(H[0] - H).variances)
+        return np.where(known, 1.0, np.inf), fit.freedom
 
     def _used_up(self, question: int, as_of: int | None) -> int:
         """Return how many evaluations were in when a question could not be asked any more."""
