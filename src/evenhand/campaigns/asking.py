@@ -3,6 +3,9 @@
 The first two are one short transaction. Only where nothing waits is the policy asked, outside of
 any transaction; what it wants is put in if the campaign is still at the version that it knew.
 Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
+
+Of many who find nothing at the same time, one has the policy asked; the others wait for that, and
+look again. Who then finds nothing, because others took it all, is the next to have it asked.
 """
 
 from __future__ import annotations
@@ -72,10 +75,13 @@ def ask(
 ) -> Ticket | list[Ticket] | NoTicket:
     """Return what an evaluator is to evaluate next, or why there is nothing."""
     asker = _asker(follower, evaluator, worker, n, lease)
+    waited = False  # for somebody else's proposal
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
         if rows is not None and len(rows) < asker.want:
-            more = _propose(follower, asker)
+            with follower.store.gate(follower.id, stay=waited) as is_in:
+                more = _propose(follower, asker) if is_in else None
+            waited = not is_in
             if more is None:
                 continue
             if not isinstance(more, NoTicket):
@@ -164,12 +170,15 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
-    if mend(follower):
-        return None
     with follower.lock:
         replica = follower.followed()
-        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
-        proposal = _proposal(follower, replica, asker, out)
+        sound = replica.broken() is None and replica.hopeless() is None
+        if sound:
+            out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
+            proposal = _proposal(follower, replica, asker, out)
+    if not sound:
+        mend(follower)
+        return None
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
