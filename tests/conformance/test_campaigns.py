@@ -341,6 +341,20 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
     assert panel.status().evaluators[0].left is None
 
 
+def test_where_all_evaluators_fail_the_campaign_is_paused_and_not_decided(
+    panel: eh.Campaign,
+) -> None:
+    for name in PANEL.evaluators:
+        for _ in range(10):
+            if ticket := panel.ask(name):
+                panel.fail(taken(ticket), "no key")
+    nothing = panel.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert (nothing.reason, panel.status().status) == ("paused", "paused")
+    assert "no key" in nothing.why
+    assert "decided" not in kinds(panel)
+
+
 def test_an_answer_in_between_starts_the_count_anew(panel: eh.Campaign) -> None:
     for _ in range(2):
         for _ in range(4):

@@ -198,7 +198,8 @@ def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     assert "'score'" in given({}, drop="score")
     assert "'nation'" in given({}, nation="FRA")
     twice = good[1] | {"score": "51"}
-    assert "told before" in given({0: twice})
+    assert "on line 2 it has 51; leave one of them" in given({0: twice})
+    assert "column 'ticket': it is empty" in given({2: {"ticket": ""}})
     # what is empty stays open; what is there counts, and stays as it was told first
     rows = [row | {"score": "50", "note": "late start"} for row in good[:2]]
     pd.DataFrame(rows + good[2:]).to_csv("half.csv", index=False)
@@ -207,6 +208,59 @@ def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     assert "late start" in told
     assert "told before" in given({0: {"score": "60"}})
     assert found("status", "p.db", "prize")["evaluations"] == 2
+
+
+def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
+    new()
+    said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
+    rows = sheet_of("tom.csv")
+    notes = ["=fell()", "two\nlines", "", "", "no sound"]
+    scores = ["50", "51", "52", "53", ""]  # the last could not be evaluated
+    filled = [
+        row | {"score": score, "note": note}
+        for row, score, note in zip(rows, scores, notes, strict=True)
+    ]
+    pd.DataFrame(filled).to_csv("tom.csv", index=False)
+    ids = [row["ticket"] for row in rows]
+    kept, lost = {ids[0]: "=fell()", ids[1]: "two lines"}, {ids[4]: "no sound"}
+    taken = found("import", "p.db", "prize", "tom.csv")
+    assert (taken["counted"], taken["notes"], taken["lost_notes"]) == (4, kept, lost)
+    filled[2]["note"] = "an afterthought"  # the score was taken without it
+    pd.DataFrame(filled).to_csv("tom.csv", index=False)
+    again = found("import", "p.db", "prize", "tom.csv")
+    assert (again["repeated"], again["notes"]) == (4, kept)
+    assert again["lost_notes"] == lost | {ids[2]: "an afterthought"}
+    told = said("import", "p.db", "prize", "tom.csv")
+    assert f"Not kept, since no new score is beside it: note on {ids[2]}: an afterthought" in told
+    assert f"Note on {ids[0]}: =fell()" in told
+    said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
+    said("withdraw", "p.db", "prize", ids[1], "--because", "a slip")
+    said("export", "p.db", "prize", "--to", "scores.csv")
+    told = {row["ticket"]: (row["note"], row["standing"]) for row in sheet_of("scores.csv")}
+    counted = "counted"
+    assert told == {
+        ids[0]: ("'=fell()", counted), ids[1]: ("two lines", "withdrawn"), ids[2]: ("", counted),
+        ids[3]: ("", counted), ids[4]: ("with <sound>", counted),
+    }  # fmt: skip
+    assert found("verify", "p.db", "prize")["verified"]
+    said("report", "p.db", "prize", "prize.html")
+    page = Path("prize.html").read_text("utf-8")
+    assert "with &lt;sound&gt;" in page
+    assert "an afterthought" not in page
+
+
+def test_withdrawing_twice_does_no_harm_by_number_or_by_ticket() -> None:
+    new()
+    ticket = found("ask", "p.db", "prize", "-e", "Tom")["tickets"][0]["ticket"]
+    assert "no score" in refused("withdraw", "p.db", "prize", ticket, "--because", "a slip")
+    first = found("tell", "p.db", "prize", ticket, "50")["evaluation"]
+    for name, repeated in ((ticket, False), (ticket, True), (str(first), True)):
+        done = found("withdraw", "p.db", "prize", name, "--because", "a slip")
+        assert done == {"evaluation": first, "repeated": repeated}
+    second = found("tell", "p.db", "prize", ticket, "60")["evaluation"]
+    done = found("withdraw", "p.db", "prize", ticket, "--because", "again")
+    assert done == {"evaluation": second, "repeated": False}
+    assert found("status", "p.db", "prize")["withdrawn"] == 2
 
 
 def test_logged_scores_open_a_campaign_once() -> None:

@@ -322,7 +322,7 @@ class Machine(RuleBasedStateMachine):
                 self.model.extended()
             elif row["kind"] == "left" and "again and again" in content["reason"]:
                 self.model.leave(content["evaluator"])
-            elif row["kind"] == "paused" and "in a row" in content["reason"]:
+            elif row["kind"] == "paused" and "again and again" in content["reason"]:
                 self.model.pause()
 
     @invariant()

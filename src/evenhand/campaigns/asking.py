@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.campaigns.changing import leave, pause
-from evenhand.campaigns.deciding import decision_of
+from evenhand.campaigns.changing import join, leave, pause, resume
+from evenhand.campaigns.deciding import answer_from, decision_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
 from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held
@@ -30,6 +30,8 @@ _MOST_AHEAD = 256  # tickets that wait for whoever asks next
 _AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _NAMED = 5  # evaluators that a message names
 _FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it has no name
+_FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
+_FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
 
 
 @dataclass(frozen=True)
@@ -273,13 +275,34 @@ def mend(follower: Follower) -> bool:
         replica = follower.followed()
         broken, hopeless = replica.broken(), replica.hopeless()
         why = replica.given_up[-1][2] if replica.given_up else ""
+        others = set(replica.questions.evaluators).difference(replica.left, {broken})
+    if broken is not None and not others:  # without the last nothing could be asked
+        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
     if broken is not None:
-        leave(follower, broken, f"failed again and again, last with: {why}")
+        leave(follower, broken, f"{_FAILED}, last with: {why}")
     elif hopeless is not None and replica.status == "running":
-        pause(follower, hopeless)
+        pause(follower, f"{_FAILING}: {hopeless}")
     else:
         return False
     return True
+
+
+def give_another_chance(follower: Follower) -> None:
+    """Ask again who, and what, failed again and again: the cause may have been mended.
+
+    Where a choice was made that is sure, or nothing is left to spend, all stays as it is.
+    """
+    with follower.lock:
+        replica = follower.followed()
+        left = [name for name, why in replica.left.items() if why.startswith(_FAILED)]
+        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
+        if left and replica.status == "finished":
+            over = replica.policy.remaining == 0 or answer_from(replica).sure
+            left = [] if over else left
+    if paused:
+        resume(follower)
+    for name in left:
+        join(follower, name)
 
 
 # ---------------------------------------------------------------------- why there is nothing

@@ -24,6 +24,7 @@ from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Ticket, identifier
 from evenhand.errors import InputError, StoreError
+from evenhand.tables.names import listed
 
 _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
@@ -132,7 +133,9 @@ class Follower:
             events = self._read(after)
             for event in events:
                 if event.kind in ("proposed", "decided") and '"since":' in event.body:
-                    found[event.content["since"]] = event.content["plan"]
+                    content = event.content
+                    found |= dict(content.get("passed", ()))
+                    found[content["since"]] = content["plan"]
                 elif event.kind == "withdrawn":
                     sure = found.copy()
             if len(events) < _PIECE:
@@ -200,7 +203,9 @@ class Follower:
         if name not in self.known().questions.evaluators:  # perhaps one who was added meanwhile
             names = self.followed().questions.evaluators
             if name not in names:
-                there = f"there are {names!r}" if names else "its questions are anybody's"
+                there = (
+                    f"there are {listed(list(names))}" if names else "its questions are anybody's"
+                )
                 raise InputError(
                     f"there is no evaluator {name!r} in campaign {self.name!r}; {there}."
                 )

@@ -41,7 +41,7 @@ from evenhand.policies.state import restore
 from evenhand.policies.terms import afford_more
 from evenhand.questions import Askable, Questions
 
-FORMAT = 1
+FORMAT = 2
 _SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before or of options
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
@@ -68,6 +68,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "taken_back",
     "_plan_seen",
     "_plan_since",
+    "_unwritten",
     "_in_row",
     "_in_row_on",
     "_new",
@@ -190,6 +191,7 @@ class Replica:
         self.taken_back = 0
         self._plan_seen: int | None = None
         self._plan_since = 1  # the event that closed what was before the plan in force
+        self._unwritten: list[list[Any]] = []  # since when plans were in force that are not written
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
@@ -217,6 +219,8 @@ class Replica:
                     f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
                     "not know; use a newer one."
                 )
+            if self.closings and event.number > 1:
+                self.policy.hold(event.number <= max(self.closings))
             try:
                 take(event.number, event.content)
             except (OutdatedError, BrokenError, StoreError):
@@ -230,6 +234,7 @@ class Replica:
                 self._close(event.number, self.closings[event.number])
             if self.policy.plan_id != self._plan_seen:
                 self._plan_seen, self._plan_since = self.policy.plan_id, event.number
+                self._unwritten.append([event.number, self.policy.plan()])
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
@@ -401,6 +406,7 @@ class Replica:
         if plan is None:
             return
         self.plan_id = plan["id"]
+        self._unwritten = [one for one in self._unwritten if one[1]["id"] > plan["id"]]
         told = sum(number <= self.evaluations for number in self.withdrawn)
         if plan["id"] == self.policy.plan_id and self.taken_back == told:
             with contextlib.suppress(InputError):
@@ -415,9 +421,9 @@ class Replica:
         """Have the policy learn what came, and take in a change, after those that it could not."""
         self._deferred += [list(change)] if change else []
         self.trouble = ""
-        self._guard(event, self._take_changes)
+        self._guard(event, lambda: self._take_changes(event))
 
-    def _take_changes(self) -> None:
+    def _take_changes(self, event: int) -> None:
         self._learn()
         for kind, given in self._deferred:
             if kind == "left":
@@ -429,7 +435,8 @@ class Replica:
             elif kind == "extended":
                 self._extend(given)
         self._deferred = []
-        self._learn_held()
+        if event not in self.closings:  # else by the plan of the log
+            self._learn_held()
 
     def _guard(self, event: int, step: Any) -> None:
         """Have the policy do something, unless it is known that it cannot, or there is trouble."""
@@ -563,13 +570,15 @@ class Replica:
 
         First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
         random order. Where there is nothing for these, others are asked as much ahead as there is
-        ``room`` for: beside that there may be.
+        ``room`` for: beside that there may be. Nothing is asked ahead beyond the policy's plan:
+        that is for those who would have to wait.
         """
         gone = evaluators is not None and all(name in self.left for name in evaluators)
         if self.trouble or gone or len(self.policy.options) == 1:
             return []
         own = self._asked(n, self.pending, evaluators)
-        more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
+        ahead = min(ahead, room) if own.any() else room
+        more = self._asked(ahead, self.pending + own, None, beyond=False)
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
@@ -591,21 +600,34 @@ class Replica:
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
+    def _asked(
+        self,
+        n: int,
+        pending: Counts,
+        evaluators: Sequence[str] | None,
+        *,
+        beyond: bool | None = None,
+    ) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1:
             return np.zeros_like(pending)
         if evaluators is None:
-            return self.policy.ask(n, pending).counts
+            return self.policy.ask(n, pending, beyond=beyond).counts
         who = self.questions.evaluator
         theirs = [self.questions.evaluators.index(name) for name in evaluators]
-        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
+        there = (who < 0) | np.isin(who, theirs)
+        return self.policy.ask(n, pending, there, beyond=beyond).counts
 
     def new_plan(self) -> dict[str, Any]:
-        """Return the plan in force, if the log does not have it, as a part of an event."""
+        """Return the plan in force, if the log does not have it, as a part of an event.
+
+        Beside it those before that are not in the log either: what came meanwhile is their
+        evidence.
+        """
         if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
             return {}
-        return {"plan": self.policy.plan(), "since": self._plan_since}
+        new = {"plan": self.policy.plan(), "since": self._plan_since}
+        return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
     def _close(self, event: int, plan: Any) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
@@ -613,14 +635,11 @@ class Replica:
         What was evaluated by a plan stays evidence for what that plan tested.
         """
 
-        def close() -> None:
-            if self.policy.plan_id == plan["id"] - 1:
-                self.policy.attendance_changed()
-            if self.policy.plan_id == plan["id"]:
-                with contextlib.suppress(InputError):
-                    self.policy.adopt(plan)
+        def go_over() -> None:
+            self.policy.go_over(plan)
+            self._learn_held()
 
-        self._guard(event, close)
+        self._guard(event, go_over)
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""

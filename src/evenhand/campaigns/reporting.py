@@ -68,8 +68,8 @@ class _Story:
         What answers that count cost, by evaluator.
     lines
         What happened: when, and what.
-    decided
-        What was decided, and when.
+    notes
+        What evaluators said beside their scores: who, of what, and what.
     """
 
     first: float = 0.0
@@ -77,6 +77,7 @@ class _Story:
     purposes: Counter[str] = field(default_factory=Counter)
     paid: dict[str, float] = field(default_factory=dict)
     lines: list[tuple[float, str]] = field(default_factory=list)
+    notes: list[tuple[str, str, str]] = field(default_factory=list)
 
 
 def _story(follower: Follower, replica: Replica) -> _Story:
@@ -95,6 +96,8 @@ def _story(follower: Follower, replica: Replica) -> _Story:
                 question = questions.get(index) or replica.question(index)
                 questions[index] = question
                 asked[number] = question, who, reading.reply(score)
+                if said := content.get("notes", {}).get(str(number)):
+                    told.notes.append((who or "somebody", short(question.label), said))
                 if event.kind == "told":
                     told.paid[who] = told.paid.get(who, 0.0) + question.price
         elif event.kind == "withdrawn" and content.get("ticket") is not None:
@@ -191,7 +194,13 @@ def _happened(told: _Story) -> list[str]:
     if len(lines) > _MOST_LINES:
         gone = len(lines) - 2 * half
         lines = [*lines[:half], f"… {gone:,} more are in the record …", *lines[-half:]]
-    return [points(lines)]
+    more = max(0, len(told.notes) - _MOST_ROWS)
+    said = told.notes[:_MOST_ROWS]
+    header = ["evaluator", "option", "note"]
+    return [
+        points(lines),
+        table("What evaluators noted beside their scores", header, said, more) if said else "",
+    ]
 
 
 def _record(follower: Follower, status: Status, told: _Story) -> list[str]:

@@ -35,6 +35,7 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import AbsentError, EvenhandError, InputError
 from evenhand.policies.messages import Decision
+from evenhand.tables.names import listed
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
@@ -63,6 +64,7 @@ def run(
     if at_once is not None:
         checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
     _take_back_from_the_dead(follower)
+    asking.give_another_chance(follower)
     with watching(_Watched(follower), progress) as watch:
         desk = _Desk(follower, crew_for(evaluate, parallel), parallel, at_once, available, watch)
         ran = desk.work()
@@ -212,7 +214,7 @@ class _Desk:
             if unknown:
                 raise InputError(
                     f"available returned {min(map(str, unknown))!r}, who is no evaluator; there "
-                    f"are {names!r}."
+                    f"are {listed(list(names))}."
                 )
             names = [name for name in names if name in there]
         if self._at_once is not None:

@@ -663,6 +663,19 @@ class PlannedChoice(Policy):
         self._put_in_force(counts)
         self._order = order
 
+    def follow(self, plan: Mapping[str, Any]) -> None:
+        """Ask what a record says was planned, beside what is in.
+
+        Where that plan was of new answers alone, and this policy has not looked as often, those
+        that are in count as well.
+        """
+        self._plan_number, told = int(plan["id"]), self._told.counts
+        counts, order = counts_in(plan, len(told)), np.asarray(plan["order"], dtype=np.intp)
+        if self._answer is None:
+            anew = plan["gone"] > self._gone
+            self._put_in_force(counts + told if anew else np.maximum(counts, told))
+            self._order = order
+
     def purpose(self) -> dict[str, Any]:
         """Return why what is asked now is asked: since it was planned before the first answer."""
         return {"what": "ask what was planned", "stage": self._plan_number}
@@ -705,9 +718,11 @@ class PlannedChoice(Policy):
             new._told = move.feedback(self._told)
         new._put_in_force(new._made_plan())
         if not new._compares(new._planned):
+            since = "this was decided, so what comes now has to rest on new answers alone; and "
             raise InputError(
-                "the answers that can still come do not compare all options with one another. Add "
-                "evaluators, or allow more answers (capacity, at_most)."
+                f"{since if self._over else ''}the answers that can still come do not compare all "
+                "options with one another. Add evaluators (of several groups, if they are partial "
+                "to them), or allow more answers (capacity, at_most)."
             )
         return new
 

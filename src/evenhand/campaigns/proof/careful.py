@@ -77,22 +77,37 @@ class Careful:
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        record = self.record
+        record, begin = self.record, 0
         for number, plan in enumerate(record.plans):
             wanted = np.zeros(self.k, dtype=np.int64)
             np.add.at(wanted, plan.content["questions"], plan.content["counts"])
             last = number + 1 == len(record.plans)
-            end = record.total if last else record.plans[number + 1].at
-            some = record.counted(plan.at, end)
+            end = self._whole_at(begin, wanted) if last else record.plans[number + 1].at
+            some = record.counted(begin, end)
             batch = Sums.of(record.questions[some], record.units[some], self.k)
-            if not wanted.any() or (batch.counts != wanted).any():
+            if not wanted.any() or not self._is_whole(batch.counts, wanted, end):
                 continue  # not whole: learnt when it is
+            begin = end
             self.counts = self.counts + batch.counts
             self._duel(batch)
-            before = max(at for at in (0, *(at for at, _ in record.allowed)) if at < end or at == 0)
+            before = max([0, *(c.at for c in record.allowed if c.most >= 0 and c.at < end)])
             self._look(end, record.at_most(before))
             if self.stopped and record.at_most(end) != record.at_most(before):
                 self._look(end, record.at_most(end))
+
+    def _whole_at(self, begin: int, wanted: Counts) -> int:
+        """Return how many evaluations were in when a batch was whole: with all, if it is not."""
+        record = self.record
+        for place in record.looks[record.looks > begin].tolist():
+            some = record.questions[record.counted(begin, place)]
+            if self._is_whole(np.bincount(some, minlength=self.k), wanted, place):
+                return int(place)
+        return record.total
+
+    def _is_whole(self, counts: Counts, wanted: Counts, place: int) -> bool:
+        """Tell whether a batch lacks nothing, or nothing more could be asked for."""
+        spent = len(self.record.counted(0, place))
+        return bool((counts >= wanted).all()) or spent >= self.record.at_most(place)
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""

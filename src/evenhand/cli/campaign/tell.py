@@ -33,6 +33,9 @@ def tell(
             help="A name for this score: telling it twice counts once. The ticket if not given.",
         ),
     ] = None,
+    note: Annotated[
+        str, typer.Option(metavar="TEXT", help="What was said beside it; kept in the record.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Take the score of a ticket. Once this says so, it is on the disk.
@@ -50,7 +53,7 @@ def tell(
 
     value = score_in(score)
     with opened(store, name) as campaign:
-        receipt = campaign.tell(ticket, value, key=key)
+        receipt = campaign.tell(ticket, value, key=key, note=note)
     if as_json:
         print_json(
             {
