@@ -151,7 +151,8 @@ def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
         if len(rows) >= asker.want:
             break
         holder = (whom or "") if asker.holder is None else asker.holder
-        new = page.lease(whom, holder, asker.worker, until, asker.want - len(rows))
+        more = asker.want - len(rows)
+        new = page.lease(whom, holder, asker.worker, until, more, follower.tries)
         for name in dict.fromkeys(row.holder for row in new):
             numbers = [row.number for row in new if row.holder == name]
             who = {"holder": name, "worker": asker.worker}
@@ -174,10 +175,14 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
     """Have the policy say what to ask, and hand it out; None to look again."""
     with follower.lock:
         replica = follower.followed()
+        tries = follower.tries
+        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
         sound = replica.broken() is None and replica.hopeless() is None
-        if sound:
-            out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
+        if sound and not out.harmful:
             proposal = _proposal(follower, replica, asker, out)
+    if out.harmful:
+        follower.store.write(lambda session: _put_aside(session, follower))
+        return None
     if not sound:
         mend(follower)
         return None
@@ -205,7 +210,7 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         elif proposal.decision is None:
             got = proposal.nothing
             if got is None:
-                got = _nothing(page.waiting(), page.now, asker)
+                got = _nothing(page.waiting(tries), page.now, asker)
                 if got.reason == "not now" and page.evaluations != proposal.evaluations:
                     got = None  # what was waited for has come meanwhile
         elif page.evaluations == proposal.evaluations:
@@ -250,6 +255,17 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
         nothing,
         follower.due_snapshot(),
     )
+
+
+def _put_aside(session: Session, follower: Follower) -> None:
+    """Give up what all who had it were lost with; it may be what they were lost by."""
+    page = Page(session, follower.id)
+    for row in page.harmful(follower.tries) if page.status == "running" else ():
+        reason = f"{row.failures + 1} tries came to nothing; in the last its lease ran out"
+        entry = {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": True}
+        page.append("failed", entry)
+        page.settle(row, "failed", failures=row.failures + 1)
+    page.close()
 
 
 def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
