@@ -239,7 +239,9 @@ class CertainChoice(Policy):
             return self._nothing
         room = self.room(pending)
         if self._answer is not None:
-            lacking = np.maximum(self._lacking - pending, 0)
+            lacking = np.maximum(self._lacking() - pending, 0)
+            if self._beyond and not lacking.any():
+                lacking = np.maximum(self._lacking(pending), self._lacking())
             order = np.repeat(np.arange(len(lacking)), lacking)
             most = room if n is None else min(n, room)
         else:
@@ -401,29 +403,29 @@ class CertainChoice(Policy):
             self._history.append((self._stage, done))
         self._aside = [(min(at, len(self._history)), told) for at, told in self._aside]
 
-    @property
-    def _lacking(self) -> Counts:
-        """(q,) evaluations that are lacking for the model to have been checked.
+    def _lacking(self, out: Counts | None = None) -> Counts:
+        """Return (q,) evaluations that are lacking for the model to have been checked.
 
         What they say comes after the answer, and so changes neither it nor its proof. Of options
         that are their own questions, a few of each, or of some where there are many. Of others,
-        enough different ones for what the model leaves over, and enough repeats for the noise.
+        enough different ones for what the model leaves over, and enough repeats for the noise:
+        those that are ``out``, (q,), need not be waited for where others do as well.
         """
         k = len(self.questions)
         if not self.looks or self.target == "bias" or not self._told.counts.any():
             return self._nothing
         if self.actions is self.questions:
-            return self._lacking_kinds()
+            return self._lacking_kinds(self._nothing if out is None else out)
         wanted = np.full(k, _LEAST_LOOKS)
         if k > _MOST_LOOKED_AT:
             others = np.random.default_rng(self.seed).permutation(k)[_MOST_LOOKED_AT:]
             wanted[others] = 0
         return np.maximum(wanted - self._pool.counts, 0)
 
-    def _lacking_kinds(self) -> Counts:
+    def _lacking_kinds(self, out: Counts) -> Counts:
         told, wanted = self._pool.counts, self._nothing.copy()
         places = np.random.default_rng(self.seed).permutation(len(told))
-        places = places[self.left(self._nothing)[places] > 0]
+        places = places[((self.left(self._nothing) > 0) & (out == 0))[places]]
         new, again = places[told[places] == 0], places[told[places] > 0]
         again = again[np.argsort(told[again], kind="stable")]
         n, kinds = int(told.sum()), int(np.count_nonzero(told))
@@ -873,7 +875,7 @@ class CertainChoice(Policy):
         if self._hopeless or self._stuck or self.remaining == 0 or self._broke:
             return 0.0
         if self._answer is not None:
-            return float(min(self._lacking.sum(), self.remaining))
+            return float(min(self._lacking().sum(), self.remaining))
         if self.target == "bias":
             return float(self.remaining)
         left = self._expected - float(self._of_stage.counts.sum())
@@ -884,7 +886,7 @@ class CertainChoice(Policy):
         """Why the policy is done, in plain words; None while it is not."""
         names = self.options.labels
         level = f"{100 * self.confidence:g}%"
-        if self._answer is not None and self.remaining and self._lacking.any():
+        if self._answer is not None and self.remaining and self._lacking().any():
             return None
         if self._answer is not None and any(finding.alarm for finding in self.findings()):
             return "it would be certain if the model were right, but an alarm says that it is not."
