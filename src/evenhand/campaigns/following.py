@@ -30,6 +30,7 @@ _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
+_LOST = 5  # times that a ticket is handed out, at least, to who is never heard of again
 _PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
 
 
@@ -197,6 +198,11 @@ class Follower:
     def reading(self) -> Scores:
         """Which scores are possible."""
         return self.known().reading
+
+    @property
+    def tries(self) -> int:
+        """How often a ticket comes to nothing before it is put aside."""
+        return max(_LOST, 1 + int(self.known().settings["retries"]))
 
     def evaluator(self, name: object) -> str:
         """Return the name of an evaluator, or say who there is."""
