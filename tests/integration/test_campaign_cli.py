@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
@@ -356,6 +357,32 @@ def test_changes_on_the_way() -> None:
     assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
 
 
+def test_options_with_features_are_extended_in_the_units_that_they_had() -> None:
+    skaters = pd.read_csv("skaters.csv").assign(
+        side=["home", "away"] * 2 + ["home"], base=[10.0, 12.0, 9.0, 15.0, 11.0], style="plain"
+    )
+    skaters.loc[1, "style"] = "quick"
+    skaters.to_csv("skaters.csv", index=False)
+    alone = "--group", "side", "--label", "skater", "--features", "base,style"
+    said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
+    ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
+    said("tell", "p.db", "solo", ticket, "5")
+    new = skaters.iloc[[0]].assign(skater="Flo", base=1000.0)  # far from all before
+    pd.concat([new, skaters]).to_csv("more.csv", index=False)
+    odd = new.assign(style="another")  # nothing was said of its value before
+    pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
+    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
+    said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    with eh.Campaign.open("p.db", "solo") as campaign:
+        options = campaign.answer().policy.actions
+    assert isinstance(options, eh.ActionSet)
+    assert list(options.labels) == ["Flo", *WORTH]
+    assert options.describe("Flo") == {"base": 1000.0, "style": "plain"}
+    assert options.describe("Bo") == {"base": 12.0, "style": "quick"}
+    before = skaters["base"].to_numpy()
+    np.testing.assert_allclose(options.features[1:, 1], (before - before.mean()) / before.std())
+
+
 @pytest.mark.parametrize(
     ("arguments", "needed"),
     [
@@ -374,10 +401,33 @@ def test_changes_on_the_way() -> None:
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_what_to_do(
     arguments: tuple[str, ...], needed: str
 ) -> None:
     new()
-    assert needed in refused(*arguments)
+    told = refused(*arguments)
+    assert needed in told
+    assert "here; names in a list" not in told  # of options that these commands do not have
+
+
+def test_all_that_is_asked_for_as_json_is_json() -> None:
+    """And the same facts, whoever asks; `found` reads it."""
+    new("--scale", "0,100")
+    assert found("list", "p.db") == {"campaigns": {"prize": "running"}}
+    asked = found("ask", "p.db", "prize", "-e", "Paul", "-n", "3")["tickets"]
+    first, second, third = (one["ticket"] for one in asked)
+    taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
+    assert found("tell", "p.db", "prize", first, "70") == taken
+    assert found("release", "p.db", "prize", second)["done"]
+    assert found("fail", "p.db", "prize", third, "--because", "no sound")["done"]
+    assert found("report", "p.db", "prize", "p.html") == {"file": "p.html"}
+    assert found("export", "p.db", "prize", "--to", "p.csv") == {"files": ["p.csv"]}
+    assert found("leave", "p.db", "prize", "Tom") == {"left": "Tom"}
+    assert found("join", "p.db", "prize", "Tom") == {"joined": "Tom"}
+    assert found("pause", "p.db", "prize") == {"status": "paused"}
+    assert found("resume", "p.db", "prize") == {"status": "running"}
+    extended = found("extend", "p.db", "prize", "--at-most", "20")
+    assert extended == {"status": "running", "at_most": 20, "budget": None}  # none was set

@@ -339,7 +339,7 @@ def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
     """Return why there is nothing for somebody, whatever the tickets are; None if that decides."""
     if asker.evaluator in replica.left:
         why = replica.left[asker.evaluator]
-        text = f"{asker.evaluator} left{': ' if why else ''}{why}; join() lets him in again"
+        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
         return NoTicket("left", text, None)
     return _blocked(replica.trouble) if replica.trouble else None
 
@@ -358,7 +358,7 @@ def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
             text += f"; and {_listed(others)} must be asked"
         return NoTicket("waiting", text, again)
     if others:
-        text = f"others must be asked first: {_listed(others)}; leave() goes on without them"
+        text = f"others must be asked first: {_listed(others)}; `leave` goes on without them"
         return NoTicket("not now", text, None)
     return NoTicket("not now", "there is nothing to ask now", None)
 

@@ -166,9 +166,7 @@ def own(page: Page, number: int, token: str, id: str, name: str) -> TicketRow:
     """Return a ticket of this campaign by its number and token."""
     row = page.ticket(number)
     if row is None or row.token != token:
-        raise InputError(
-            f"there is no ticket {id!r} in campaign {name!r}; give what ask() returned."
-        )
+        raise InputError(f"there is no ticket {id!r} in campaign {name!r}; give what `ask` said.")
     return row
 
 
