@@ -91,8 +91,6 @@ def _derived(record: Record, option: int | None) -> Derived:
     what = "the choice, how sure it is, values and biases"
     if record.policy not in known or record.setting("target", "best") != "best":
         why = f"{record.policy!r} is not derived again"
-    elif record.policy == "careful-choice" and (record.withdrawn >= 0).any():
-        why = "evaluations were withdrawn, and what is left was planned by them"
     else:
         try:
             return known[record.policy](record)

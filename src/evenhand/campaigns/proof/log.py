@@ -47,7 +47,7 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     log = list(events)
     if not log or log[0][0] != "created":
         raise InputError("the log does not begin with how the campaign was made.")
-    reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
+    reader = _Reader(log)
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
@@ -56,9 +56,17 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self, withdrawn: set[int]) -> None:
-        self.withdrawn = withdrawn
+    def __init__(self, log: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         self.gone: dict[int, int] = {}  # the events that withdrew evaluations
+        self.written: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
+        """Plans that came into force with an event, and the events that wrote them down."""
+        for event, (kind, content) in enumerate(log, start=1):
+            if kind == "withdrawn":
+                self.gone[int(content["evaluation"])] = event
+            for since, plan in _plans_in(content):
+                if not 0 < since <= event:
+                    raise InputError(f"the plan in event {event} says that it holds since {since}.")
+                self.written.setdefault(since, []).append((event, plan))
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
@@ -76,12 +84,12 @@ class _Reader:
         self.allowed: list[Allowed] = []
         self.learning: list[int] = []
         self.event = 0  # that is being read
-        self.places: list[int] = [0]  # how many evaluations were in after each event
-        self.before: dict[int, int] = {}  # and before those that were imported by it
+        self.before: dict[int, int] = {}  # how many evaluations were in before imports
         self.plans: list[Plan] = []
+        self.wanted: Counts | None = None  # by the plan of a policy in rounds
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
-        self.gathered: Counts | None = None  # of a policy in rounds
-        self.round = 0
+        self.gathered: Counts | None = None  # likewise, of its round
+        self.begun = 0  # how many evaluations were in when that began
         self.told = 0  # evaluations that were asked for, and learnt or kept for their round
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
@@ -97,9 +105,8 @@ class _Reader:
             self._learn(int(content["seen"]))
         elif kind in _CHANGES:
             self._changed(event, kind, content)
-        self.places.append(len(self.learnt))
-        for since, plan in _plans_in(content):
-            self._planned(event, since, plan)
+        for written, plan in self.written.get(event, ()):
+            self._planned(written, plan, goes_on=kind == "extended")
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -124,6 +131,12 @@ class _Reader:
         names = names or [f"option {x + 1}" for x in range(q)]
         self.versions.append((len(self.plans), self.numbers, list(names)))
 
+    def _again(self, counts: Counts, numbers: Indices) -> Counts:
+        """Return counts of questions that had these numbers, by the places that they have now."""
+        moved: Counts = np.zeros(len(self.numbers), dtype=np.int64)
+        moved[np.argsort(self.numbers)[numbers]] = counts
+        return moved
+
     def _changed(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         self._learn()
         place = len(self.learnt)
@@ -131,8 +144,6 @@ class _Reader:
             self.before[event] = place
             self._take(self._entries(event, content), observed=True)
             self.imports.append(Change(len(self.learnt), (), event))
-        elif kind == "withdrawn":
-            self.gone[int(content["evaluation"])] = event
         elif kind in ("left", "joined"):
             name = content["evaluator"]
             self.absent = [other for other in self.absent if other != name]
@@ -140,8 +151,12 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
-                before = self.versions[-1][2]
+                before, numbers = self.versions[-1][2], self.numbers
                 self._asked(content["questions"], content["numbers"])
+                self.gathered, self.wanted = (
+                    None if counts is None else self._again(counts, numbers)
+                    for counts in (self.gathered, self.wanted)
+                )
                 names = self.versions[-1][2]
                 new = tuple(name for name in names if name not in before)
                 self.extensions.append(Change(place, new, event, names != before))
@@ -159,7 +174,7 @@ class _Reader:
 
     def _counting(self, entries: list[Entry]) -> list[Entry]:
         """Return those that are not withdrawn, now or later: they are learnt without them."""
-        return [entry for entry in entries if entry.number not in self.withdrawn]
+        return [entry for entry in entries if entry.number not in self.gone]
 
     def _learn(self, seen: int | None = None) -> None:
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
@@ -171,7 +186,7 @@ class _Reader:
         if not counting or (not self.held and self._expected(counting)):
             self._take(ready)
             return
-        self._take([entry for entry in ready if entry.number in self.withdrawn])
+        self._take([entry for entry in ready if entry.number in self.gone])
         self.held += counting
         self._offer()
 
@@ -197,48 +212,49 @@ class _Reader:
         self.learning.append(self.event)
         if self.gathered is not None and not observed:
             self.gathered += self._counts(self._counting(entries))
-            if (self.gathered == self._wanted()).all():
-                self.gathered[:] = 0
-                self.round += 1
+            if self.wanted is not None and (self.gathered == self.wanted).all():
+                self._end_round()
+
+    def _end_round(self) -> None:
+        """Have a round whole; until the next is planned, nothing is wanted."""
+        assert self.gathered is not None
+        self.gathered, self.wanted = np.zeros_like(self.gathered), np.zeros_like(self.gathered)
+        self.begun = len(self.learnt)
 
     def _expected(self, entries: list[Entry]) -> bool:
-        if self.gathered is None:
+        if self.gathered is None or self.wanted is None:
             return True
-        return bool((self.gathered + self._counts(entries) <= self._wanted()).all())
+        return bool((self.gathered + self._counts(entries) <= self.wanted).all())
 
     def _counts(self, entries: list[Entry]) -> Counts:
         places = np.argsort(self.numbers)[[entry.question for entry in entries]]
         return np.bincount(places, minlength=len(self.numbers))
 
-    def _wanted(self) -> Counts:
-        """Return (q,) what the round in force wants; nothing if its plan is not in the log."""
-        wanted = np.zeros(len(self.numbers), dtype=np.int64)
-        if self.round < len(self.plans):
-            content = self.plans[self.round].content
-            np.add.at(wanted, content["questions"], content["counts"])
-        return wanted
-
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, event: int, since: int, plan: Mapping[str, Any]) -> None:
-        """Take down a plan that was in force since some event."""
-        if not 0 < since <= event:
-            raise InputError(f"the plan in event {event} says that it holds since {since}.")
-        at = self.places[since]
+    def _planned(self, written: int, plan: Mapping[str, Any], *, goes_on: bool) -> None:
+        """Take down a plan that came into force, and go by it where the policy works in rounds."""
+        at, since = len(self.learnt), self.event
         if self.gathered is not None:
-            at = len(self.learnt) - int(self.gathered.sum())
-        elif since in self.before and not self._opened_by(since):
+            if not goes_on and self.gathered.any():  # what lacks was withdrawn
+                self._end_round()
+            at = self.begun
+            wanted = np.zeros(len(self.numbers), dtype=np.int64)
+            np.add.at(wanted, plan["questions"], plan["counts"])
+            self.wanted = np.maximum(wanted, self.gathered)
+        elif since in self.before and not self._opened_by(since, written):
             at = self.before[since]  # by what was told; then came the import
-        self.plans.append(Plan(at, plan, since, event))
+        self.plans.append(Plan(at, plan, since, written))
+        self._offer()
 
-    def _opened_by(self, event: int) -> bool:
+    def _opened_by(self, event: int, as_of: int) -> bool:
         """Tell whether an import put a plan in force: before any answer to those that opened."""
         if self.policy != "certain-choice" or not self.plans:
             return True
         plan = self.plans[-1]
-        told = range(plan.at, self.before[event])
-        none = all(self.observed[i] or self.learnt[i].number in self.gone for i in told)
-        return none and int(plan.content["leader"]) < 0
+        told = [i for i in range(plan.at, self.before[event]) if not self.observed[i]]
+        gone = (self.gone.get(self.learnt[i].number, as_of + 1) <= as_of for i in told)
+        return int(plan.content["leader"]) < 0 and all(gone)
 
     def record(self) -> Record:
         """Return the record."""

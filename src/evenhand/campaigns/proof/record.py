@@ -209,6 +209,11 @@ class Record:
             most = change.most if change.at <= place and change.most >= 0 else most
         return most
 
+    def allowed_by(self, event: float) -> int:
+        """Return how many evaluations were allowed in all before an event."""
+        last = [change.most for change in self.allowed if change.most >= 0 and change.event < event]
+        return last[-1] if last else self.at_most(-1)
+
     def absent(self, place: int) -> frozenset[str]:
         """Return who was absent when so many evaluations were in."""
         last: tuple[str, ...] = ()
