@@ -175,7 +175,7 @@ class Replica:
         self,
         withdrawn: Iterable[int] = (),
         skipped: Mapping[int, str] | None = None,
-        closings: Mapping[int, Any] | None = None,
+        closings: Mapping[int, Sequence[Any]] | None = None,
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
         self.closings = dict(closings or {})
@@ -632,15 +632,16 @@ class Replica:
         new = {"plan": self.policy.plan(), "since": self._plan_since}
         return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
-    def _close(self, event: int, plan: Any) -> None:
+    def _close(self, event: int, plans: Sequence[Any]) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
 
         def go_over() -> None:
-            self.policy.go_over(plan)
-            self._learn_held()
+            for plan in plans:
+                self.policy.go_over(plan)
+                self._learn_held()
 
         self._guard(event, go_over)
 

@@ -20,10 +20,6 @@ ROUNDING = 1e-12
 """What is left of a difference of equal numbers is a smaller share of them."""
 
 
-class NotFollowedError(Exception):
-    """What a policy did cannot be told from the record; why, in words."""
-
-
 class Plan(NamedTuple):
     """A plan of what to ask.
 
