@@ -126,22 +126,26 @@ class Follower:
     def _read(self, after: int) -> list[Event]:
         return self.store.read(lambda s: ledger.events_after(s, self.id, after, _PIECE))
 
-    def _closings(self, after: int) -> dict[int, Any]:
+    def _closings(self, after: int) -> dict[int, list[Any]]:
         """Return the plans of the log after an event, before the last withdrawal."""
-        found: dict[int, Any] = {}
-        sure: dict[int, Any] = {}
+        found: list[tuple[int, Any]] = []
+        sure = 0
         while True:
             events = self._read(after)
             for event in events:
                 if event.kind in ("proposed", "decided") and '"since":' in event.body:
                     content = event.content
-                    found |= dict(content.get("passed", ()))
-                    found[content["since"]] = content["plan"]
+                    found += content.get("passed", ())
+                    found.append((content["since"], content["plan"]))
                 elif event.kind == "withdrawn":
-                    sure = found.copy()
+                    sure = len(found)
             if len(events) < _PIECE:
-                return sure
+                break
             after = events[-1].number
+        closings: dict[int, list[Any]] = {}
+        for since, plan in found[:sure]:
+            closings.setdefault(since, []).append(plan)
+        return closings
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""

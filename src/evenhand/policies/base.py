@@ -250,9 +250,7 @@ class Policy(ABC):
         if self.goes_beyond and self.remaining == 0:
             lacking = False  # what went beyond a round may have taken what is left
         if self._wanted.any() and not lacking:
-            whole, self._gathered = self._gathered, nothing(len(self.actions))
-            self._log.append({"spent": self._spent} | sparse(whole))
-            self._continue(whole)
+            self._end_round()
 
     def expects(self, feedback: Feedback) -> bool:
         """Tell whether these evaluations are among those that `propose` asked for.
@@ -867,6 +865,11 @@ class Policy(ABC):
     def _start(self) -> None:
         self._game, self._start_spent = self.play(), self._spent
         self._receive(self._guarded(next, self._game, None))
+
+    def _end_round(self) -> None:
+        whole, self._gathered = self._gathered, nothing(len(self.actions))
+        self._log.append({"spent": self._spent} | sparse(whole))
+        self._continue(whole)
 
     def _continue(self, whole: Feedback) -> None:
         """Tell the generator what came of its round, and take the next."""
