@@ -3,6 +3,9 @@
 The first two are one short transaction. Only where nothing waits is the policy asked, outside of
 any transaction; what it wants is put in if the campaign is still at the version that it knew.
 Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
+
+Of many who find nothing at the same time, one has the policy asked; the others wait for that, and
+look again. Who then finds nothing, because others took it all, is the next to have it asked.
 """
 
 from __future__ import annotations
@@ -77,10 +80,13 @@ def ask(
 ) -> Ticket | list[Ticket] | NoTicket:
     """Return what an evaluator is to evaluate next, or why there is nothing."""
     asker = _asker(follower, evaluator, worker, n, lease)
+    waited = False  # for somebody else's proposal
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
         if rows is not None and len(rows) < asker.want:
-            more = _propose(follower, asker)
+            with follower.store.gate(follower.id, stay=waited) as is_in:
+                more = _propose(follower, asker) if is_in else None
+            waited = not is_in
             if more is None:
                 continue
             if not isinstance(more, NoTicket):
@@ -148,7 +154,8 @@ def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
         if len(rows) >= asker.want:
             break
         holder = (whom or "") if asker.holder is None else asker.holder
-        new = page.lease(whom, holder, asker.worker, until, asker.want - len(rows))
+        more = asker.want - len(rows)
+        new = page.lease(whom, holder, asker.worker, until, more, follower.tries)
         for name in dict.fromkeys(row.holder for row in new):
             numbers = [row.number for row in new if row.holder == name]
             who = {"holder": name, "worker": asker.worker}
@@ -169,12 +176,19 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
-    if mend(follower):
-        return None
     with follower.lock:
         replica = follower.followed()
-        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
-        proposal = _proposal(follower, replica, asker, out)
+        tries = follower.tries
+        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
+        sound = replica.broken() is None and replica.hopeless() is None
+        if sound and not out.harmful:
+            proposal = _proposal(follower, replica, asker, out)
+    if out.harmful:
+        follower.store.write(lambda session: _put_aside(session, follower))
+        return None
+    if not sound:
+        mend(follower)
+        return None
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
@@ -199,7 +213,7 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         elif proposal.decision is None:
             got = proposal.nothing
             if got is None:
-                got = _nothing(page.waiting(), page.now, asker)
+                got = _nothing(page.waiting(tries), page.now, asker)
                 if got.reason == "not now" and page.evaluations != proposal.evaluations:
                     got = None  # what was waited for has come meanwhile
         elif page.evaluations == proposal.evaluations:
@@ -244,6 +258,17 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
         nothing,
         follower.due_snapshot(),
     )
+
+
+def _put_aside(session: Session, follower: Follower) -> None:
+    """Give up what all who had it were lost with; it may be what they were lost by."""
+    page = Page(session, follower.id)
+    for row in page.harmful(follower.tries) if page.status == "running" else ():
+        reason = f"{row.failures + 1} tries came to nothing; in the last its lease ran out"
+        entry = {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": True}
+        page.append("failed", entry)
+        page.settle(row, "failed", failures=row.failures + 1)
+    page.close()
 
 
 def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:

@@ -136,7 +136,8 @@ class Campaign:
             Seconds for which a ticket is its holder's. Then it may go to somebody else; a score
             that comes all the same counts unless another came first.
         retries
-            How often a question that failed is tried again before it is given up.
+            How often a question that failed is tried again before it is given up. That is also to
+            be lost with its holder; but who fails only so has five tries at least.
         seed
             Where the order of questions comes from.
         display

@@ -19,7 +19,9 @@ from evenhand.errors import InputError
 
 Kind = Literal[
     "created",  # {policy, settings, display, evenhand, made}
-    "proposed",  # {tickets: [[number, token, question, turn]], prices, seen, purpose, plan, since}
+    # {tickets: [[number, token, question, turn]], prices, seen, purpose}, and of new plans
+    # {plan, since, passed: [[since, plan]]}
+    "proposed",
     "leased",  # {tickets, holder, worker, until}
     "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]], notes}
     "late",  # {evaluations, notes: likewise}; notes, by number, if there are any
@@ -35,7 +37,7 @@ Kind = Literal[
     "extended",  # {at_most, budget, questions, numbers, display}
     "alarmed",  # {assumption, text}
     "looked",  # {seen}: the policy learns what came up to then
-    "decided",  # {answer, because, evaluations, seen, plan, since}
+    "decided",  # {answer, because, evaluations, seen}, and new plans likewise
 ]
 
 TURNS = frozenset(

@@ -30,6 +30,7 @@ _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
+_LOST = 5  # times that a ticket is handed out, at least, to who is never heard of again
 _PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
 
 
@@ -125,20 +126,26 @@ class Follower:
     def _read(self, after: int) -> list[Event]:
         return self.store.read(lambda s: ledger.events_after(s, self.id, after, _PIECE))
 
-    def _closings(self, after: int) -> dict[int, Any]:
+    def _closings(self, after: int) -> dict[int, list[Any]]:
         """Return the plans of the log after an event, before the last withdrawal."""
-        found: dict[int, Any] = {}
-        sure: dict[int, Any] = {}
+        found: list[tuple[int, Any]] = []
+        sure = 0
         while True:
             events = self._read(after)
             for event in events:
                 if event.kind in ("proposed", "decided") and '"since":' in event.body:
-                    found[event.content["since"]] = event.content["plan"]
+                    content = event.content
+                    found += content.get("passed", ())
+                    found.append((content["since"], content["plan"]))
                 elif event.kind == "withdrawn":
-                    sure = found.copy()
+                    sure = len(found)
             if len(events) < _PIECE:
-                return sure
+                break
             after = events[-1].number
+        closings: dict[int, list[Any]] = {}
+        for since, plan in found[:sure]:
+            closings.setdefault(since, []).append(plan)
+        return closings
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
@@ -195,6 +202,11 @@ class Follower:
     def reading(self) -> Scores:
         """Which scores are possible."""
         return self.known().reading
+
+    @property
+    def tries(self) -> int:
+        """How often a ticket comes to nothing before it is put aside."""
+        return max(_LOST, 1 + int(self.known().settings["retries"]))
 
     def evaluator(self, name: object) -> str:
         """Return the name of an evaluator, or say who there is."""

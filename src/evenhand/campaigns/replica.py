@@ -41,7 +41,7 @@ from evenhand.policies.state import restore
 from evenhand.policies.terms import afford_more
 from evenhand.questions import Askable, Questions
 
-FORMAT = 1
+FORMAT = 2
 _SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before or of options
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
@@ -68,6 +68,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "taken_back",
     "_plan_seen",
     "_plan_since",
+    "_unwritten",
     "_in_row",
     "_in_row_on",
     "_new",
@@ -174,10 +175,10 @@ class Replica:
         self,
         withdrawn: Iterable[int] = (),
         skipped: Mapping[int, str] | None = None,
-        closings: Mapping[int, Any] | None = None,
+        closings: Mapping[int, Sequence[Any]] | None = None,
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
-        self.closings = dict(closings or {})
+        self.closings: Mapping[int, Sequence[Any]] = dict(closings or {})
         self.head = self.version = 0
         self.seal = ""
         self.status, self.why, self.trouble = "running", "", ""
@@ -189,7 +190,9 @@ class Replica:
         self.plan_id: int | None = None
         self.taken_back = 0
         self._plan_seen: int | None = None
+        self._at = 0  # the event that is being folded in
         self._plan_since = 1  # the event that closed what was before the plan in force
+        self._unwritten: list[list[Any]] = []  # since when plans were in force that are not written
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
@@ -217,7 +220,10 @@ class Replica:
                     f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
                     "not know; use a newer one."
                 )
+            self._at = event.number
             try:
+                if self.closings and event.number > 1:
+                    self._guard(event.number, self._hold)
                 take(event.number, event.content)
             except (OutdatedError, BrokenError, StoreError):
                 raise
@@ -228,8 +234,7 @@ class Replica:
                 ) from error
             if event.number in self.closings:
                 self._close(event.number, self.closings[event.number])
-            if self.policy.plan_id != self._plan_seen:
-                self._plan_seen, self._plan_since = self.policy.plan_id, event.number
+            self._note_plan()
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
@@ -392,6 +397,15 @@ class Replica:
         self.policy.hand_out(counts, self.pending)
         self.pending += counts
 
+    def _hold(self) -> None:
+        self.policy.hold(self._at <= max(self.closings))
+
+    def _note_plan(self) -> None:
+        """Take note of a plan that came into force with this event."""
+        if self.policy.plan_id != self._plan_seen:
+            self._plan_seen, self._plan_since = self.policy.plan_id, self._at
+            self._unwritten.append([self._at, self.policy.plan()])
+
     def _adopt(self, plan: Any) -> None:
         """Go by the plan in the record, which another machine may have rounded otherwise.
 
@@ -401,6 +415,7 @@ class Replica:
         if plan is None:
             return
         self.plan_id = plan["id"]
+        self._unwritten = [one for one in self._unwritten if one[1]["id"] > plan["id"]]
         told = sum(number <= self.evaluations for number in self.withdrawn)
         if plan["id"] == self.policy.plan_id and self.taken_back == told:
             with contextlib.suppress(InputError):
@@ -415,9 +430,9 @@ class Replica:
         """Have the policy learn what came, and take in a change, after those that it could not."""
         self._deferred += [list(change)] if change else []
         self.trouble = ""
-        self._guard(event, self._take_changes)
+        self._guard(event, lambda: self._take_changes(event))
 
-    def _take_changes(self) -> None:
+    def _take_changes(self, event: int) -> None:
         self._learn()
         for kind, given in self._deferred:
             if kind == "left":
@@ -429,7 +444,8 @@ class Replica:
             elif kind == "extended":
                 self._extend(given)
         self._deferred = []
-        self._learn_held()
+        if event not in self.closings:  # else by the plan of the log
+            self._learn_held()
 
     def _guard(self, event: int, step: Any) -> None:
         """Have the policy do something, unless it is known that it cannot, or there is trouble."""
@@ -484,15 +500,19 @@ class Replica:
         """Offer what the policy did not expect, as long as it takes some of it."""
         taken = True
         while taken and self._held:
+            self._note_plan()  # by which some of it may be taken
             taken, rest = False, []
-            for row in self._held:
+            for i, row in enumerate(self._held, start=1):
                 one = self._feedback([row[1]], [row[2]])
-                if self.policy.expects(one):
-                    self.policy.tell(one)
-                    self.pending -= one.counts
-                    taken = True
-                else:
+                if not self.policy.expects(one):
                     rest.append(row)
+                    continue
+                self.policy.tell(one)
+                self.pending -= one.counts
+                taken = True
+                if self.policy.plan_id != self._plan_seen:  # it may expect those before, too
+                    rest += self._held[i:]
+                    break
             self._held = rest
 
     def _feedback(self, questions: list[int], scores: list[float]) -> Feedback:
@@ -563,13 +583,15 @@ class Replica:
 
         First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
         random order. Where there is nothing for these, others are asked as much ahead as there is
-        ``room`` for: beside that there may be.
+        ``room`` for: beside that there may be. Nothing is asked ahead beyond the policy's plan:
+        that is for those who would have to wait.
         """
         gone = evaluators is not None and all(name in self.left for name in evaluators)
         if self.trouble or gone or len(self.policy.options) == 1:
             return []
         own = self._asked(n, self.pending, evaluators)
-        more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
+        ahead = min(ahead, room) if own.any() else room
+        more = self._asked(ahead, self.pending + own, None, beyond=False)
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
@@ -591,36 +613,47 @@ class Replica:
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
+    def _asked(
+        self,
+        n: int,
+        pending: Counts,
+        evaluators: Sequence[str] | None,
+        *,
+        beyond: bool | None = None,
+    ) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1:
             return np.zeros_like(pending)
         if evaluators is None:
-            return self.policy.ask(n, pending).counts
+            return self.policy.ask(n, pending, beyond=beyond).counts
         who = self.questions.evaluator
         theirs = [self.questions.evaluators.index(name) for name in evaluators]
-        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
+        there = (who < 0) | np.isin(who, theirs)
+        return self.policy.ask(n, pending, there, beyond=beyond).counts
 
     def new_plan(self) -> dict[str, Any]:
-        """Return the plan in force, if the log does not have it, as a part of an event."""
+        """Return the plan in force, if the log does not have it, as a part of an event.
+
+        Beside it those before that are not in the log either: what came meanwhile is their
+        evidence.
+        """
         if self.policy.plan_id is None or self.policy.plan_id == self.plan_id:
             return {}
-        return {"plan": self.policy.plan(), "since": self._plan_since}
+        new = {"plan": self.policy.plan(), "since": self._plan_since}
+        return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
-    def _close(self, event: int, plan: Any) -> None:
+    def _close(self, event: int, plans: Sequence[Any]) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
 
-        def close() -> None:
-            if self.policy.plan_id == plan["id"] - 1:
-                self.policy.attendance_changed()
-            if self.policy.plan_id == plan["id"]:
-                with contextlib.suppress(InputError):
-                    self.policy.adopt(plan)
+        def go_over() -> None:
+            for plan in plans:
+                self.policy.go_over(plan)
+                self._learn_held()
 
-        self._guard(event, close)
+        self._guard(event, go_over)
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""

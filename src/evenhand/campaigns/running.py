@@ -104,14 +104,14 @@ def _name_of_this_run() -> str:
 
 
 def _take_back_from_the_dead(follower: Follower) -> None:
-    """Give back what runs of this machine hold whose process is gone."""
+    """End the leases of runs of this machine whose process is gone."""
     rows = follower.store.read(
         lambda session: Page(session, follower.id, lock=False).held_by_workers(_SIGN)
     )
     for row in rows:
         run = _A_RUN.fullmatch(row.worker)  # somebody else may have called a worker "run 2"
         if run and run["node"] == platform.node()[:100] and not _alive(int(run["pid"])):
-            tending.release(follower, follower.ticket(row))
+            tending.end_lease(follower, follower.ticket(row))
 
 
 def _alive(pid: int) -> bool:
@@ -168,8 +168,7 @@ class _Desk:
         finally:
             self._over.set()
             self._crew.close()
-            for ticket in self._out.values():
-                tending.release(self._follower, ticket)
+            tending.release_all(self._follower, self._out.values())
         return self._run
 
     def _next_reply(self) -> Reply | None:

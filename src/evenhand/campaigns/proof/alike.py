@@ -27,7 +27,7 @@ def differ(record: Record, run: Planned) -> bool:
     """Tell whether a choice rests on biases being alike that are seen not to be."""
     asked = record.asked
     apart = with_own_biases(asked)
-    told = record.sums_of(run.told(record.total))
+    told = record.sums_of(run.told)
     if not run.over or apart is None or not told.counts.any():
         return False
     if _chance(asked, apart, told, run.known) >= _RARE:

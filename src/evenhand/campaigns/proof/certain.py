@@ -9,8 +9,9 @@ W_x         product over stages; x is out for good once W_x E_x ≥ 1/δ
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from evenhand.campaigns.proof.evidence import (
     planned_interval,
 )
 from evenhand.campaigns.proof.record import Change, Derived, Plan, Record, first_largest
-from evenhand.campaigns.proof.squares import Fit, Spread, helped
+from evenhand.campaigns.proof.squares import Fit, Spread, Sums, helped
 from evenhand.campaigns.proof.walk import walk
 
 _FIRST = 0.1  # share of δ for what the first stage alone says of biases
@@ -44,7 +45,9 @@ class _Stage:
     rivals: Indices
     begin: int
     end: int
-    before: Fit
+    whole: bool
+    before: Fit  # by which it was planned
+    now: Fit  # likewise, without what was withdrawn since
 
 
 class Certain:
@@ -85,110 +88,99 @@ class Certain:
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        plans = self._new_stages()
-        at = self._begun(Plan(0, {"leader": -1, "order": []}), plans[0]) if plans else 0
-        for number, plan in enumerate(plans):
-            plan, following = plan._replace(at=at), None  # noqa: PLW2901 # it is placed here
-            whole_at = self._whole_at(plan)
-            end = min(whole_at, self.record.total)
+        plans = [plan for plan in self.record.plans if not plan.goes_on]
+        number, begin = 0, plans[0].at if plans else 0
+        while number < len(plans):
+            plan, following = plans[number], None
             if number + 1 < len(plans):
                 following = plans[number + 1]
-                whole_at = end = self._begun(plan, following)
-            stage = _Stage(
-                int(plan.content["leader"]),
-                np.array(plan.content["rivals"], dtype=np.intp),
-                at,
-                end,
-                self._before(plan),
-            )
-            self.among = self._there(end)
-            whole, some = end == whole_at, len(self.record.told(at, end))
-            if stage.leader >= 0:
-                self._look(stage, whole)
-            at = end
-            if self.answer is not None:
-                stage.end, self.present = self.answered_at, stage
-                more = [c.at for c in self.record.extensions if c.at >= self.answered_at]
-                if following is None or not more:
-                    return
-                # others came since: the stage counts no more, and the next began then
-                self.answer, self.present, at = None, None, more[0]
+                self._see_why_it_ended(plan, following)
+            stage = self._stage(plan, following, begin)
+            self._look(stage)
+            some = len(self.record.told(stage.begin, stage.end))
+            if self.answer is None and stage.whole:
+                self.stages += [stage] if some else []
+                self._see_whether_all_are_out(stage.end)
+            if self.answer is None:
+                number, begin = number + 1, stage.end
+                self.present = None if stage.whole else stage
                 continue
-            if whole and some:
-                self.stages.append(stage)
-                if following is None:
-                    self._see_whether_all_are_out(end)
-            else:
-                self.present = stage
-            empty = not len(plan.content["order"])
-            self.stuck = following is None and stage.leader < 0 and empty and self.answer is None
+            stage.end, self.present = self.answered_at, stage
+            more = self._reopened(following)
+            if more is None:
+                return
+            # others came since: that stage counts no more, and nothing is tested until the next
+            self.answer, self.present, begin = None, None, more.at
+            while number < len(plans) and plans[number].since < more.event:
+                number += 1
+            if number < len(plans):
+                fit, end = self.record.fit_of(self.record.counted(0, begin)), plans[number].at
+                gap = _Stage(-1, np.zeros(0, dtype=np.intp), begin, end, True, fit, fit)
+                self.stages += [gap] if len(self.record.told(begin, gap.end)) else []
+                begin = gap.end
+        last = self.present
+        empty = last is not None and last.leader < 0 and not len(plans[-1].content["order"])
+        self.stuck = empty and self.answer is None
 
-    def _new_stages(self) -> list[Plan]:
-        """Return the plans, without those that go on with a stage since more was allowed."""
-        plans: list[Plan] = []
-        for plan in self.record.plans:
-            if not plans or not _same_stage(plans[-1], plan):
-                plans.append(plan)
-        return plans
+    def _stage(self, plan: Plan, following: Plan | None, begin: int) -> _Stage:
+        """Return the stage of a plan, with the evaluations from ``begin`` on."""
+        whole_at = end = -1 if following is None else following.at
+        if following is None:
+            whole_at = self._whole_at(plan)
+            end = min(whole_at, self.record.total)
+        leader, rivals = int(plan.content["leader"]), plan.content["rivals"]
+        fits = self._before(plan)
+        stage = _Stage(leader, np.array(rivals, dtype=np.intp), begin, end, end == whole_at, *fits)
+        self.among = self._there(following.since if following is not None else math.inf)
+        return stage
 
-    def _begun(self, plan: Plan, following: Plan) -> int:
-        """Return when a plan came into force, and the one before was closed."""
-        if following.at >= 0:
-            return following.at
-        at = self._closed_at(plan, following)
-        if at > following.by:
-            self.wrong.append(f"the plan that was written at {following.by} evaluations")
-            return following.by
-        return at
+    def _reopened(self, following: Plan | None) -> Change | None:
+        """Return the first extension after an answer that had options to compare it with."""
+        assert self.answer is not None
+        others = {name for x, name in enumerate(self.asked.labels) if not self.same[self.answer, x]}
+        at = self.answered_at
+        since = 0 if following is None or at < following.at else following.since
+        for change in self.record.extensions:
+            later = change.at > at or (change.at == at and change.event >= since)
+            if later and others.intersection(change.absent):
+                return change
+        return None
 
-    def _there(self, place: int) -> Truths:
-        """Tell which options there were when so many evaluations were in."""
-        later = [c.absent for c in self.record.extensions if c.at > place]
+    def _there(self, event: float) -> Truths:
+        """Tell which options there were after an event."""
+        later = [change.absent for change in self.record.extensions if change.event > event]
         return ~np.isin(self.asked.labels, [name for names in later for name in names])
 
-    def _closed_at(self, plan: Plan, following: Plan) -> int:
-        """Return when a stage was closed that another one followed.
+    def _see_why_it_ended(self, plan: Plan, following: Plan) -> None:
+        """See that a stage was closed where it had to be, by what was known when that was written.
 
-        It was whole; or somebody left or joined; or scores were observed before any answer, which
-        open a search as well as a first stage does; or there was more to ask, where nothing was
-        being tested. What is not written down came to nothing: of several such changes the last
-        one counts.
+        It was whole; or somebody left or joined; or there was more to ask; or scores were observed
+        before any answer, which open a search as well as a first stage does.
         """
         record = self.record
-        whole = self._whole_at(plan) if plan.content["order"] else record.total + 1
+        if not following.event:
+            return  # there is no log
+        events = [c.event for c in (*record.absences, *record.extensions)]
+        as_of, opening = following.event, int(plan.content["leader"]) < 0
+        if opening and not len(record.told(plan.at, following.at, as_of)):
+            events += [c.event for c in record.imports]
+        if following.since not in events and self._whole_at(plan, as_of) != following.at:
+            self.wrong.append(f"the plan that was in force from {following.at} evaluations on")
 
-        def since(changes: Sequence[Change]) -> list[int]:
-            return [c.at for c in changes if plan.event < c.event <= following.event]
+    def _before(self, plan: Plan) -> tuple[Fit, Fit]:
+        """Return what was known when a plan was made, and that without what was withdrawn since.
 
-        came = [at for at in since(record.absences) if at <= whole]
-        opening = int(plan.content["leader"]) < 0
-        for at in since(record.extensions):
-            if at <= whole and (opening or not len(record.told(plan.at, at))):
-                came.append(at)
-        for at in since(record.imports) if opening else ():
-            if at <= whole and not len(record.told(plan.at, at)):
-                came.append(at)
-        if not came:
-            return whole if plan.content["order"] else plan.at
-        first = min(came)
-        same = [at for at in came if not len(record.told(first, at))]
-        return max(same)
-
-    def _before(self, plan: Plan) -> Fit:
-        """Return what was known when a plan was made.
-
-        The record says what was expected; that must follow from what was in by then, with or
-        without what was withdrawn since.
+        The record says what was expected; that must follow from what counted when it was written.
         """
-        there = np.flatnonzero(self._there(plan.at))
-        fits = [self._pooled(self.record.counted(0, plan.at, plan.at), there)]
-        if (self.record.withdrawn[: plan.at] >= 0).any():
-            fits.append(self._pooled(self.record.counted(0, plan.at), there))
-        off = [self._off(plan, fit) for fit in fits]
-        best = int(np.argmin(off))
-        if off[best] > _SAME:
+        there = np.flatnonzero(self._there(plan.since))
+        then, now = (
+            self._pooled(self.record.counted(0, plan.at, as_of), there)
+            for as_of in (plan.event, None)
+        )
+        answered = plan.content.get("answer") is not None  # then nothing more is tested
+        if not answered and self._off(plan, then) > _SAME:
             self.wrong.append(f"what was expected of the stage at {plan.at} evaluations")
-        return fits[best]
+        return then, now
 
     def _pooled(self, some: Indices, there: Indices) -> Fit:
         """Return least squares on some evaluations, which features of options may help."""
@@ -221,20 +213,21 @@ class Certain:
         ]
         return float(np.concatenate(shares).max())
 
-    def _whole_at(self, plan: Plan) -> int:
+    def _whole_at(self, plan: Plan, as_of: int | None = None) -> int:
         """Return how many evaluations were in when a stage was whole; more than all if it is not.
 
-        What cannot be asked any more is not waited for.
+        What cannot be asked any more is not waited for, nor what others have made up for. What was
+        withdrawn later than ``as_of`` was there then.
         """
         record, asked = self.record, self.asked
         order = np.array(plan.content["order"], dtype=np.intp)
         q = asked.rows.shape[0]
         wanted = int(plan.content.get("times", 1)) * np.bincount(order, minlength=q)
         never = record.total + 1
-        some = record.told(plan.at, record.total)
+        some = record.told(plan.at, record.total, as_of)
         needed = np.flatnonzero(wanted)
-        if not len(needed):
-            return never
+        if not len(needed):  # whatever comes ends it
+            return record.look_after(int(some[0]) + 1) if len(some) else never
         by = np.argsort(record.questions[some], kind="stable")
         starts = np.searchsorted(record.questions[some][by], np.arange(q + 1))
         places = np.full(q, never)
@@ -243,16 +236,60 @@ class Certain:
         places[full] = some[by[starts[:-1][full] + wanted[full] - 1]] + 1
         late = needed[~enough[needed]]
         if len(late):
-            places[late] = [self._used_up(int(x)) for x in late]
+            places[late] = [self._used_up(int(x), as_of) for x in late]
         done = int(places[needed].max())
         at = record.look_after(done) if done <= record.total else -1
-        return at if at >= 0 else never
+        return self._made_up_for(plan, wanted, at if at >= 0 else never, as_of)
 
-    def _used_up(self, question: int) -> int:
+    def _made_up_for(self, plan: Plan, wanted: Counts, whole: int, as_of: int | None) -> int:
+        """Return when a stage told as much as it was planned to by evaluations beyond the plan.
+
+        That is, leads were as precise, and a start knew as many: a matter of counts alone. Once it
+        is so it stays so, which is why it can be searched for. ``whole`` if it never was before.
+        """
+        record, q = self.record, len(wanted)
+        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)].tolist()
+
+        def there(look: int) -> Indices:
+            return record.questions[record.told(plan.at, look, as_of)]
+
+        def has_more(look: int) -> bool:
+            some = there(look)
+            counts = np.bincount(some, minlength=q)
+            return bool((counts > wanted).any()) and len(some) >= wanted.sum()
+
+        if not looks or not has_more(looks[-1]):
+            return whole
+        planned, freedom = self._told_by(np.repeat(np.arange(q), wanted), plan)
+
+        def enough(look: int) -> bool:
+            if not has_more(look):
+                return False
+            variances, heard = self._told_by(there(look), plan)
+            return bool((variances <= planned * (1.0 + _SAME)).all()) and heard >= freedom
+
+        at = bisect.bisect_left(looks, True, key=enough)
+        return int(looks[at]) if at < len(looks) else whole
+
+    def _told_by(self, questions: Indices, plan: Plan) -> tuple[Floats, float]:
+        """Return the variances of the leads that a stage is for, by the questions asked alone.
+
+        Of a start, only whether they are known; and degrees of freedom.
+        """
+        leader, H = int(plan.content["leader"]), self.H
+        none = Sums.of(questions, np.zeros(len(questions)), self.asked.rows.shape[0])
+        fit = Fit.of(self.asked, none, self.known)
+        if leader >= 0:
+            rivals = np.array(plan.content["rivals"], dtype=np.intp)
+            return fit.along(H[leader] - H[rivals]).variances, fit.freedom
+        known = np.isfinite(fit.along(H[0] - H).variances)
+        return np.where(known, 1.0, np.inf), fit.freedom
+
+    def _used_up(self, question: int, as_of: int | None) -> int:
         """Return how many evaluations were in when a question could not be asked any more."""
         record, asked = self.record, self.asked
         never, who = record.total + 1, int(asked.evaluator[question])
-        some = record.counted(0, record.total)
+        some = record.counted(0, record.total, as_of)
 
         def reached(of: Truths, limit: int) -> int:
             times = some[of]
@@ -275,28 +312,29 @@ class Certain:
 
     # ------------------------------------------------------------------ looks
 
-    def _prior(self, stage: _Stage, options: Indices) -> tuple[Spread, Floats, Floats]:
+    def _prior(self, leader: int, options: Indices, before: Fit) -> tuple[Spread, Floats, Floats]:
         """Return what was expected of leads over options, and the prior of their effects."""
-        expected = stage.before.along(self.H[stage.leader] - self.H[options])
+        expected = before.along(self.H[leader] - self.H[options])
         known = np.isfinite(expected.variances) & (expected.variances > 0.0)
         spreads = np.sqrt(np.where(known, expected.variances, 1.0))
-        heard = max(1.0, stage.before.freedom)
-        unit = stage.before.unit
+        heard, unit = max(1.0, before.freedom), before.unit
         return expected, *one_sided(expected.estimates, spreads, unit, heard, -self.slack)
 
-    def _look(self, stage: _Stage, whole: bool) -> None:
+    def _look(self, stage: _Stage) -> None:
         """Look after every evaluation of a stage, or at its end only where scores are bounded."""
+        if stage.leader < 0:
+            return
         some = self.record.told(stage.begin, stage.end)
         rivals, leader = stage.rivals, stage.leader
-        expected, effects, logs = self._prior(stage, rivals)
+        expected, effects, logs = self._prior(leader, rivals, stage.before)
         heard = np.isfinite(expected.variances)
         D = self.H[leader] - self.H[rivals]
         wealth = (self.wealth + self.gains[leader])[rivals]
         if not self.bounded:
             first = self._first_times(stage, some, D, heard, effects, logs, wealth)
             self._take_out(leader, rivals, first, some)
-        if (whole or self.bounded) and self.answer is None:
-            self._close_with(stage, whole)
+        if stage.whole and self.answer is None:
+            self._close_with(stage)
 
     def _first_times(
         self,
@@ -343,19 +381,21 @@ class Certain:
     def _take_out(self, leader: int, rivals: Indices, first: Counts, some: Indices) -> None:
         """Take rivals out in the order in which the evidence was enough, until none is left."""
         out = self.cleared[leader] if self.slack else self.rejected
+        among = self.among
         for place in np.unique(first[first >= 0]).tolist():
             out[rivals[first == place]] = True
+            at = self.record.look_after(int(some[place - 1]) + 1)
+            added = [c.event for c in self.record.extensions if c.at >= at]
+            self.among = among if not added else self._there(min(added) - 1)
             if self.answer is None and not len(self._open(leader)):
-                at = self.record.look_after(int(some[place - 1]) + 1)
                 self.answer, self.answered_at = leader, at
+        self.among = among
 
-    def _close_with(self, stage: _Stage, whole: bool) -> None:
+    def _close_with(self, stage: _Stage) -> None:
         """Add the evidence of a whole stage to that before it."""
-        if not whole:
-            return
         leader, rivals = stage.leader, stage.rivals
         fit = self._fit_of(stage)
-        expected, effects, logs = self._prior(stage, rivals)
+        expected, effects, logs = self._prior(leader, rivals, stage.before)
         said = Reading.of(fit, fit.along(self.H[leader] - self.H[rivals]), stage.before, expected)
         plain = self._weighed(said, effects, logs, 0.0)
         eased = self._weighed(said, effects, logs, -self.slack)
@@ -377,8 +417,8 @@ class Certain:
 
     def _see_whether_all_are_out(self, end: int) -> None:
         """See whether the option that leads when a stage is whole has no rival left."""
-        all_ = np.arange(len(self.H))
-        leader = self._leading(self._pooled(self.record.counted(0, end), all_))
+        there = np.flatnonzero(self.among)
+        leader = self._leading(self._pooled(self.record.counted(0, end), there))
         if not len(self._open(leader)):
             self.answer, self.answered_at = leader, end
 
@@ -388,7 +428,7 @@ class Certain:
 
     def _leading(self, fit: Fit) -> int:
         said = fit.along(self.H[0] - self.H)
-        return first_largest(-said.estimates, ~self.rejected, self.scale)
+        return first_largest(-said.estimates, self.among & ~self.rejected, self.scale)
 
     # ------------------------------------------------------------------ what follows
 
@@ -429,7 +469,7 @@ class Certain:
         since = record.counted(begin, record.total)
         since = since[record.observed[since]]
         if not len(since):
-            return self.present.before
+            return self.present.now
         return record.fit_of(np.concatenate([record.counted(0, begin), since]))
 
     def testing(self) -> list[_Stage]:
@@ -447,7 +487,7 @@ class Certain:
         for stage in self.testing():
             if leader is None or stage.leader == leader:
                 fit = self._fit_of(stage)
-                found.append(Reading.of(fit, what(fit), stage.before, what(stage.before)))
+                found.append(Reading.of(fit, what(fit), stage.now, what(stage.now)))
         return found
 
     def ends(
@@ -472,9 +512,9 @@ class Certain:
         said, priors = [], []
         for stage in stages:
             fit = self._fit_of(stage)
-            expected, effects, logs = self._prior(stage, rivals)
+            expected, effects, logs = self._prior(stage.leader, rivals, stage.now)
             D = self.H[stage.leader] - self.H[rivals]
-            one = Reading.of(fit, fit.along(D), stage.before, expected)
+            one = Reading.of(fit, fit.along(D), stage.now, expected)
             one.information[~np.isin(rivals, stage.rivals)] = 0.0
             said.append(one)
             priors.append((effects, logs))
@@ -537,12 +577,6 @@ def certain(record: Record) -> Derived:
         derived=("estimates", "leads", "values", "biases", "evidence of every stage", "loss"),
         taken=("which option led each stage, its rivals and its questions",),
     )
-
-
-def _same_stage(one: Plan, other: Plan) -> bool:
-    """Tell whether a plan goes on with the stage of the one before."""
-    names = ("leader", "rivals", "order", "times", "stage")
-    return all(one.content.get(name) == other.content.get(name) for name in names)
 
 
 def _within(estimates: Floats, low: Floats, high: Floats) -> Floats:

@@ -71,7 +71,9 @@ def derive(record: Record, option: int | None = None) -> Conclusion:
     >>> record.asked.labels[found.derived.option], found.sure, found.derived.certainty
     ('Ann', True, 'own scores')
     """
-    found, sound = _derived(record, option), alarms(record)
+    found = _derived(record, option)
+    record = _learnt(record, found)
+    sound = alarms(record)
     alarmed = _heeded(record, found, set(sound.found))
     taken = [*found.taken, *(f"the check of the {name}" for name in sound.unchecked)]
     found = replace(
@@ -89,8 +91,6 @@ def _derived(record: Record, option: int | None) -> Derived:
     what = "the choice, how sure it is, values and biases"
     if record.policy not in known or record.setting("target", "best") != "best":
         why = f"{record.policy!r} is not derived again"
-    elif record.taken_back and record.policy != "planned-choice":
-        why = "evaluations were withdrawn, and what is left was planned by them"
     else:
         return known[record.policy](record)
     k = len(record.asked.labels)
@@ -103,6 +103,15 @@ def _derived(record: Record, option: int | None) -> Derived:
     )
 
 
+def _learnt(record: Record, found: Derived) -> Record:
+    """Return a record without what the policy has not taken in, and waits for a longer plan."""
+    if not found.waiting:
+        return record
+    withdrawn = record.withdrawn.copy()
+    withdrawn[list(found.waiting)] = 0
+    return replace(record, withdrawn=withdrawn)
+
+
 def _heeded(record: Record, found: Derived, alarmed: set[str]) -> set[str]:
     """Return which alarms count with this policy."""
     if record.policy == "careful-choice":
@@ -111,7 +120,8 @@ def _heeded(record: Record, found: Derived, alarmed: set[str]) -> set[str]:
             alarmed -= {"drift"}
         if "intercept" not in alarmed:
             alarmed |= set(found.alarms)
-    if record.policy == "planned-choice" and differ(record, Planned(record)):
+    planned = record.policy == "planned-choice" and found.followed
+    if planned and differ(record, Planned(record)):
         alarmed |= {"alike"}
     return alarmed
 

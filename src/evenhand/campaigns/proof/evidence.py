@@ -10,7 +10,8 @@ M(η)            exp(ηJβ − η²J/2) where σ = 1 is known; else exp(−η²J
 
 docs/certainty.md proves that Σ π(η) M(η) is evidence. E[exp(ρy)] is an integral over u = log ρ of
 exp((ν + 1)u − e²ᵘ/2 + y eᵘ), worked out by the trapezoidal rule, which is as good as exact for
-integrands that fall off so fast. The policies have a lower bound of it instead.
+integrands that fall off so fast. The policies have a lower bound of it instead, which is close but
+where y < 0 and ν ≤ 1: there it is Jensen's exp(y E[ρ]), and so it is here.
 """
 
 from __future__ import annotations
@@ -167,10 +168,18 @@ def log_evidence(
         q = (R + J * beta**2)[:, None]
         y = np.where(q > 0.0, effects * S / np.sqrt(np.where(q > 0.0, q, 1.0)), 0.0)
         heard = ~known & (J > 0.0)
-        terms[heard] += log_moment(nu[heard, None], y[heard])
+        terms[heard] += _at_least(nu[heard, None], y[heard])
     some = J > 0.0
     out[some] = _log_sum(terms[some])
     return out
+
+
+def _at_least(nu: Floats, y: Floats) -> Floats:
+    few = (nu < 2.0) & (y < 0.0)
+    mean = math.sqrt(2.0) * np.exp(
+        special.gammaln(0.5 * nu + 1.0) - special.gammaln(0.5 * nu + 0.5)
+    )
+    return np.where(few, y * mean, log_moment(nu, y))
 
 
 def _log_sum(terms: Floats) -> Floats:

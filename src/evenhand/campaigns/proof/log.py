@@ -2,8 +2,7 @@
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
 are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
-what came before. A policy in rounds takes what belongs to its round; the rest waits. When something
-is withdrawn, all is learnt anew without it.
+what came before. When something is withdrawn, all is learnt anew without it.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Counts, Indices
-from evenhand.campaigns.proof.record import Change, Plan, Record
+from evenhand.campaigns.proof.asked import Indices
+from evenhand.campaigns.proof.record import Allowed, Change, Plan, Record
 from evenhand.errors import InputError
 
 _SHARE = 1 / 32
@@ -47,7 +46,7 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     log = list(events)
     if not log or log[0][0] != "created":
         raise InputError("the log does not begin with how the campaign was made.")
-    reader = _Reader({content["evaluation"] for kind, content in log if kind == "withdrawn"})
+    reader = _Reader(log)
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
@@ -56,15 +55,23 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self, withdrawn: set[int]) -> None:
-        self.withdrawn = withdrawn
+    def __init__(self, log: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        self.gone: dict[int, int] = {}  # the events that withdrew evaluations
+        self.written: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
+        """Plans that came into force with an event, and the events that wrote them down."""
+        for event, (kind, content) in enumerate(log, start=1):
+            if kind == "withdrawn":
+                self.gone[int(content["evaluation"])] = event
+            for since, plan in _plans_in(event, content):
+                if not 0 < since <= event:
+                    raise InputError(f"the plan in event {event} says that it holds since {since}.")
+                self.written.setdefault(since, []).append((event, plan))
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
         self.stated: Mapping[str, Any] = {}
         self.numbers: Indices = np.zeros(0, dtype=np.intp)  # of the questions, by place
         self.new: list[Entry] = []
-        self.held: list[Entry] = []
         self.learnt: list[Entry] = []
         self.observed: list[bool] = []
         self.looks: list[int] = []
@@ -72,16 +79,17 @@ class _Reader:
         self.absences: list[Change] = []
         self.imports: list[Change] = []
         self.extensions: list[Change] = []
-        self.allowed: list[tuple[int, int]] = []
-        self.changes: list[int] = []  # how many evaluations were in when something changed
+        self.allowed: list[Allowed] = []
+        self.learning: list[int] = []
+        self.event = 0  # that is being read
+        self.before: dict[int, int] = {}  # how many evaluations were in before imports
         self.plans: list[Plan] = []
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
-        self.gathered: Counts | None = None  # of a policy in rounds
-        self.round = 0
-        self.told = 0  # evaluations that were asked for, and learnt or kept for their round
+        self.told = 0  # evaluations that were asked for, and learnt
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         """Take in an event."""
+        self.event = event
         if kind == "created":
             self._created(content)
         elif kind == "told":
@@ -92,8 +100,8 @@ class _Reader:
             self._learn(int(content["seen"]))
         elif kind in _CHANGES:
             self._changed(event, kind, content)
-        for plan in _plans_in(content):
-            self._planned(event, *plan)
+        for written, plan in self.written.get(event, ()):
+            self._planned(written, plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -106,8 +114,6 @@ class _Reader:
         self.settings = {name: _number(value) for name, value in named.items()}
         most = self.settings.get("at_most") or self.settings.get("horizon")
         self.settings["at_most"] = most
-        q = len(self.numbers)
-        self.gathered = np.zeros(q, dtype=np.int64) if self.policy == "careful-choice" else None
 
     def _asked(self, given: Mapping[str, Any], numbers: Sequence[int] | None = None) -> None:
         self.content = given["actions"] if "actions" in given else given["questions"]
@@ -122,6 +128,7 @@ class _Reader:
         self._learn()
         place = len(self.learnt)
         if kind == "imported":
+            self.before[event] = place
             self._take(self._entries(event, content), observed=True)
             self.imports.append(Change(len(self.learnt), (), event))
         elif kind in ("left", "joined"):
@@ -131,24 +138,21 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
-                before = set(self.versions[-1][2])
+                before = self.versions[-1][2]
                 self._asked(content["questions"], content["numbers"])
-                new = (name for name in self.versions[-1][2] if name not in before)
-                self.extensions.append(Change(place, tuple(new), event))
+                names = self.versions[-1][2]
+                new = tuple(name for name in names if name not in before)
+                self.extensions.append(Change(place, new, event, names != before))
             if content["at_most"] is not None:
-                self.allowed.append((place, int(content["at_most"])))
+                self.allowed.append(Allowed(place, int(content["at_most"]), event))
             if content["budget"] is not None:
                 self.settings["budget"] = float(content["budget"])
-        if kind != "decided":
-            self.changes.append(place)
-        self._offer()
+                self.allowed.append(Allowed(place, -1, event))
 
     # ------------------------------------------------------------------ learning
 
     def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
-        """Return the evaluations of an event that were not withdrawn."""
-        rows = (row for row in content["evaluations"] if row[0] not in self.withdrawn)
-        return [Entry(event, row[0], row[2], row[3]) for row in rows]
+        return [Entry(event, row[0], row[2], row[3]) for row in content["evaluations"]]
 
     def _learn(self, seen: int | None = None) -> None:
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
@@ -156,24 +160,7 @@ class _Reader:
         if not ready:
             return
         self.told += len(ready)
-        if not self.held and self._expected(ready):
-            self._take(ready)
-            return
-        self.held += ready
-        self._offer()
-
-    def _offer(self) -> None:
-        """Offer what waits, one by one, as long as some of it is taken."""
-        taken = True
-        while taken and self.held:
-            taken, rest = False, []
-            for entry in self.held:
-                if self._expected([entry]):
-                    self._take([entry])
-                    taken = True
-                else:
-                    rest.append(entry)
-            self.held = rest
+        self._take(ready)
 
     def _take(self, entries: list[Entry], *, observed: bool = False) -> None:
         if not entries:
@@ -181,43 +168,30 @@ class _Reader:
         self.learnt += entries
         self.observed += [observed] * len(entries)
         self.looks.append(len(self.learnt))
-        if self.gathered is not None and not observed:
-            self.gathered += self._counts(entries)
-            if (self.gathered == self._wanted()).all():
-                self.gathered[:] = 0
-                self.round += 1
-
-    def _expected(self, entries: list[Entry]) -> bool:
-        if self.gathered is None:
-            return True
-        return bool((self.gathered + self._counts(entries) <= self._wanted()).all())
-
-    def _counts(self, entries: list[Entry]) -> Counts:
-        places = np.argsort(self.numbers)[[entry.question for entry in entries]]
-        return np.bincount(places, minlength=len(self.numbers))
-
-    def _wanted(self) -> Counts:
-        """Return (q,) what the round in force wants; nothing if its plan is not in the log."""
-        wanted = np.zeros(len(self.numbers), dtype=np.int64)
-        if self.round < len(self.plans):
-            content = self.plans[self.round].content
-            np.add.at(wanted, content["questions"], content["counts"])
-        return wanted
+        self.learning.append(self.event)
 
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, event: int, at: int, plan: Mapping[str, Any]) -> None:
-        """Take down a plan; where the log does not say when it came into force, −1 for that."""
-        if self.gathered is not None:
-            at = len(self.learnt) - int(self.gathered.sum())
-        elif at < 0 and self.policy != "certain-choice":
-            at = max([0, *(place for place in self.changes if place <= len(self.learnt))])
-        self.plans.append(Plan(at, plan, len(self.learnt), event))
+    def _planned(self, written: int, plan: Mapping[str, Any]) -> None:
+        """Take down a plan that came into force."""
+        at, since = len(self.learnt), self.event
+        if since in self.before and not self._opened_by(since, written):
+            at = self.before[since]  # by what was told; then came the import
+        self.plans.append(Plan(at, plan, since, written))
+
+    def _opened_by(self, event: int, as_of: int) -> bool:
+        """Tell whether an import put a plan in force: before any answer to those that opened."""
+        if self.policy != "certain-choice" or not self.plans:
+            return True
+        plan = self.plans[-1]
+        told = [i for i in range(plan.at, self.before[event]) if not self.observed[i]]
+        gone = (self.gone.get(self.learnt[i].number, as_of + 1) <= as_of for i in told)
+        return int(plan.content["leader"]) < 0 and all(gone)
 
     def record(self) -> Record:
         """Return the record."""
         places = np.argsort(self.numbers)
-        n = len(self.learnt)
+        n, gone = len(self.learnt), self.gone
         return Record(
             self.content,
             self.policy,
@@ -225,15 +199,15 @@ class _Reader:
             places[np.array([entry.question for entry in self.learnt], dtype=np.intp)],
             np.array([entry.score for entry in self.learnt], dtype=np.float64),
             np.array(self.observed, dtype=np.bool_).reshape(n),
-            np.full(n, -1),
+            np.array([gone.get(entry.number, -1) for entry in self.learnt], dtype=np.int64),
             [self._moved(number) for number in range(len(self.plans))],
             self.absences,
             self.imports,
             self.extensions,
             self.allowed,
             np.array(self.looks, dtype=np.int64),
+            np.array(self.learning, dtype=np.int64),
             stated=self.stated,
-            taken_back=len(self.withdrawn),
         )
 
     def _moved(self, number: int) -> Plan:
@@ -258,11 +232,14 @@ class _Reader:
         return plan._replace(content=moved)
 
 
-def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the plans that an event has, and how many evaluations were learnt before each."""
-    found = [(int(at), plan) for at, plan in content.get("plans", ())]
+def _plans_in(event: int, content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the plans that an event has, and since which events they were in force.
+
+    The first records do not say since when; it was since the evaluation before.
+    """
+    found = [(int(since), plan) for since, plan in content.get("passed", ())]
     if content.get("plan") is not None:
-        found.append((-1, content["plan"]))
+        found.append((int(content.get("since", event)), content["plan"]))
     return found
 
 

@@ -12,13 +12,21 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy import special
 
 from evenhand.campaigns.proof.asked import Asked, Counts, Floats, Indices
 from evenhand.campaigns.proof.evidence import planned_interval
-from evenhand.campaigns.proof.record import Derived, Plan, Record, first_largest
+from evenhand.campaigns.proof.record import (
+    Change,
+    Derived,
+    Plan,
+    Record,
+    first_largest,
+)
 from evenhand.campaigns.proof.squares import Fit, Spread, Sums
 from evenhand.campaigns.proof.winner import Winner
 
@@ -43,44 +51,111 @@ class Planned:
         self.give_up = float(record.setting("give_up", 0.05))
         q = self.asked.rows.shape[0]
         self.planned: Counts = np.zeros(q, dtype=np.int64)
-        self.begin, self.gone = 0, 0.0  # evaluations and share of δ that were used up by old plans
-        self.event = 0  # that wrote down the plan in force
+        self.gone = 0.0  # share of δ that was used up by old plans
+        self.have: list[int] = []  # the answers of the plan that are in
+        self.kept: list[int] = []  # those of another, which a longer one may have
+        self.absent: frozenset[str] = frozenset()
         self.H = self.asked.span.coordinates(self.asked.options)
         self.used, self.gave_up = 0.0, False
+        added = [name for change in record.extensions for name in change.absent]
+        self.among = ~np.isin(self.asked.labels, added)  # the options that there are
         self.answer: int | None = 0 if not len(self.rivals(0)) else None
         self.seen: list[tuple[int, Winner, float]] = []
         self.close: list[str] = []
-        self._go_through()
+        self.wrong: list[str] = []
+        for step in self._steps():
+            step()
 
-    def _go_through(self) -> None:
-        learnt = {int(place) for place in self.record.looks}
-        changed = {change.at for change in self.record.absences if change.at > 0}
-        plans = list(self.record.plans)
-        for place in sorted(learnt | changed | {plan.at for plan in plans}):
-            if place in learnt:  # by the plan of then, though a longer one may come right after it
-                self._look(place)
-            while plans and plans[0].at <= place:
-                self._put_in_force(plans.pop(0))
-            if place in changed:
-                self._look(place)
+    # ------------------------------------------------------------------ one pass
+
+    def _steps(self) -> list[Callable[[], None]]:
+        """Return all that happened, in order: by event, or where there is no log by evaluations."""
+        record, begin = self.record, 0
+        found: list[tuple[int, int, int, Callable[[], None]]] = []
+        looks = record.looks.tolist()
+        events = (
+            np.zeros(len(looks), dtype=np.int64) if record.learning is None else record.learning
+        )
+        for place, event in zip(looks, events.tolist(), strict=True):
+            told = record.told(begin, place).tolist()
+            found.append((event, place, 0, partial(self._learn, told)))
+            begin = place
+        for change in record.absences:
+            found.append((change.event, change.at, 1, partial(self._attend, change)))
+        for change in record.extensions:
+            found.append((change.event, change.at, 2, partial(self._extend, change)))
+        for more in record.allowed:
+            found.append((more.event, more.at, 3, self._allow))
+        for plan in record.plans:
+            found.append((plan.since, plan.at, 4, partial(self._put_in_force, plan)))
+        return [step for *_, step in sorted(found, key=lambda one: one[:3])]
+
+    def _learn(self, told: list[int]) -> None:
+        """Take answers in that are planned; others wait, and are offered one by one."""
+        if not told:
+            return
+        if not self.kept and self._expects(told):
+            self._take(told)
+            return
+        self.kept += told
+        self._offer()
+
+    def _expects(self, told: list[int]) -> bool:
+        return bool((self._counts(self.have + told) <= self.planned).all())
+
+    def _offer(self) -> None:
+        taken = True
+        while taken and self.kept:
+            taken, waiting, self.kept = False, self.kept, []
+            for one in waiting:
+                if self._expects([one]):
+                    self._take([one])
+                    taken = True
+                else:
+                    self.kept.append(one)
+
+    def _take(self, told: list[int]) -> None:
+        self.have += told
+        self._look()
+
+    def _counts(self, some: list[int]) -> Counts:
+        return np.bincount(self.record.questions[some], minlength=len(self.planned))
+
+    def _attend(self, change: Change) -> None:
+        self.absent = frozenset(change.absent)
+        if self.have:
+            self._look()
+
+    def _extend(self, change: Change) -> None:
+        """Go on with more questions: the answer stands, unless there are more options."""
+        self.among |= np.isin(self.asked.labels, change.absent)
+        if self.answer is not None and not change.absent:
+            self.seen = [] if change.moved else self.seen
+            return
+        self._begin_anew()
+        self.answer, self.gave_up, self.seen = None, False, []
+
+    def _allow(self) -> None:
+        if self.answer is None:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Look at new answers alone from now on, if it is over, with what is left of δ."""
+        if self.over and self.used < 1.0:
+            self.have, self.gone, self.gave_up = [], self.used, False
 
     def _put_in_force(self, plan: Plan) -> None:
-        """Go on by a plan: a longer one, or one of new answers alone, with what is left of δ."""
-        content = plan.content
-        self.planned = np.zeros_like(self.planned)
-        np.add.at(self.planned, content["questions"], content["counts"])
-        gone = float(content.get("gone", 0.0))
-        if gone > self.gone:
-            self.begin, self.gone, self.used = plan.at, gone, gone
-            self.answer, self.gave_up = None, False
-        added = any(self.event < change.event < plan.event for change in self.record.extensions)
-        if added and self.answer is None:
-            self.seen = []  # what was said of a choice among these questions is said no more
-        self.event = plan.event
-
-    def told(self, place: int) -> Indices:
-        """Return the answers of the plan that were in when so many evaluations were."""
-        return self.record.told(self.begin, place)
+        """Go on by a plan: a longer one, or one of new answers alone."""
+        content, gone = plan.content, float(plan.content.get("gone", 0.0))
+        if self.answer is None:
+            counts, have = np.zeros_like(self.planned), self._counts(self.have)
+            np.add.at(counts, content["questions"], content["counts"])
+            anew = gone > self.gone * (1.0 + _CLOSE)
+            self.planned = counts + have if anew else np.maximum(counts, have)
+            same = abs(gone - self.gone) <= _CLOSE or (self.record.withdrawn >= 0).any()
+            if not same:
+                self.wrong.append(f"what of δ was used up at {plan.at} evaluations")
+        self._offer()
 
     @property
     def delta(self) -> float:
@@ -95,41 +170,50 @@ class Planned:
     def rivals(self, option: int) -> Indices:
         """Return the options that are not the same as this one in all features."""
         if self.asked.alone:
-            return np.delete(np.arange(len(self.asked.labels)), option)
-        X = self.asked.options
-        scales = np.abs(X).max(axis=0)
-        return np.flatnonzero((np.abs(X - X[option]) > 1e-12 * scales).any(axis=1))
+            others = np.arange(len(self.asked.labels)) != option
+        else:
+            X = self.asked.options
+            scales = np.abs(X).max(axis=0)
+            others = (np.abs(X - X[option]) > 1e-12 * scales).any(axis=1)
+        return np.flatnonzero(others & self.among)
 
-    def to_come(self, place: int) -> Counts:
-        """Return (q,) answers that are planned and could still come."""
-        record, asked = self.record, self.asked
-        have = np.bincount(record.questions[self.told(place)], minlength=len(self.planned))
-        left: Counts = np.maximum(self.planned - have, 0)
-        gone = [asked.evaluators.index(name) for name in record.absent(place)]
+    @property
+    def told(self) -> Indices:
+        """The answers of the plan that are in."""
+        return np.array(self.have, dtype=np.intp)
+
+    @property
+    def to_come(self) -> Counts:
+        """(q,) answers that are planned and could still come."""
+        asked = self.asked
+        left: Counts = np.maximum(self.planned - self._counts(self.have), 0)
+        gone = [asked.evaluators.index(name) for name in self.absent]
         left[np.isin(asked.evaluator, gone)] = 0
         return left
 
-    def _share(self, place: int) -> tuple[float, bool]:
-        if not self.to_come(place).any():
+    def _share(self) -> tuple[float, bool]:
+        if not self.to_come.any():
             return 1.0, True
         if self.once:
             return self.gone, False
         N = int(self.planned.sum())
-        t = len(self.told(place)) / N
+        t = len(self.have) / N
         step = max((time for time in _TIMES if time <= t + 1e-9), default=0.0) ** 2
         steady = math.floor(t * _MOST_LOOKS) / _MOST_LOOKS if N > _MOST_LOOKS else t
         left, by_steps = 1.0 - self.gone, (1.0 - _STEADY) * step
         share = self.gone + left * (by_steps + _STEADY * steady)
         return share, self.used < self.gone + left * by_steps
 
-    def _look(self, place: int) -> None:
+    # ------------------------------------------------------------------ a look
+
+    def _look(self) -> None:
         if self.over:
             return
-        share, planned = self._share(place)
+        share, planned = self._share()
         failure = self.record.delta * (share - self.used)
         if failure <= 0.0:
             return
-        told = self.record.sums_of(self.told(place))
+        told = self.record.sums_of(self.told)
         fit = Fit.of(self.asked, told, self.known)
         leader = self.leader(fit, told)
         if leader is None:
@@ -140,12 +224,12 @@ class Planned:
             return
         worst = float(winner.chances(-self.slack).max(initial=0.0))
         if abs(worst - failure) <= _CLOSE * failure:
-            self.close.append(f"the chance that it is no accident at {place}")
+            self.close.append(f"the chance that it is no accident at {len(self.have)}")
         if worst < failure:
             self.answer = leader
         if worst < failure or planned:
             self.seen.append((leader, winner, failure))
-        if planned and share < 1.0 and self._hope(worst, fit, place) < self.give_up:
+        if planned and share < 1.0 and self._hope(worst, fit) < self.give_up:
             self.gave_up = self.answer is None
 
     def _fails_at_once(self, winner: Winner, failure: float) -> bool:
@@ -155,21 +239,22 @@ class Planned:
         closest = np.array([int(np.argmin(winner.leads / np.sqrt(winner.variances)))])
         return float(winner.chances(-self.slack, closest)[0]) > failure * (1.0 + _CLOSE)
 
-    def _hope(self, worst: float, fit: Fit, place: int) -> float:
+    def _hope(self, worst: float, fit: Fit) -> float:
         """Return the chance that the last look settles it, if things go on as they are."""
         if not self.known and fit.freedom < _HEARD:
             return 1.0
-        t = len(self.told(place)) / int(self.planned.sum())
+        t = len(self.have) / int(self.planned.sum())
         last = (1.0 - _TIMES[-2] ** 2) * (1.0 - _STEADY) * self.delta
         z, enough = (-float(special.ndtri(0.5 * p)) for p in (max(worst, 1e-300), last))
         return float(special.ndtr((z / math.sqrt(t) - enough) / math.sqrt((1.0 - t) / t)))
 
     def leader(self, fit: Fit, told: Sums) -> int | None:
         """Return the option that leads; None while not all can be compared."""
-        said = fit.along(self.H[0] - self.H)
+        (there,) = np.nonzero(self.among)
+        said = fit.along(self.H[there[0]] - self.H[there])
         if not np.isfinite(said.variances).all():
             return None
-        return first_largest(-told_apart(said.estimates, told))
+        return int(there[first_largest(-told_apart(said.estimates, told))])
 
     def winner(self, fit: Fit, leader: int) -> Winner:
         """Return what the winner test needs."""
@@ -236,12 +321,12 @@ def told_apart(estimates: Floats, told: Sums) -> Floats:
 def planned(record: Record) -> Derived:
     """Return what follows from the looks of `PlannedChoice`."""
     run, asked = Planned(record), record.asked
-    told = record.sums_of(run.told(record.total))
+    told = record.sums_of(run.told)
     fit = Fit.of(asked, told, run.known)
     leader = run.leader(fit, told)
     option = leader if run.answer is None else run.answer
     if option is None:
-        option = _guess(record, run.told(record.total))
+        option = _guess(record, run.told)
     k, ends, rivals = len(asked.labels), run.ends(option), run.rivals(option)
     leads = np.column_stack([np.full(k, np.nan), ends[:, 1:]])
     if leader is not None:
@@ -270,6 +355,8 @@ def planned(record: Record) -> Derived:
         values=run.said(fit, fit.of_rows(values), whole.of_rows(values), told),
         biases=[(name, *line) for name, line in zip(asked.biases, biases.tolist(), strict=True)],
         close=tuple(run.close),
+        wrong=tuple(run.wrong),
+        waiting=tuple(run.kept),
         derived=("estimates", "leads", "values", "biases", "the winner test at every look", "loss"),
         taken=("how often each question was planned to be asked",),
     )
@@ -285,4 +372,6 @@ def _guess(record: Record, some: Indices) -> int:
         of = (about[:, side] >= 0) & (about[:, side] < len(total))
         np.add.at(total, about[of, side], sign * y[of])
         np.add.at(often, about[of, side], 1.0)
-    return first_largest(total / (often + 1.0))
+    return first_largest(
+        total / (often + 1.0), made_of=float(np.abs(record.units).max(initial=0.0))
+    )

@@ -26,17 +26,22 @@ class Plan(NamedTuple):
     Parameters
     ----------
     at
-        How many evaluations were in when it came into force; −1 if that has to be worked out.
+        How many evaluations were in when it came into force.
     content
         What was frozen, by name.
-    by, event
-        How many were in when it was written down, and the event that did.
+    since, event
+        The event that put it in force, and the one that wrote it down; 0 where there is no log.
     """
 
     at: int
     content: Mapping[str, Any]
-    by: int = -1
+    since: int = 0
     event: int = 0
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on with the stage of the plan before, since more was allowed."""
+        return bool(self.content.get("began", -1) not in (-1, self.content.get("id")))
 
 
 class Change(NamedTuple):
@@ -48,10 +53,29 @@ class Change(NamedTuple):
         How many evaluations were in, and which event it was.
     absent
         Who could not be asked from then on; of an extension, what could not be chosen before.
+    moved
+        Whether options have other places since an extension.
     """
 
     at: int
     absent: tuple[str, ...]
+    event: int = 0
+    moved: bool = False
+
+
+class Allowed(NamedTuple):
+    """More evaluations, or more money.
+
+    Parameters
+    ----------
+    at, event
+        How many evaluations were in, and which event it was.
+    most
+        How many evaluations in all from then on; −1 if as many as before.
+    """
+
+    at: int
+    most: int
     event: int = 0
 
 
@@ -70,7 +94,7 @@ class Record:
     observed
         (n,) which of them nobody asked for: they may be planned by, and are no evidence.
     withdrawn
-        (n,) how many evaluations were in when this one was withdrawn; −1 if it was not.
+        (n,) the event that withdrew this one; −1 if none did.
     plans
         What was frozen, in order.
     absences
@@ -78,18 +102,16 @@ class Record:
     imports, extensions
         When scores were observed, and when there was more to ask.
     allowed
-        When more evaluations were allowed: how many were in, and how many in all from then on.
-    learnt
-        (b,) how many evaluations were in each time that the policy learnt from new ones; after
-        every single one, if nothing is said.
+        When more evaluations were allowed, or more money.
+    learnt, learning
+        (b,) how many evaluations were in each time that the policy learnt from new ones, after
+        every single one if nothing is said; and the events that it did so at.
     ends
         When all was looked at out of turn, as at the end of a run: how many evaluations were in.
         At the end, if nothing is said.
     stated
         What the campaign was asked for, where that is not what the policy was told: a tolerance,
         and whether features are exact (``deviation``).
-    taken_back
-        How many evaluations were withdrawn that are not among these.
     """
 
     content: Mapping[str, Any]
@@ -103,11 +125,11 @@ class Record:
     absences: Sequence[Change] = ()
     imports: Sequence[Change] = ()
     extensions: Sequence[Change] = ()
-    allowed: Sequence[tuple[int, int]] = ()
+    allowed: Sequence[Allowed] = ()
     learnt: Counts | None = None
+    learning: Counts | None = None
     ends: Sequence[int] | None = None
     stated: Mapping[str, Any] = field(default_factory=dict)
-    taken_back: int = 0
 
     @cached_property
     def looks(self) -> Counts:
@@ -157,14 +179,14 @@ class Record:
         )
 
     def counted(self, begin: int, end: int, as_of: int | None = None) -> Indices:
-        """Return which of some evaluations count: those not withdrawn, by now or by a time."""
+        """Return which of some evaluations count: those not withdrawn, by now or by an event."""
         gone = self.withdrawn[begin:end]
         out = gone >= 0 if as_of is None else (gone >= 0) & (gone <= as_of)
         return begin + np.flatnonzero(~out)
 
-    def told(self, begin: int, end: int) -> Indices:
-        """Return which of some evaluations count and were asked for."""
-        some = self.counted(begin, end)
+    def told(self, begin: int, end: int, as_of: int | None = None) -> Indices:
+        """Return which of some evaluations count, now or by an event, and were asked for."""
+        some = self.counted(begin, end, as_of)
         return some[~self.observed[some]]
 
     def sums_of(self, some: Indices) -> Sums:
@@ -179,9 +201,14 @@ class Record:
         """Return how many evaluations were allowed in all when so many were in."""
         most = self.setting("at_most", self.settings.get("horizon"))
         most = 1_000 * len(self.asked.labels) if most is None else int(most)
-        for at, allowed in self.allowed:
-            most = allowed if at <= place else most
+        for change in self.allowed:
+            most = change.most if change.at <= place and change.most >= 0 else most
         return most
+
+    def allowed_by(self, event: float) -> int:
+        """Return how many evaluations were allowed in all before an event."""
+        last = [change.most for change in self.allowed if change.most >= 0 and change.event < event]
+        return last[-1] if last else self.at_most(-1)
 
     def absent(self, place: int) -> frozenset[str]:
         """Return who was absent when so many evaluations were in."""
@@ -213,6 +240,8 @@ class Derived:
         What the record states and does not follow from its evaluations.
     followed
         Whether the choice and how sure it is was derived; if not, only what was counted.
+    waiting
+        Evaluations that no plan has, so that nothing is made of them.
     derived, taken
         In words, what was derived again, and what was only taken from the record.
     """
@@ -228,6 +257,7 @@ class Derived:
     close: Sequence[str] = ()
     wrong: Sequence[str] = ()
     followed: bool = True
+    waiting: Sequence[int] = ()
     derived: Sequence[str] = field(default_factory=tuple)
     taken: Sequence[str] = field(default_factory=tuple)
 

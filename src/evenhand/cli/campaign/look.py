@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _NOT_VERIFIED = 1
 _MOST_ROWS = 40  # of a table in the terminal; --json has all
+_MOST_PUT_ASIDE = 3  # that are named; --json has more
 
 
 def names(store: StoreName, *, as_json: AsJson = False) -> None:
@@ -85,6 +86,8 @@ def _print_status(out: Console, found: Status) -> None:
         out.print(f"STUCK: {text}", style="bold", soft_wrap=True)
     for text in found.alarms:
         out.print(f"WARNING: {' '.join(text.split())}", style="bold", soft_wrap=True)
+    for text in found.put_aside[:_MOST_PUT_ASIDE]:
+        out.print(f"Given up, and asked anew if it is wanted: {text}", soft_wrap=True)
     if found.evaluators:
         _print_evaluators(out, found)
     out.print(f"\nRecord: {found.events:,} events, the last sealed {found.hash}", soft_wrap=True)
