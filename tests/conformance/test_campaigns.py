@@ -408,6 +408,27 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
     assert panel.status().evaluators[0].left is None
 
 
+def test_who_failed_and_left_does_not_count_against_the_options(store: Store, named: str) -> None:
+    """Five failures of one evaluator about one option are not five of the option's."""
+    two = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn", "Rita"], capacity=None)
+    campaign = eh.Campaign.create(store, named, two, noise_scale=0.2, retries=0, at_most=300)
+    tickets: list[eh.Ticket] = []
+    while len(tickets) < 5:  # the policy goes on with others until it asks him one thing so often
+        got = campaign.ask("Paul", n=20)
+        if isinstance(got, list):
+            asked = [ticket for ticket in got if ticket.question.label == "Ann"]
+            tickets = asked if len(asked) >= 5 else []
+        if not tickets:
+            one = taken(campaign.ask())
+            campaign.tell(one, 5.0)
+    for ticket in tickets[:5]:
+        campaign.fail(ticket, "no line")
+    campaign.ask("Quinn", n=99)  # more than what waits: the campaign looks at what happened
+    status = campaign.status()
+    assert (status.status, status.given_up) == ("running", 5)
+    assert "no line" in str(status.evaluators[0].left)
+
+
 def test_where_all_evaluators_fail_the_campaign_is_paused_and_not_decided(
     panel: eh.Campaign,
 ) -> None:

@@ -264,8 +264,10 @@ class _Desk:
         tending.fail(self._follower, ticket, said)
         self._run.failures.append(Failure(ticket.question, said, ticket.attempt))
         self._failed += 1
-        tries = 1 + self._follower.known().settings["retries"]
-        if self._failed >= tries * self._patience:
+        known = self._follower.known()
+        tries = 1 + known.settings["retries"]
+        # each evaluator may fail so often, and leave, while there are others
+        if self._failed >= tries * self._patience * max(1, len(known.questions.evaluators)):
             self._run.stopped_because = (
                 f"evaluations failed {self._failed} times in a row, last with: {said}"
             )
