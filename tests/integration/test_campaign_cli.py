@@ -174,6 +174,16 @@ def test_sheets_show_what_was_declared_and_nothing_else() -> None:
     )  # fmt: skip
 
 
+def test_columns_are_shown_in_the_order_in_which_they_were_declared() -> None:
+    judges = "--evaluators", "P,Q"
+    for name, order in (("a", ["worth", "music"]), ("b", ["music", "worth"])):
+        said("new", "p.db", name, "skaters.csv", *judges, "--show", ",".join(order))
+        said("ask", "p.db", name, "-e", "P", "-n", "5", "--sheet", f"{name}.csv")
+        assert list(sheet_of(f"{name}.csv")[0])[2:4] == order
+        shown = found("ask", "p.db", name, "-e", "P")["tickets"][0]["shown"]
+        assert list(shown[0]) == order
+
+
 def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     new("--scale", "0,100")
     said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
