@@ -319,6 +319,9 @@ def test_one_ticket_at_a_time_with_the_store_in_the_environment(
     assert len(ticket["labels"]) == 2
     assert "[-1, 1]" in refused("tell", "prize", ticket["ticket"], "2")
     assert "not a number" in refused("tell", "prize", ticket["ticket"], "better")
+    Path("sheet.csv").write_text(f"ticket,score\n{ticket['ticket']},A\n")
+    wanted = "'A' is neither first, second, tie nor a number"
+    assert wanted in refused("import", "p.db", "prize", "sheet.csv")
     assert found("tell", "prize", ticket["ticket"], "second")["counted"]
     assert found("tell", "p.db", "prize", ticket["ticket"], "-1")["repeated"]
     assert "told before" in refused("tell", "prize", ticket["ticket"], "-0.5")
