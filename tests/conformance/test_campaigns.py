@@ -306,6 +306,14 @@ def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
 # ---------------------------------------------------------------------- failing, giving back
 
 
+@pytest.mark.parametrize(
+    "told",
+    [None, 7, "1-ab", {"1-ab": 2.0}, [("1-ab", 2.0)], [7.0], ["abc"], [("1-ab", 2.0, None, 4)]],
+)
+def test_what_is_no_list_of_scores_is_refused(crew: eh.Campaign, told: Any) -> None:
+    refused(crew, lambda: crew.tell_many(told), eh.InputError, r"told as .*\(ticket, score, key\)")
+
+
 def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
     first = taken(crew.ask("one"))
     assert crew.fail(first, "out of memory")

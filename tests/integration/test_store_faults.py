@@ -395,6 +395,22 @@ def few_connections(postgres_address: str) -> Iterator[str]:
         root.execute(f"DROP ROLE {user}".encode())
 
 
+def test_a_connection_that_breaks_in_the_middle_is_replaced_without_a_word(
+    postgres_address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    breaks = [2]
+
+    def work(session: Any) -> str:
+        if breaks[0]:
+            breaks[0] -= 1
+            session.execute("SELECT pg_terminate_backend(pg_backend_pid())").fetchone()
+        return "done"
+
+    with open_store(postgres_address) as store:
+        assert store.write(work) == "done"
+    assert (breaks, caplog.records) == ([0], [])
+
+
 def test_a_server_with_too_many_clients_is_waited_for(few_connections: str) -> None:
     others = [psycopg.connect(few_connections) for _ in range(2)]
     with pytest.raises(eh.StoreError, match="too many"):
