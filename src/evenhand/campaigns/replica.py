@@ -325,6 +325,7 @@ class Replica:
     def _left(self, event: int, content: Any) -> None:
         name = content["evaluator"]
         self.left[name] = content["reason"]
+        self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
         for ticket in content["tickets"]:
             self._return(*self._out.pop(ticket))
         self.voided += len(content["tickets"])
