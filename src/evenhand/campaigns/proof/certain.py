@@ -18,6 +18,7 @@ import numpy as np
 from evenhand.campaigns.proof.asked import Counts, Floats, Indices, Named, Truths
 from evenhand.campaigns.proof.evidence import (
     Reading,
+    are_rounding,
     first_beyond,
     interval,
     log_evidence,
@@ -307,6 +308,7 @@ class Certain:
         questions, scores = record.questions[some], record.units[some]
         # of evaluations that were learnt together, the last
         looked = np.diff(np.searchsorted(record.looks, some + 1), append=-1) != 0
+        sizes = np.cumsum(scores**2)
         for stretch in walk(self.asked, questions, scores, D, self.known, looked):
             open_ = np.flatnonzero((first < 0) & heard)
             if not len(open_):
@@ -314,6 +316,9 @@ class Certain:
             for x in open_.tolist():
                 beta = stretch.estimates[:, x] + self.slack
                 J, R, nu = stretch.information[:, x], stretch.scatter, stretch.freedom
+                if not self.known:
+                    size = sizes[stretch.places - 1]
+                    J = np.where(are_rounding(stretch.estimates[:, x], J, R, size), 0.0, J)
                 most = wealth[x] + most_evidence(beta, J, R, nu)
                 there = looked[stretch.places - 1]
                 (maybe,) = np.nonzero(there & (most >= self.enough - _CLOSE) & (J > 0.0))
