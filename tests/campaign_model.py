@@ -61,6 +61,7 @@ class Model:
 
     lease: float
     retries: int
+    lost: int  # tries, at least, before a ticket that is lost with its holder is put aside
     status: str = "running"
     now: float = 0.0
     left: set[str] = field(default_factory=set)
@@ -96,8 +97,15 @@ class Model:
         return [
             n
             for n, slip in self.slips.items()
-            if slip.waits(self.now) and slip.evaluator == whom and self.status == "running"
+            if slip.waits(self.now)
+            and not self._harmful(slip)
+            and slip.evaluator == whom
+            and self.status == "running"
         ]
+
+    def _harmful(self, slip: Slip) -> bool:
+        lost = slip.state == "leased" and not slip.live(self.now)
+        return lost and slip.failures + 1 >= max(self.lost, self.retries + 1)
 
     def ask(self, whom: str, holder: str, worker: str, want: int) -> list[int]:
         """Hand out what there is: what is held first, then what waits, the oldest first."""
@@ -107,9 +115,15 @@ class Model:
         new = self.free(whom)[: want - len(held)]
         for number in new:
             slip = self.slips[number]
+            slip.failures += slip.state == "leased"  # who had it was lost
             slip.state, slip.holder, slip.worker = "leased", holder, worker
             slip.attempt += 1
             slip.leased, slip.until = self.now, self.now + self.lease
+        if len(held + new) < want:  # then what is harmful is put aside, and more is asked for
+            for slip in self.slips.values():
+                if self._harmful(slip):
+                    slip.failures += 1
+                    self._give_back(slip, "failed")
         return held + new
 
     # ------------------------------------------------------------------ telling

@@ -146,6 +146,7 @@ class Fold:
             ):
                 self.wrong.append(f"ticket {number} went out at event {row['number']}, but {held}")
             held["attempt"] += 1
+            held["failures"] += held["state"] == "leased"  # who had it was lost
             held |= {"state": "leased", "leased": row["at"]}
             held |= {name: content[name] for name in ("holder", "worker", "until")}
 

@@ -328,6 +328,71 @@ def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
     assert (failure.error, failure.attempts) == ("ValueError: bad reply", 2)
 
 
+def lose(campaign: eh.Campaign, times: int) -> list[eh.Ticket]:
+    """Have workers ask, each under a name of its own, and be lost with their tickets."""
+    tickets = []
+    for number in range(times):
+        tickets.append(taken(campaign.ask(f"worker {number}")))
+        expire(campaign, tickets[-1])
+    return tickets
+
+
+def test_a_ticket_that_everybody_is_lost_with_goes_out_five_times(crew: eh.Campaign) -> None:
+    tickets = lose(crew, 5)
+    assert {ticket.number for ticket in tickets} == {1}
+    assert "failed" not in kinds(crew)
+    sixth = taken(crew.ask("worker 5"))
+    assert sixth.number != 1
+    assert len(crew.ask("worker 6", n=5)) == 5  # more than wait: it is put aside now
+    (failed,) = [event.content for event in log(crew) if event.kind == "failed"]
+    assert (failed["ticket"], failed["given_up"]) == (1, True)
+    status = crew.status()
+    assert (status.given_up, len(status.put_aside)) == (1, 1)
+    assert f"{tickets[0].question.label} (ticket 1): 5 tries" in status.put_aside[0]
+    receipt = crew.tell(tickets[2], 1.0)  # he was only slow
+    assert (receipt.counted, receipt.why) == (False, "the ticket had been given up")
+    assert crew.tell(sixth, 2.0).counted
+    assert crew.status().late == 1
+    assert crew.verify().wrong == ()
+
+
+def test_until_it_is_put_aside_a_lost_ticket_may_be_answered(crew: eh.Campaign) -> None:
+    tickets = lose(crew, 5)
+    assert crew.tell(tickets[0], 1.0).counted
+    assert crew.ask("worker 5")
+    assert "failed" not in kinds(crew)
+    assert crew.status().put_aside == ()
+
+
+def test_what_is_given_back_is_not_lost(crew: eh.Campaign) -> None:
+    for number in range(12):
+        ticket = taken(crew.ask(f"worker {number}"))
+        assert ticket.number == 1
+        crew.release(ticket)
+    assert crew.ask("another")
+    assert "failed" not in kinds(crew)
+
+
+def test_more_retries_are_more_tries_of_what_is_lost(store: Store, named: str) -> None:
+    campaign = eh.Campaign.create(store, named, OPTIONS, at_most=300, retries=6)
+    assert {ticket.number for ticket in lose(campaign, 7)} == {1}
+    assert taken(campaign.ask("another")).number != 1
+
+
+def test_where_all_workers_are_lost_the_campaign_pauses(crew: eh.Campaign) -> None:
+    for _ in range(40):
+        nothing = crew.ask("a worker that dies")
+        if nothing:
+            expire(crew, nothing)
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "paused"
+    assert "tries came to nothing" in nothing.why
+    assert len(crew.status().put_aside) >= 5  # those that are known by then
+    crew.resume()
+    assert crew.tell(taken(crew.ask("the next")), 1.0).counted
+    assert crew.verify().wrong == ()
+
+
 def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.Campaign) -> None:
     for _ in range(5):  # questions, each tried twice
         for _ in range(2):
@@ -339,6 +404,20 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
     panel.join("Paul")
     taken(panel.ask("Paul"))
     assert panel.status().evaluators[0].left is None
+
+
+def test_where_all_evaluators_fail_the_campaign_is_paused_and_not_decided(
+    panel: eh.Campaign,
+) -> None:
+    for name in PANEL.evaluators:
+        for _ in range(10):
+            if ticket := panel.ask(name):
+                panel.fail(taken(ticket), "no key")
+    nothing = panel.ask("Paul")
+    assert isinstance(nothing, eh.NoTicket)
+    assert (nothing.reason, panel.status().status) == ("paused", "paused")
+    assert "no key" in nothing.why
+    assert "decided" not in kinds(panel)
 
 
 def test_an_answer_in_between_starts_the_count_anew(panel: eh.Campaign) -> None:

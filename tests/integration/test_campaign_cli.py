@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
@@ -198,7 +199,8 @@ def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     assert "'score'" in given({}, drop="score")
     assert "'nation'" in given({}, nation="FRA")
     twice = good[1] | {"score": "51"}
-    assert "told before" in given({0: twice})
+    assert "on line 2 it has 51; leave one of them" in given({0: twice})
+    assert "column 'ticket': it is empty" in given({2: {"ticket": ""}})
     # what is empty stays open; what is there counts, and stays as it was told first
     rows = [row | {"score": "50", "note": "late start"} for row in good[:2]]
     pd.DataFrame(rows + good[2:]).to_csv("half.csv", index=False)
@@ -207,6 +209,59 @@ def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     assert "late start" in told
     assert "told before" in given({0: {"score": "60"}})
     assert found("status", "p.db", "prize")["evaluations"] == 2
+
+
+def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
+    new()
+    said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
+    rows = sheet_of("tom.csv")
+    notes = ["=fell()", "two\nlines", "", "", "no sound"]
+    scores = ["50", "51", "52", "53", ""]  # the last could not be evaluated
+    filled = [
+        row | {"score": score, "note": note}
+        for row, score, note in zip(rows, scores, notes, strict=True)
+    ]
+    pd.DataFrame(filled).to_csv("tom.csv", index=False)
+    ids = [row["ticket"] for row in rows]
+    kept, lost = {ids[0]: "=fell()", ids[1]: "two lines"}, {ids[4]: "no sound"}
+    taken = found("import", "p.db", "prize", "tom.csv")
+    assert (taken["counted"], taken["notes"], taken["lost_notes"]) == (4, kept, lost)
+    filled[2]["note"] = "an afterthought"  # the score was taken without it
+    pd.DataFrame(filled).to_csv("tom.csv", index=False)
+    again = found("import", "p.db", "prize", "tom.csv")
+    assert (again["repeated"], again["notes"]) == (4, kept)
+    assert again["lost_notes"] == lost | {ids[2]: "an afterthought"}
+    told = said("import", "p.db", "prize", "tom.csv")
+    assert f"Not kept, since no new score is beside it: note on {ids[2]}: an afterthought" in told
+    assert f"Note on {ids[0]}: =fell()" in told
+    said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
+    said("withdraw", "p.db", "prize", ids[1], "--because", "a slip")
+    said("export", "p.db", "prize", "--to", "scores.csv")
+    told = {row["ticket"]: (row["note"], row["standing"]) for row in sheet_of("scores.csv")}
+    counted = "counted"
+    assert told == {
+        ids[0]: ("'=fell()", counted), ids[1]: ("two lines", "withdrawn"), ids[2]: ("", counted),
+        ids[3]: ("", counted), ids[4]: ("with <sound>", counted),
+    }  # fmt: skip
+    assert found("verify", "p.db", "prize")["verified"]
+    said("report", "p.db", "prize", "prize.html")
+    page = Path("prize.html").read_text("utf-8")
+    assert "with &lt;sound&gt;" in page
+    assert "an afterthought" not in page
+
+
+def test_withdrawing_twice_does_no_harm_by_number_or_by_ticket() -> None:
+    new()
+    ticket = found("ask", "p.db", "prize", "-e", "Tom")["tickets"][0]["ticket"]
+    assert "no score" in refused("withdraw", "p.db", "prize", ticket, "--because", "a slip")
+    first = found("tell", "p.db", "prize", ticket, "50")["evaluation"]
+    for name, repeated in ((ticket, False), (ticket, True), (str(first), True)):
+        done = found("withdraw", "p.db", "prize", name, "--because", "a slip")
+        assert done == {"evaluation": first, "repeated": repeated}
+    second = found("tell", "p.db", "prize", ticket, "60")["evaluation"]
+    done = found("withdraw", "p.db", "prize", ticket, "--because", "again")
+    assert done == {"evaluation": second, "repeated": False}
+    assert found("status", "p.db", "prize")["withdrawn"] == 2
 
 
 def test_logged_scores_open_a_campaign_once() -> None:
@@ -302,6 +357,32 @@ def test_changes_on_the_way() -> None:
     assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
 
 
+def test_options_with_features_are_extended_in_the_units_that_they_had() -> None:
+    skaters = pd.read_csv("skaters.csv").assign(
+        side=["home", "away"] * 2 + ["home"], base=[10.0, 12.0, 9.0, 15.0, 11.0], style="plain"
+    )
+    skaters.loc[1, "style"] = "quick"
+    skaters.to_csv("skaters.csv", index=False)
+    alone = "--group", "side", "--label", "skater", "--features", "base,style"
+    said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
+    ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
+    said("tell", "p.db", "solo", ticket, "5")
+    new = skaters.iloc[[0]].assign(skater="Flo", base=1000.0)  # far from all before
+    pd.concat([new, skaters]).to_csv("more.csv", index=False)
+    odd = new.assign(style="another")  # nothing was said of its value before
+    pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
+    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
+    said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    with eh.Campaign.open("p.db", "solo") as campaign:
+        options = campaign.answer().policy.actions
+    assert isinstance(options, eh.ActionSet)
+    assert list(options.labels) == ["Flo", *WORTH]
+    assert options.describe("Flo") == {"base": 1000.0, "style": "plain"}
+    assert options.describe("Bo") == {"base": 12.0, "style": "quick"}
+    before = skaters["base"].to_numpy()
+    np.testing.assert_allclose(options.features[1:, 1], (before - before.mean()) / before.std())
+
+
 @pytest.mark.parametrize(
     ("arguments", "needed"),
     [
@@ -320,10 +401,33 @@ def test_changes_on_the_way() -> None:
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_what_to_do(
     arguments: tuple[str, ...], needed: str
 ) -> None:
     new()
-    assert needed in refused(*arguments)
+    told = refused(*arguments)
+    assert needed in told
+    assert "here; names in a list" not in told  # of options that these commands do not have
+
+
+def test_all_that_is_asked_for_as_json_is_json() -> None:
+    """And the same facts, whoever asks; `found` reads it."""
+    new("--scale", "0,100")
+    assert found("list", "p.db") == {"campaigns": {"prize": "running"}}
+    asked = found("ask", "p.db", "prize", "-e", "Paul", "-n", "3")["tickets"]
+    first, second, third = (one["ticket"] for one in asked)
+    taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
+    assert found("tell", "p.db", "prize", first, "70") == taken
+    assert found("release", "p.db", "prize", second)["done"]
+    assert found("fail", "p.db", "prize", third, "--because", "no sound")["done"]
+    assert found("report", "p.db", "prize", "p.html") == {"file": "p.html"}
+    assert found("export", "p.db", "prize", "--to", "p.csv") == {"files": ["p.csv"]}
+    assert found("leave", "p.db", "prize", "Tom") == {"left": "Tom"}
+    assert found("join", "p.db", "prize", "Tom") == {"joined": "Tom"}
+    assert found("pause", "p.db", "prize") == {"status": "paused"}
+    assert found("resume", "p.db", "prize") == {"status": "running"}
+    extended = found("extend", "p.db", "prize", "--at-most", "20")
+    assert extended == {"status": "running", "at_most": 20, "budget": None}  # none was set

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,52 @@ def test_failures_are_tried_again_and_given_up(tmp_path: Path) -> None:
     given_up = {failure.question.number for failure in answer.failures}
     assert given_up
     assert all(number % 7 == 3 and tries[number] == 2 for number in given_up)
+
+
+def failing(question: eh.Question) -> float:
+    raise ConnectionError("no key")
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_script_that_was_mended_goes_on(tmp_path: Path, alone: bool) -> None:
+    """Where everything failed nothing was decided, and running again asks again."""
+    options = eh.ActionSet([[1.0, 0.2], [0.3, 1.0], [1.0, 1.0]], ["a", "b", "a"], list("ABC"))
+    store = tmp_path / "a.db"
+
+    def chosen(evaluate: Callable[[eh.Question], float]) -> eh.Answer:
+        if alone:
+            return eh.choose(options, evaluate, store=store, deviation=0.0, retries=0)
+        return eh.choose(PANEL, evaluate, store=store, retries=0)
+
+    for _ in range(4):  # until nobody is left who could be asked
+        assert "no key" in str(chosen(failing).stopped_because)
+        assert eh.Campaign.names(store) != {"choice": "finished"}
+    rng = np.random.default_rng(0)
+    sums = options.features.sum(axis=1)
+    mended = chosen((lambda q: sums[q.option] + 0.1 * rng.normal()) if alone else judged)
+    assert (mended.label, mended.sure) == ("C" if alone else "Ann", True)
+    assert mended.policy.absent == ()
+
+
+def test_a_run_does_not_go_on_where_somebody_paused(tmp_path: Path) -> None:
+    with eh.Campaign.create(tmp_path / "a.db", "prize", PANEL) as campaign:
+        campaign.leave("Rita", "ill")
+        campaign.pause("lunch")
+        assert campaign.run(judged).stopped_because == "the campaign is paused: lunch"
+        campaign.resume()
+        assert campaign.run(judged).policy.absent == ("Rita",)
+
+
+def test_what_is_decided_and_sure_stays_so_though_somebody_failed(tmp_path: Path) -> None:
+    def evaluate(question: eh.Question) -> float:
+        return failing(question) if question.evaluator == "Rita" else judged(question)
+
+    with eh.Campaign.create(tmp_path / "a.db", "prize", PANEL, retries=0) as campaign:
+        answer = campaign.run(evaluate)
+        assert (answer.sure, answer.policy.absent) == (True, ("Rita",))
+        seal = campaign.status().hash
+        assert campaign.run(failing).sure
+        assert campaign.status().hash == seal  # nothing was added to the record
 
 
 def test_who_is_absent_has_left(tmp_path: Path) -> None:

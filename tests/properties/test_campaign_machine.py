@@ -28,11 +28,11 @@ from hypothesis.stateful import (
 import evenhand as eh
 from campaign_model import ContradictionError, Model, RefusedError
 from campaign_record import Record
-from evenhand.campaigns import Campaign, NoTicket, Ticket
+from evenhand.campaigns import Campaign, NoTicket, Ticket, following
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import ConflictError, InputError
 
-LEASE, RETRIES, AT_MOST = 60.0, 1, 12
+LEASE, RETRIES, LOST, AT_MOST = 60.0, 1, 2, 12
 GROUPS = {"Ann": "home", "Bo": "away", "Çem": "home"}
 JUDGES = {"Paul": "home", "Quinn": "away", "R. 'S'; --": "home"}
 PLACES = {
@@ -89,7 +89,7 @@ class Machine(RuleBasedStateMachine):
         self.names = list(questions.evaluators)
         self.labels = [questions.items[questions.options_of(x)[0]] for x in range(len(questions))]
         self.evaluator_of = [questions.evaluator_of(x) or "" for x in range(len(questions))]
-        self.model = Model(LEASE, RETRIES, now=self.clock.now)
+        self.model = Model(LEASE, RETRIES, LOST, now=self.clock.now)
         self.tickets: list[Ticket] = []  # all that were ever handed out
         self.seen = 0
 
@@ -322,7 +322,7 @@ class Machine(RuleBasedStateMachine):
                 self.model.extended()
             elif row["kind"] == "left" and "again and again" in content["reason"]:
                 self.model.leave(content["evaluator"])
-            elif row["kind"] == "paused" and "in a row" in content["reason"]:
+            elif row["kind"] == "paused" and "again and again" in content["reason"]:
                 self.model.pause()
 
     @invariant()
@@ -367,6 +367,7 @@ def test_whatever_happens_the_model_says_it(
     store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
+    monkeypatch.setattr(following, "_LOST", LOST)
     run_state_machine_as_test(
         lambda: Machine(store_address, clock),
         settings=settings(

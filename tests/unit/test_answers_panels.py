@@ -605,6 +605,23 @@ def test_values_of_comparisons_are_measured_from_the_chosen_option() -> None:
     ]  # fmt: skip
 
 
+def test_where_values_are_not_known_the_ranking_is_by_leads() -> None:
+    """Whoever was never asked may be lenient or not: the average evaluator's value is not known."""
+    worth = {"Ann": 1.0, "Bo": 5.0, "Cy": 3.0, "Di": 9.0}
+    questions = eh.Questions.panel(list(worth), ["P", "Q", "R"])
+    asked = (questions.evaluator < 2).astype(np.int64)
+    off = [0.1, -0.2, 0.15, 0.05]  # what P and Q are apart, beside 1; it leaves their mean alone
+
+    def evaluate(question: eh.Question) -> float:
+        apart = 0.5 + off[question.option]
+        return worth[question.label] + (apart if question.evaluator == "P" else -apart)
+
+    answer = eh.choose(questions, evaluate, policy=eh.PlannedChoice(questions, planned=asked))
+    assert all(math.isnan(one.value) for one in answer.ranking)
+    assert [one.option for one in answer.ranking] == ["Di", "Bo", "Cy", "Ann"]
+    assert [one.lead for one in answer.ranking] == pytest.approx([0.0, 4.0, 6.0, 8.0])
+
+
 def test_a_lead_of_which_nothing_is_known_is_no_lead_of_0() -> None:
     nothing = [0.0, -math.inf, math.inf]
     leads = np.array([[0.0, 0.0, 0.0], nothing, [1.0, 0.5, 1.5]])

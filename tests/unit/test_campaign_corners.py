@@ -48,16 +48,41 @@ def test_who_asks_is_a_name_or_several(panel: eh.Campaign, evaluator: Any) -> No
         panel.ask(evaluator)
 
 
-def test_an_absent_evaluator_is_named_with_what_to_do(panel: eh.Campaign) -> None:
+def test_others_make_up_for_who_never_comes(panel: eh.Campaign) -> None:
+    """R is in the plan of the start; only to check the model is he needed in the end."""
+    rng = np.random.default_rng(1)
+    worth = {"Ann": 9.0, "Bo": 1.0}
     while any(asked := [panel.ask("P"), panel.ask("Q")]):
-        panel.tell_many([(ticket, 1.0, None) for ticket in asked if isinstance(ticket, eh.Ticket)])
+        for ticket in asked:
+            if isinstance(ticket, eh.Ticket):
+                panel.tell(ticket, worth[ticket.question.label] + rng.standard_normal())
     for nothing in asked:
         assert isinstance(nothing, eh.NoTicket)
         assert nothing.reason == "not now"
         assert "R" in nothing.why
         assert "leave()" in nothing.why
     panel.leave("R", "never came")
-    assert panel.ask("P") or panel.ask("Q")
+    while any(asked := [panel.ask("P"), panel.ask("Q")]):
+        for ticket in asked:
+            if isinstance(ticket, eh.Ticket):
+                panel.tell(ticket, worth[ticket.question.label] + rng.standard_normal())
+    assert panel.answer().sure
+    assert panel.answer().label == "Ann"
+    assert panel.verify()
+
+
+def test_who_is_too_dear_hears_whom_to_ask(tmp_path: Path) -> None:
+    dear = eh.Questions.panel(ITEMS, JUDGES, capacity=None, prices=[1.0, 1.0, 50.0])
+    panel = eh.Campaign.create(tmp_path / "store.db", "it", dear, noise_scale=1.0)
+    while asked := panel.ask("R"):
+        panel.tell(asked, 1.0)
+    assert isinstance(asked, eh.NoTicket)
+    assert asked.reason == "not now"
+    assert "P" in asked.why
+    assert "leave()" in asked.why
+    for name in ("P", "Q"):
+        panel.leave(name, "never came")
+    assert panel.ask("R")
 
 
 def test_what_came_while_somebody_looked_for_work_is_looked_at(

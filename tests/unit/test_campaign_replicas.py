@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +15,7 @@ import pytest
 import evenhand as eh
 from evenhand.campaigns import asking, deciding, following, ledger
 from evenhand.campaigns.events import Event
+from evenhand.campaigns.stores import gate, line, open_store
 from evenhand.campaigns.stores.session import Statement
 from evenhand.campaigns.stores.tables import event as event_table
 from evenhand.campaigns.stores.tables import snapshot as snapshot_table
@@ -322,6 +325,7 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proposal that another overtook is thrown away, and worked out anew."""
+    monkeypatch.setattr(gate, "LONGEST", 0.0)  # as if the one were stopped where it works out
     one = eh.Campaign.create(tmp_path / "store.db", "it", OPTIONS, policy="uniform", at_most=8)
     other = reopened(one)
     work_out = asking._proposal
@@ -339,3 +343,60 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
     assert nothing.reason == "waiting"
     made = [t for event in log(one) if event.kind == "proposed" for t in event.content["tickets"]]
     assert len(made) == 8
+
+
+@pytest.fixture
+def refused_entry(store_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many wait at a gate."""
+    if store_address.startswith("postgres"):
+        words = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        watch = open_store(store_address)
+        return lambda: int(watch.read(lambda s: s.execute(words).fetchone()[0]))
+    seen, taken = set(), line.Place.taken
+
+    def noting(place: line.Place, *, shared: bool) -> bool:
+        found = taken(place, shared=shared)
+        if not found:
+            seen.add(place)
+        return found
+
+    monkeypatch.setattr(line.Place, "taken", noting)
+    return lambda: len(seen)
+
+
+def test_of_many_who_find_nothing_one_has_the_policy_asked(
+    store_address: str, refused_entry: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "LONGEST", 600.0)
+    many = eh.ActionSet(np.arange(400.0).reshape(200, 2), ["a", "b"] * 100)  # six are asked ahead
+    first = eh.Campaign.create(store_address, "it", many, policy="uniform", at_most=1000)
+    campaigns = [first, *(eh.Campaign.open(store_address, "it") for _ in range(4))]
+    work_out, begun, go_on = asking._proposal, threading.Event(), threading.Event()
+    worked_out: list[int] = []
+    got: list[Any] = []
+
+    def slowly(*given: Any) -> Any:
+        worked_out.append(1)
+        begun.set()
+        assert go_on.wait(60)
+        return work_out(*given)
+
+    monkeypatch.setattr(asking, "_proposal", slowly)
+
+    def ask(number: int) -> None:
+        got.append(campaigns[number].ask(f"evaluator {number}"))
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(5)]
+    threads[0].start()
+    assert begun.wait(60)
+    for thread in threads[1:]:
+        thread.start()
+    while refused_entry() < 4:
+        time.sleep(0.001)
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert len({ticket.number for ticket in got if ticket}) == 5
+    assert len(worked_out) == 1
+    for campaign in campaigns:
+        campaign.close()

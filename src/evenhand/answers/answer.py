@@ -427,13 +427,17 @@ def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
 def _ranking(
     policy: Policy, decision: Decision, values: Floats, raw: RawScores
 ) -> tuple[Standing, ...]:
-    """Return where every option stands, the most valuable first; of equals, the chosen one."""
+    """Return where every option stands, the most valuable first; of equals, the chosen one.
+
+    Options whose values are not known come last, by how far the chosen one leads them.
+    """
     options = policy.options
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
     place = np.argsort(np.arange(len(options)) != decision.option, kind="stable")
-    place = place[np.argsort(-values[place, 0], kind="stable")]  # NaN last
+    for key in (np.where(np.isnan(values[:, 0]), leads, 0.0), -values[:, 0]):
+        place = place[np.argsort(key[place], kind="stable")]  # NaN last
     return tuple(
         Standing(
             x,

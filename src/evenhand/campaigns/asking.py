@@ -3,6 +3,9 @@
 The first two are one short transaction. Only where nothing waits is the policy asked, outside of
 any transaction; what it wants is put in if the campaign is still at the version that it knew.
 Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
+
+Of many who find nothing at the same time, one has the policy asked; the others wait for that, and
+look again. Who then finds nothing, because others took it all, is the next to have it asked.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.campaigns.changing import leave, pause
-from evenhand.campaigns.deciding import decision_of
+from evenhand.campaigns.changing import join, leave, pause, resume
+from evenhand.campaigns.deciding import answer_from, decision_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
 from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held
@@ -27,6 +30,8 @@ _MOST_AHEAD = 256  # tickets that wait for whoever asks next
 _AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _NAMED = 5  # evaluators that a message names
 _FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it has no name
+_FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
+_FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
 
 
 @dataclass(frozen=True)
@@ -72,10 +77,13 @@ def ask(
 ) -> Ticket | list[Ticket] | NoTicket:
     """Return what an evaluator is to evaluate next, or why there is nothing."""
     asker = _asker(follower, evaluator, worker, n, lease)
+    waited = False  # for somebody else's proposal
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
         if rows is not None and len(rows) < asker.want:
-            more = _propose(follower, asker)
+            with follower.store.gate(follower.id, stay=waited) as is_in:
+                more = _propose(follower, asker) if is_in else None
+            waited = not is_in
             if more is None:
                 continue
             if not isinstance(more, NoTicket):
@@ -143,7 +151,8 @@ def _leased(page: Page, follower: Follower, asker: _Asker) -> list[TicketRow]:
         if len(rows) >= asker.want:
             break
         holder = (whom or "") if asker.holder is None else asker.holder
-        new = page.lease(whom, holder, asker.worker, until, asker.want - len(rows))
+        more = asker.want - len(rows)
+        new = page.lease(whom, holder, asker.worker, until, more, follower.tries)
         for name in dict.fromkeys(row.holder for row in new):
             numbers = [row.number for row in new if row.holder == name]
             who = {"holder": name, "worker": asker.worker}
@@ -164,12 +173,19 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
-    if mend(follower):
-        return None
     with follower.lock:
         replica = follower.followed()
-        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting())
-        proposal = _proposal(follower, replica, asker, out)
+        tries = follower.tries
+        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
+        sound = replica.broken() is None and replica.hopeless() is None
+        if sound and not out.harmful:
+            proposal = _proposal(follower, replica, asker, out)
+    if out.harmful:
+        follower.store.write(lambda session: _put_aside(session, follower))
+        return None
+    if not sound:
+        mend(follower)
+        return None
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
@@ -194,7 +210,7 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         elif proposal.decision is None:
             got = proposal.nothing
             if got is None:
-                got = _nothing(page.waiting(), page.now, asker)
+                got = _nothing(page.waiting(tries), page.now, asker)
                 if got.reason == "not now" and page.evaluations != proposal.evaluations:
                     got = None  # what was waited for has come meanwhile
         elif page.evaluations == proposal.evaluations:
@@ -241,6 +257,17 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
     )
 
 
+def _put_aside(session: Session, follower: Follower) -> None:
+    """Give up what all who had it were lost with; it may be what they were lost by."""
+    page = Page(session, follower.id)
+    for row in page.harmful(follower.tries) if page.status == "running" else ():
+        reason = f"{row.failures + 1} tries came to nothing; in the last its lease ran out"
+        entry = {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": True}
+        page.append("failed", entry)
+        page.settle(row, "failed", failures=row.failures + 1)
+    page.close()
+
+
 def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
     """Return what the record says of why something is asked, and at which price."""
     places = replica.places[[number for number, *_ in wanted]]
@@ -264,13 +291,34 @@ def mend(follower: Follower) -> bool:
         replica = follower.followed()
         broken, hopeless = replica.broken(), replica.hopeless()
         why = replica.given_up[-1][2] if replica.given_up else ""
+        others = set(replica.questions.evaluators).difference(replica.left, {broken})
+    if broken is not None and not others:  # without the last nothing could be asked
+        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
     if broken is not None:
-        leave(follower, broken, f"failed again and again, last with: {why}")
+        leave(follower, broken, f"{_FAILED}, last with: {why}")
     elif hopeless is not None and replica.status == "running":
-        pause(follower, hopeless)
+        pause(follower, f"{_FAILING}: {hopeless}")
     else:
         return False
     return True
+
+
+def give_another_chance(follower: Follower) -> None:
+    """Ask again who, and what, failed again and again: the cause may have been mended.
+
+    Where a choice was made that is sure, or nothing is left to spend, all stays as it is.
+    """
+    with follower.lock:
+        replica = follower.followed()
+        left = [name for name, why in replica.left.items() if why.startswith(_FAILED)]
+        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
+        if left and replica.status == "finished":
+            over = replica.policy.remaining == 0 or answer_from(replica).sure
+            left = [] if over else left
+    if paused:
+        resume(follower)
+    for name in left:
+        join(follower, name)
 
 
 # ---------------------------------------------------------------------- why there is nothing
@@ -291,7 +339,7 @@ def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
     """Return why there is nothing for somebody, whatever the tickets are; None if that decides."""
     if asker.evaluator in replica.left:
         why = replica.left[asker.evaluator]
-        text = f"{asker.evaluator} left{': ' if why else ''}{why}; join() lets him in again"
+        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
         return NoTicket("left", text, None)
     return _blocked(replica.trouble) if replica.trouble else None
 
@@ -310,7 +358,7 @@ def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
             text += f"; and {_listed(others)} must be asked"
         return NoTicket("waiting", text, again)
     if others:
-        text = f"others must be asked first: {_listed(others)}; leave() goes on without them"
+        text = f"others must be asked first: {_listed(others)}; `leave` goes on without them"
         return NoTicket("not now", text, None)
     return NoTicket("not now", "there is nothing to ask now", None)
 

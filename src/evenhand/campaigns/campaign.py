@@ -33,6 +33,7 @@ from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.questions import Askable
+from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
     from evenhand.campaigns.importing import Imported
@@ -135,7 +136,8 @@ class Campaign:
             Seconds for which a ticket is its holder's. Then it may go to somebody else; a score
             that comes all the same counts unless another came first.
         retries
-            How often a question that failed is tried again before it is given up.
+            How often a question that failed is tried again before it is given up. That is also to
+            be lost with its holder; but who fails only so has five tries at least.
         seed
             Where the order of questions comes from.
         display
@@ -202,7 +204,8 @@ class Campaign:
         id = opened.read(lambda session: ledger.find(session, name))
         if id is None:
             known = sorted(opened.read(ledger.names))
-            raise InputError(f"there is no campaign {name!r} in the store; there are {known!r}.")
+            there = f"there are {listed(known)}" if known else "it is empty"
+            raise InputError(f"there is no campaign {name!r} in the store; {there}.")
         return cls(opened, name, id)
 
     @classmethod
@@ -274,7 +277,9 @@ class Campaign:
         """
         return asking.ask(self._follower, evaluator, worker, n, lease)
 
-    def tell(self, ticket: Ticket | str, score: object, *, key: str | None = None) -> Receipt:
+    def tell(
+        self, ticket: Ticket | str, score: object, *, key: str | None = None, note: str = ""
+    ) -> Receipt:
         """Take the score of a ticket; once it is acknowledged, it is not lost.
 
         The first score for a ticket counts, whoever had it then. Others, and those that come after
@@ -289,13 +294,16 @@ class Campaign:
         key
             A name for this very message, up to 200 characters, to tell a repetition from something
             new; if not given, the ticket and which try it is.
+        note
+            What the evaluator says beside it: kept in the record in one line, and of no consequence
+            for what is asked or decided. Telling again does not change it.
 
         Raises
         ------
         ConflictError
             If the same key came with another ticket or score. Nothing has changed then.
         """
-        return telling.tell(self._follower, [(ticket, score, key)])[0]
+        return telling.tell(self._follower, [(ticket, score, key)], note)[0]
 
     def tell_many(self, told: Iterable[tuple[Ticket | str, object, str | None]]) -> list[Receipt]:
         """Take several scores, as (ticket, score, key), all of them or, if one is refused, none.

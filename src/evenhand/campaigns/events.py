@@ -23,8 +23,8 @@ Kind = Literal[
     # {plan, since, passed: [[since, plan]]}
     "proposed",
     "leased",  # {tickets, holder, worker, until}
-    "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]]}
-    "late",  # {evaluations: likewise}
+    "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]], notes}
+    "late",  # {evaluations, notes: likewise}; notes, by number, if there are any
     "failed",  # {ticket, holder, reason, given_up}
     "released",  # {ticket, holder}
     "renewed",  # {ticket, holder, until}

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import bindparam, literal_column, select
+from sqlalchemy import bindparam, select
 
 from evenhand.answers.scores import compares
 from evenhand.campaigns import ledger
@@ -27,12 +27,11 @@ EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
 """What files of a whole export are called."""
 
 _PIECE = 4096  # events that are read at once
+_STANDING = -4  # where it is in a row of the table
 _OF_TICKET = Statement(
-    select(evaluation.c.number).where(
-        evaluation.c.campaign == bindparam("id"),
-        evaluation.c.ticket == bindparam("ticket"),
-        evaluation.c.standing == literal_column("'counted'"),
-    )
+    select(evaluation.c.number, evaluation.c.standing)
+    .where(evaluation.c.campaign == bindparam("id"), evaluation.c.ticket == bindparam("ticket"))
+    .order_by(evaluation.c.number)
 )
 
 
@@ -97,7 +96,7 @@ def _write_events(follower: Follower, path: Path) -> None:
 def _write_evaluations(follower: Follower, path: Path) -> None:
     comparing = compares(follower.followed().questions)
     header = ["evaluation", "ticket", *(["first", "second"] if comparing else ["option"])]
-    header += ["evaluator", "score", "standing", "at", "key"]
+    header += ["evaluator", "score", "standing", "at", "key", "note"]
     write_csv(path, header, _rows(follower, comparing), "the evaluations")
 
 
@@ -113,7 +112,9 @@ def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
             tokens.update((number, token) for number, token, *_ in event.content["tickets"])
         elif event.kind in ("told", "late", "imported"):
             at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
-            for number, ticket, index, score, who, key in event.content["evaluations"]:
+            content = event.content
+            notes = content.get("notes", {})
+            for number, ticket, index, score, who, key in content["evaluations"]:
                 if index not in about:
                     labels = replica.question(index).labels
                     about[index] = [*labels, *[""] * (width - len(labels))]
@@ -126,23 +127,30 @@ def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
                     "late" if event.kind == "late" else "counted",
                     at,
                     key,
+                    notes.get(str(number), ""),
                 ]
         elif event.kind == "withdrawn":
-            rows[event.content["evaluation"]][-3] = "withdrawn"
+            rows[event.content["evaluation"]][_STANDING] = "withdrawn"
     return rows.values()
 
 
 def evaluation_of(follower: Follower, said: str) -> int:
-    """Return the number of an evaluation that somebody names by it, or by its ticket."""
+    """Return the number of an evaluation that somebody names by it, or by its ticket.
+
+    Of a ticket, that is the score that counts; if none does, the one that was withdrawn last.
+    """
     if said.strip().isdecimal():
         return int(said)
     number, token = parsed(said)
 
     def look(session: Session) -> int:
         own(Page(session, follower.id, lock=False), number, token, said, follower.name)
-        row = session.row(_OF_TICKET, id=follower.id, ticket=number)
-        if row is None:
+        by = {
+            standing: int(n)
+            for n, standing in session.rows(_OF_TICKET, id=follower.id, ticket=number)
+        }
+        if not by.keys() & {"counted", "withdrawn"}:
             raise InputError(f"there is no score for ticket {said} that counts.")
-        return int(row[0])
+        return by.get("counted") or by["withdrawn"]
 
     return follower.store.read(look)

@@ -24,11 +24,13 @@ from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Ticket, identifier
 from evenhand.errors import InputError, StoreError
+from evenhand.tables.names import listed
 
 _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
+_LOST = 5  # times that a ticket is handed out, at least, to who is never heard of again
 _PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
 
 
@@ -201,12 +203,19 @@ class Follower:
         """Which scores are possible."""
         return self.known().reading
 
+    @property
+    def tries(self) -> int:
+        """How often a ticket comes to nothing before it is put aside."""
+        return max(_LOST, 1 + int(self.known().settings["retries"]))
+
     def evaluator(self, name: object) -> str:
         """Return the name of an evaluator, or say who there is."""
         if name not in self.known().questions.evaluators:  # perhaps one who was added meanwhile
             names = self.followed().questions.evaluators
             if name not in names:
-                there = f"there are {names!r}" if names else "its questions are anybody's"
+                there = (
+                    f"there are {listed(list(names))}" if names else "its questions are anybody's"
+                )
                 raise InputError(
                     f"there is no evaluator {name!r} in campaign {self.name!r}; {there}."
                 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.errors import InputError
 from evenhand.policies.base import is_number
+from evenhand.tables.names import listed
 
 _LONGEST = 200  # characters of a name
 _LONGEST_REASON = 2000
@@ -26,12 +27,12 @@ def checked_name(value: object, what: str, *, empty: bool = False) -> str:
     return _checked_text(value, what, 0 if empty else 1, _LONGEST)
 
 
-def checked_reason(value: object) -> str:
+def checked_reason(value: object, what: str = "reason") -> str:
     """Return a reason in one line, cut where it is very long (an error message, perhaps)."""
     if isinstance(value, BaseException):
         value = f"{type(value).__name__}: {value}"
     if not isinstance(value, str):
-        raise InputError(f"reason must be a text; got {value!r}.")
+        raise InputError(f"{what} must be a text; got {value!r}.")
     line = " ".join(value.replace("\0", " ").split())
     return line.encode("utf-8", "replace").decode()[:_LONGEST_REASON]
 
@@ -62,7 +63,9 @@ def checked_display(given: Any, names: Any) -> dict[str, dict[str, str]]:
     known, shown = set(names), {}
     for name, columns in given.items():
         if name not in known:
-            raise InputError(f"display names {name!r}, which is no option; there are {names!r}.")
+            raise InputError(
+                f"display names {name!r}, which is no option; there are {listed(list(names))}."
+            )
         if not isinstance(columns, Mapping):
             raise InputError(f"display of {name!r} must be texts by name; got {columns!r}.")
         for column, text in columns.items():

@@ -57,7 +57,10 @@ class Imported:
     unfilled
         Lines of a sheet without a score: their tickets stay open.
     notes
-        What people wrote beside their scores, by ticket.
+        What people wrote beside their scores, by ticket: kept in the record.
+    lost_notes
+        Notes that were not kept, by ticket, since there is no score beside them, or since the score
+        had been told before without them.
 
     Examples
     --------
@@ -71,10 +74,11 @@ class Imported:
     repeated: int = 0
     unfilled: int = 0
     notes: tuple[tuple[str, str], ...] = ()
+    lost_notes: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a plain value."""
-        return asdict(self) | {"notes": dict(self.notes)}
+        return asdict(self) | {"notes": dict(self.notes), "lost_notes": dict(self.lost_notes)}
 
 
 def import_scores(
@@ -109,33 +113,49 @@ def _take_sheet(follower: Follower, source: Source, decimal: str | None) -> Impo
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
     decimal = decimal or decimal_of([line.score for line in lines])
 
-    def take(session: Session) -> list[Receipt]:
+    def take(session: Session) -> Imported:
         found, desk = _Problems(source.name), Desk(session, follower)
-        receipts = []
+        above: dict[str, tuple[Line, Reply]] = {}  # by ticket
+        receipts: list[Receipt] = []
+        notes: list[tuple[str, str]] = []
+        lost: list[tuple[str, str]] = []
         for line in lines:
             with found.at(line.place):
                 reply = _reply(follower, desk.page, line, decimal)
-                if reply is not None:
-                    receipts.append(desk.one(reply))
+                if reply is None:
+                    lost += [(line.ticket, line.note)] if line.note else []
+                    continue
+                first, said = above.setdefault(reply.id, (line, reply))
+                if said.score != reply.score:
+                    raise InputError(
+                        f"ticket {line.ticket} has {line.score}, and on {first.place} it has "
+                        f"{first.score}; leave one of them"
+                    )
+                receipts.append(desk.one(reply))
+                if line.note:
+                    kept = desk.note_of(receipts[-1].evaluation) == line.note
+                    (notes if kept else lost).append((line.ticket, line.note))
         found.refuse()
         desk.close()
-        return receipts
+        fresh = [one for one in receipts if not one.repeated]
+        return Imported(
+            counted=sum(one.counted for one in fresh),
+            late=sum(not one.counted for one in fresh),
+            repeated=len(receipts) - len(fresh),
+            unfilled=len(lines) - len(receipts),
+            notes=tuple(notes),
+            lost_notes=tuple(lost),
+        )
 
-    receipts = follower.store.write(take)
-    fresh = [one for one in receipts if not one.repeated]
-    return Imported(
-        counted=sum(one.counted for one in fresh),
-        late=sum(not one.counted for one in fresh),
-        repeated=len(receipts) - len(fresh),
-        unfilled=len(lines) - len(receipts),
-        notes=tuple((line.ticket, line.note) for line in lines if line.note),
-    )
+    return follower.store.write(take)
 
 
 def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> Reply | None:
     """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
     reading = follower.reading
     with _column(TICKET):
+        if not line.ticket:
+            raise InputError("it is empty; it must be as the sheet had it, such as 17-9f3a2c")
         number, token = parsed(line.ticket)
         row = own(page, number, token, line.ticket, follower.name)
     question = follower.question(row)
@@ -151,7 +171,7 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
     with _column(SCORE):
         value = score_in(line.score, decimal, reading.allows)
         score = reading.read(question, value)
-    return Reply(identifier(number, token), number, token, None, score, None)
+    return Reply(identifier(number, token), number, token, None, score, None, line.note)
 
 
 def _take_log(

@@ -41,6 +41,8 @@ def _over(now: Any) -> Any:
 _OVER = _over(_p("now"))
 _LIVE = ~_over(Clock() + _p("offset"))  # by the clock itself: it can be asked before a page is open
 _FREE = or_(_T.state == _OPEN, and_(_T.state == _LEASED, _OVER))
+# whoever had it was lost, so often that nobody is to have it again
+_HARMFUL = and_(_T.state == _LEASED, _OVER, _T.failures + 1 >= _p("tries"))
 
 # so that the indexes of the few that wait are used, and not the one of all
 _BY_AGE = _T.number + literal_column("0")
@@ -156,7 +158,7 @@ def _leasing(holder: Any, order: Any, *whose: Any) -> Statement:
     """Return the statement that hands out the oldest tickets that wait, to a holder."""
     oldest = (
         select(_T.number)
-        .where(_OF, *whose, _T.state.in_([_OPEN, _LEASED]), _FREE)
+        .where(_OF, *whose, _T.state.in_([_OPEN, _LEASED]), _FREE, ~_HARMFUL)
         .order_by(order)
         .limit(_p("most"))
         .with_for_update(skip_locked=True)
@@ -172,6 +174,7 @@ def _leasing(holder: Any, order: Any, *whose: Any) -> Statement:
             holder=holder,
             worker=_p("worker"),
             attempt=_T.attempt + 1,
+            failures=_T.failures + case((_T.state == _LEASED, 1), else_=0),
             leased=_p("now"),
             until=_p("end"),
         )
@@ -205,10 +208,12 @@ _OUT = Statement(
         func.count(),
         func.coalesce(func.sum(case((_FREE, 0), else_=1)), 0),
         func.min(case((_FREE, None), else_=_T.until)),
+        func.coalesce(func.sum(case((_HARMFUL, 1), else_=0)), 0),
     )
     .where(_OF, _WAITS)
     .group_by(_T.evaluator)
 )
+_LOST = Statement(select(*_TICKET).where(_OF, _HARMFUL, _ANYBODY).order_by(_BY_AGE))
 
 _EVALUATION = (
     _E.number,
@@ -326,11 +331,14 @@ class Waiting:
         How many nobody has, and how many are out, by the evaluator they are for.
     first_until
         When the first of the latter is over; None if none is out.
+    harmful
+        How many of the former nobody is to have again: see `Page.harmful`.
     """
 
     open: dict[str, int]
     leased: dict[str, int]
     first_until: float | None
+    harmful: int
 
 
 def find(session: Session, name: str) -> int | None:
@@ -530,11 +538,13 @@ class Page:
         return [TicketRow(*row) for row in self.session.rows(_OF_RUNS, id=self.id, sign=sign)]
 
     def lease(
-        self, evaluator: str | None, holder: str, worker: str, until: float, most: int
+        self, evaluator: str | None, holder: str, worker: str, until: float, most: int, tries: int
     ) -> list[TicketRow]:
         """Hand out the oldest tickets that wait for an evaluator, so many at most.
 
         Without an evaluator, those that wait for anybody, each under the name of whom it is for.
+        One whose lease ran out has come to nothing once more, and is left where it is after so many
+        ``tries``.
         """
         given = {
             "id": self.id,
@@ -542,6 +552,7 @@ class Page:
             "now": self.now,
             "end": until,
             "most": most,
+            "tries": tries,
         }
         if evaluator is None:
             rows = self.session.rows(_LEASE_ANY, **given)
@@ -578,13 +589,22 @@ class Page:
         rows = self.session.rows(_VOID_OF, id=self.id, of_evaluator=evaluator)
         return sorted(int(number) for (number,) in rows)
 
-    def waiting(self) -> Waiting:
-        """Return what waits for an answer."""
-        rows = self.session.rows(_OUT, id=self.id, now=self.now)
+    def harmful(self, tries: int) -> list[TicketRow]:
+        """Return the tickets that came to nothing so often, and were lost by the last who had one.
+
+        What makes a worker die makes the next one die, too.
+        """
+        rows = self.session.rows(_LOST, id=self.id, now=self.now, tries=tries)
+        return [TicketRow(*row) for row in rows]
+
+    def waiting(self, tries: int) -> Waiting:
+        """Return what waits for an answer; of that, what came to nothing so often."""
+        rows = self.session.rows(_OUT, id=self.id, now=self.now, tries=tries)
         return Waiting(
-            {who: int(n) - int(leased) for who, n, leased, _ in rows if n > leased},
-            {who: int(leased) for who, _, leased, _ in rows if leased},
-            min((first for *_, first in rows if first is not None), default=None),
+            {who: int(n) - int(leased) for who, n, leased, *_ in rows if n > leased},
+            {who: int(leased) for who, _, leased, *_ in rows if leased},
+            min((first for *_, first, _ in rows if first is not None), default=None),
+            sum(int(harmful) for *_, harmful in rows),
         )
 
     # ------------------------------------------------------------------ evaluations

@@ -41,7 +41,7 @@ from evenhand.policies.state import restore
 from evenhand.policies.terms import afford_more
 from evenhand.questions import Askable, Questions
 
-FORMAT = 1
+FORMAT = 2
 _SHARE = 1 / 32  # evaluations that are learnt together, of those learnt before or of options
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
@@ -583,13 +583,15 @@ class Replica:
 
         First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
         random order. Where there is nothing for these, others are asked as much ahead as there is
-        ``room`` for: beside that there may be.
+        ``room`` for: beside that there may be. Nothing is asked ahead beyond the policy's plan:
+        that is for those who would have to wait.
         """
         gone = evaluators is not None and all(name in self.left for name in evaluators)
         if self.trouble or gone or len(self.policy.options) == 1:
             return []
         own = self._asked(n, self.pending, evaluators)
-        more = self._asked(min(ahead, room) if own.any() else room, self.pending + own, None)
+        ahead = min(ahead, room) if own.any() else room
+        more = self._asked(ahead, self.pending + own, None, beyond=False)
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
@@ -611,15 +613,23 @@ class Replica:
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
-    def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
+    def _asked(
+        self,
+        n: int,
+        pending: Counts,
+        evaluators: Sequence[str] | None,
+        *,
+        beyond: bool | None = None,
+    ) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1:
             return np.zeros_like(pending)
         if evaluators is None:
-            return self.policy.ask(n, pending).counts
+            return self.policy.ask(n, pending, beyond=beyond).counts
         who = self.questions.evaluator
         theirs = [self.questions.evaluators.index(name) for name in evaluators]
-        return self.policy.ask(n, pending, available=(who < 0) | np.isin(who, theirs)).counts
+        there = (who < 0) | np.isin(who, theirs)
+        return self.policy.ask(n, pending, there, beyond=beyond).counts
 
     def new_plan(self) -> dict[str, Any]:
         """Return the plan in force, if the log does not have it, as a part of an event.

@@ -35,6 +35,7 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import AbsentError, EvenhandError, InputError
 from evenhand.policies.messages import Decision
+from evenhand.tables.names import listed
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
@@ -63,6 +64,7 @@ def run(
     if at_once is not None:
         checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
     _take_back_from_the_dead(follower)
+    asking.give_another_chance(follower)
     with watching(_Watched(follower), progress) as watch:
         desk = _Desk(follower, crew_for(evaluate, parallel), parallel, at_once, available, watch)
         ran = desk.work()
@@ -102,14 +104,14 @@ def _name_of_this_run() -> str:
 
 
 def _take_back_from_the_dead(follower: Follower) -> None:
-    """Give back what runs of this machine hold whose process is gone."""
+    """End the leases of runs of this machine whose process is gone."""
     rows = follower.store.read(
         lambda session: Page(session, follower.id, lock=False).held_by_workers(_SIGN)
     )
     for row in rows:
         run = _A_RUN.fullmatch(row.worker)  # somebody else may have called a worker "run 2"
         if run and run["node"] == platform.node()[:100] and not _alive(int(run["pid"])):
-            tending.release(follower, follower.ticket(row))
+            tending.end_lease(follower, follower.ticket(row))
 
 
 def _alive(pid: int) -> bool:
@@ -166,8 +168,7 @@ class _Desk:
         finally:
             self._over.set()
             self._crew.close()
-            for ticket in self._out.values():
-                tending.release(self._follower, ticket)
+            tending.release_all(self._follower, self._out.values())
         return self._run
 
     def _next_reply(self) -> Reply | None:
@@ -212,7 +213,7 @@ class _Desk:
             if unknown:
                 raise InputError(
                     f"available returned {min(map(str, unknown))!r}, who is no evaluator; there "
-                    f"are {names!r}."
+                    f"are {listed(list(names))}."
                 )
             names = [name for name in names if name in there]
         if self._at_once is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.campaigns.given import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.tables.names import listed
@@ -117,7 +118,7 @@ class Line:
     score
         What is written for the score; None if nothing is.
     note
-        What is written beside it.
+        What is written beside it, in one line.
     labels
         What the sheet says that it is about; () if it does not say.
     """
@@ -175,7 +176,7 @@ def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
             places[row],
             cells[TICKET][row] or "",
             cells[SCORE][row],
-            cells.get(NOTE, empty)[row] or "",
+            checked_reason(cells.get(NOTE, empty)[row] or "", "note"),
             tuple(text for column in about if (text := column[row]) is not None),
         )
         for row in rows

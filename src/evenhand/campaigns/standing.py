@@ -9,7 +9,10 @@ from typing import Any
 from evenhand.campaigns.deciding import plain
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import Page, Waiting
+from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
+
+_NAMED = 20  # questions that were given up, in words
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class Status:
         How each evaluator stands.
     alarms
         What contradicts an assumption, in words.
+    put_aside
+        What was given up, in words, the newest first, twenty at most. The policy asks it anew, if
+        it still wants it; `Campaign.resume` where the campaign is paused, `Campaign.join` for who
+        was taken to have left.
     events, hash
         How long the record is, and the seal of its last event, in hexadecimal digits. Whoever has
         written these down can tell later whether anything before was changed.
@@ -100,6 +107,7 @@ class Status:
     forecast: float
     evaluators: tuple[EvaluatorStatus, ...]
     alarms: tuple[str, ...]
+    put_aside: tuple[str, ...]
     events: int
     hash: str
 
@@ -114,7 +122,7 @@ def status_of(follower: Follower) -> Status:
 
     def look(session: Session) -> tuple[Page, Waiting]:
         page = Page(session, follower.id, lock=False)
-        return page, page.waiting()
+        return page, page.waiting(follower.tries)
 
     with follower.lock:
         replica = follower.followed()
@@ -149,9 +157,18 @@ def status_of(follower: Follower) -> Status:
                 for name in names
             ),
             alarms=tuple(found.message for found in policy.findings() if found.alarm),
+            put_aside=tuple(
+                _put_aside(replica, *one) for one in reversed(replica.given_up[-_NAMED:])
+            ),
             events=page.head,
             hash=page.hash.hex(),
         )
+
+
+def _put_aside(replica: Replica, number: int, ticket: int, reason: str) -> str:
+    asked = replica.question(number, ticket)
+    whose = f" by {asked.evaluator}" if asked.evaluator else ""
+    return f"{asked.label}{whose} (ticket {ticket}): {reason}"
 
 
 def _forecast(policy: Any) -> float:

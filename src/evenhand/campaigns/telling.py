@@ -11,7 +11,7 @@ from evenhand.campaigns.changing import changed, reopen
 from evenhand.campaigns.events import Kind
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_reason
-from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, foresee_told
+from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, events_after, foresee_told
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Receipt, Ticket, identifier, parsed
@@ -34,11 +34,12 @@ class Reply:
     ticket: Ticket | None
     score: float
     key: str | None
+    note: str = ""
 
 
-def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]]) -> list[Receipt]:
-    """Take (ticket, score, key), all or none."""
-    reading = follower.reading
+def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "") -> list[Receipt]:
+    """Take (ticket, score, key), all or none; a note goes with all of them."""
+    reading, note = follower.reading, checked_reason(note, "note")
     replies = []
     for ticket, score, key in told:
         id = ticket.id if isinstance(ticket, Ticket) else str(ticket)
@@ -55,6 +56,7 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]]) -> list[Recei
                 ticket if isinstance(ticket, Ticket) else None,
                 value,
                 key,
+                note,
             )
         )
     return follower.store.write(lambda session: Desk(session, follower, replies).take(replies))
@@ -70,6 +72,7 @@ class Desk:
                 foresee_told(session, follower.id, reply.number, reply.ticket.holder, key)
         self.page, self._name = Page(session, follower.id), follower.name
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
+        self._notes: dict[int, str] = {}  # likewise, by evaluation
 
     def take(self, replies: list[Reply]) -> list[Receipt]:
         """Take scores; a refused one undoes all."""
@@ -87,7 +90,9 @@ class Desk:
         rows = [row for row in self._entered.values() if row.standing == standing]
         if rows:
             entries = [[r.number, r.ticket, r.question, r.score, r.evaluator, r.key] for r in rows]
-            at = self.page.append(kind, {"evaluations": entries})
+            notes = {str(r.number): self._notes[r.number] for r in rows if r.number in self._notes}
+            content = {"evaluations": entries} | ({"notes": notes} if notes else {})
+            at = self.page.append(kind, content)
             self.page.enter(replace(row, event=at) for row in rows)
 
     def one(self, reply: Reply) -> Receipt:
@@ -102,6 +107,8 @@ class Desk:
                 return self._again(before, reply, key)
         late = row.state not in ("open", "leased") or page.status == "finished"
         page.evaluations += 1
+        if reply.note:
+            self._notes[page.evaluations] = reply.note
         key = _key(reply, row.attempt)
         standing = "late" if late else "counted"
         self._entered[who, key] = EvaluationRow(
@@ -115,14 +122,23 @@ class Desk:
         page.settle(row, "done", holder=who)
         return Receipt(page.evaluations, True)
 
+    def note_of(self, evaluation: int) -> str:
+        """Return the note that an evaluation has; "" if none."""
+        row = self.page.evaluation(evaluation)
+        if row is None:  # it is of this transaction
+            return self._notes.get(evaluation, "")
+        (event,) = events_after(self.page.session, self.page.id, row.event - 1, 1)
+        return str(event.content.get("notes", {}).get(str(evaluation), ""))
+
     def _again(self, before: EvaluationRow, reply: Reply, key: str) -> Receipt:
         """Return the first receipt again, or say that this is something else."""
         if before.ticket != reply.number or before.score != reply.score:
             was = ", and was withdrawn" if before.standing == "withdrawn" else ""
             raise ConflictError(
-                f"{key!r} was told before, of ticket {before.ticket} with score {before.score!r}"
-                f"{was}; now it is ticket {reply.number} with {reply.score!r}. Nothing was "
-                "changed. Where the first was a slip, withdraw it, ask again, and tell that."
+                f"{key!r} was told before, as evaluation {before.number} of ticket {before.ticket} "
+                f"with score {before.score!r}{was}; now it is ticket {reply.number} with "
+                f"{reply.score!r}. Nothing was changed. Where the first was a slip, withdraw it, "
+                "ask again, and tell that."
             )
         why = {"counted": "", "withdrawn": "it was withdrawn"}.get(before.standing, "it came late")
         return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
@@ -150,9 +166,7 @@ def own(page: Page, number: int, token: str, id: str, name: str) -> TicketRow:
     """Return a ticket of this campaign by its number and token."""
     row = page.ticket(number)
     if row is None or row.token != token:
-        raise InputError(
-            f"there is no ticket {id!r} in campaign {name!r}; give what ask() returned."
-        )
+        raise InputError(f"there is no ticket {id!r} in campaign {name!r}; give what `ask` said.")
     return row
 
 

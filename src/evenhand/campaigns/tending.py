@@ -6,7 +6,7 @@ caller's to give back; and who gives back twice finds that it was done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -44,10 +44,31 @@ def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
 
 def release(follower: Follower, ticket: Ticket | str) -> Notice:
     """Give a ticket back for somebody else, or for later."""
+    return _given_back(follower, ticket, _released)
+
+
+def release_all(follower: Follower, tickets: Iterable[Ticket]) -> None:
+    """Give tickets back, at once."""
+    given = list(tickets)
+    if given:
+        follower.store.write(
+            lambda session: [_give_back(session, follower, ticket, _released) for ticket in given]
+        )
+
+
+def _released(page: Page, row: TicketRow) -> Notice:
+    page.append("released", {"ticket": row.number, "holder": row.holder})
+    page.settle(row, "open")
+    return Notice(True, _AGAIN)
+
+
+def end_lease(follower: Follower, ticket: Ticket) -> Notice:
+    """Take a ticket from who is known to be gone, as if the time were up."""
 
     def work(page: Page, row: TicketRow) -> Notice:
-        page.append("released", {"ticket": row.number, "holder": row.holder})
-        page.settle(row, "open")
+        entry = {"ticket": row.number, "holder": row.holder, "until": page.now}
+        page.append("renewed", entry)
+        page.settle(row, "leased", leased=page.now, until=page.now)
         return Notice(True, _AGAIN)
 
     return _given_back(follower, ticket, work)
@@ -74,17 +95,23 @@ def renew(follower: Follower, ticket: Ticket | str, lease: Any) -> Ticket | NoTi
 def _given_back(
     follower: Follower, ticket: Ticket | str, work: Callable[[Page, TicketRow], Notice]
 ) -> Notice:
-    def give_back(session: Session) -> Notice:
-        page, row, gone = _found(session, follower, ticket)
-        if gone:
-            return Notice(False, gone)
-        if row.state == "leased":
-            notice = work(page, row)
-            page.close()
-            return notice
-        return Notice(True, _GIVEN_UP if row.state == "failed" else _AGAIN)
+    return follower.store.write(lambda session: _give_back(session, follower, ticket, work))
 
-    return follower.store.write(give_back)
+
+def _give_back(
+    session: Session,
+    follower: Follower,
+    ticket: Ticket | str,
+    work: Callable[[Page, TicketRow], Notice],
+) -> Notice:
+    page, row, gone = _found(session, follower, ticket)
+    if gone:
+        return Notice(False, gone)
+    if row.state == "leased":
+        notice = work(page, row)
+        page.close()
+        return notice
+    return Notice(True, _GIVEN_UP if row.state == "failed" else _AGAIN)
 
 
 def _found(

@@ -21,6 +21,10 @@ yields how often to evaluate each option and gets back the sums of those evaluat
 reads like pseudo-code. Such a round is handed out in parts and learnt when it is whole. One that
 decides step by step has `propose` and `learn` instead.
 
+Where a plan waits for its last answers, whoever is free may be asked more of the same meanwhile
+(``beyond``), if the proof allows for it: what is asked then depends on who is free, never on what
+was answered since the plan was made.
+
 All this assumes that how long an answer takes does not depend on what it is: evaluations that come
 back sooner because they are high would mislead every policy.
 """
@@ -132,6 +136,9 @@ class Policy(ABC):
     """Whether the policy tells what can be asked from what can be chosen."""
     heeds_limits: ClassVar[bool] = False
     """Whether it can do with questions that may be asked only so often."""
+    goes_beyond: ClassVar[bool] = False
+    """Whether a round may have more evaluations than it wants, in the same proportions, which come
+    while the last of it are waited for."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -185,6 +192,7 @@ class Policy(ABC):
         self._paid = 0.0
         self._absent: set[int] = set()  # evaluators who cannot be asked now
         self._available: NDArray[np.bool_] | None = None  # what may be asked just now; None: all
+        self._beyond = False  # whether to ask beyond the plan just now
         self._nothing: Counts = np.zeros(k, dtype=np.int64)
         self._nothing.flags.writeable = False
         self._outstanding: Counts = np.zeros(k, dtype=np.int64)
@@ -221,7 +229,12 @@ class Policy(ABC):
         if self._wanted is None:
             self._start()
         assert self._wanted is not None
-        left = np.maximum(self._wanted - self._gathered.counts - pending, 0)
+        have = self._gathered.counts + pending
+        left = np.maximum(self._wanted - have, 0)
+        if self.goes_beyond:
+            n = min(int(self._wanted.sum()) if n is None else n, self.room(pending))
+            if self._beyond and self._wanted.any() and not left.any():
+                left = more_of(self._wanted, have, n)
         return left if n is None else first_of(left, n)
 
     def learn(self, feedback: Feedback) -> None:
@@ -231,8 +244,12 @@ class Policy(ABC):
         """
         if self._wanted is None:
             self._start()
+        assert self._wanted is not None
         self._gathered = self._gathered + feedback
-        if (self._gathered.counts == self._wanted).all():
+        lacking = bool((self._gathered.counts < self._wanted).any())
+        if self.goes_beyond and self.remaining == 0:
+            lacking = False  # what went beyond a round may have taken what is left
+        if self._wanted.any() and not lacking:
             self._end_round()
 
     def expects(self, feedback: Feedback) -> bool:
@@ -240,7 +257,7 @@ class Policy(ABC):
 
         What is not expected is refused by `tell`: a round would never be whole with it.
         """
-        if not self.in_rounds:
+        if not self.in_rounds or self.goes_beyond:
             return True
         if self._wanted is None:
             self._start()
@@ -282,11 +299,14 @@ class Policy(ABC):
             self._start()
         k, told = len(self.actions), self._gathered.counts
         whole = counts_in(plan, k)
-        if (whole < told).any() or int((whole - told).sum()) > self.remaining:
+        lacking = np.maximum(whole - told, 0)
+        if (whole < told).any() and not self.goes_beyond:
+            raise ValueError(f"{int(told.sum())} are told, and {int(whole.sum())} were wanted")
+        if int(lacking.sum()) > self.remaining:
             raise ValueError(f"{int(told.sum())} are told, and {self.remaining} are left")
         whole.flags.writeable = False
         self._wanted = whole
-        if told.any() and (told == whole).all():
+        if told.any() and not lacking.any():
             self.learn(nothing(k))  # nothing is lacking: the round is whole
 
     def purpose(self) -> dict[str, Any]:
@@ -543,6 +563,8 @@ class Policy(ABC):
         n: int | None = None,
         pending: ArrayLike | None = None,
         available: Sequence[str] | ArrayLike | None = None,
+        *,
+        beyond: bool | None = None,
     ) -> Allocation:
         """Return what to evaluate next; the same until something is told or observed.
 
@@ -556,6 +578,10 @@ class Policy(ABC):
         available
             Who can be asked just now: names of evaluators, or (q,) truth values, one per question.
             Everybody, if not given.
+        beyond
+            Whether to ask for more than the plan in force, where all of it is on its way and the
+            policy knows what to do with more; so nobody need wait for the last. If not given, as
+            long as something is pending.
 
         Returns
         -------
@@ -566,24 +592,25 @@ class Policy(ABC):
         if self._failure is not None:
             raise self._failure
         who = None
-        if n is None and pending is None and available is None:
+        if n is None and pending is None and available is None and not beyond:
             key: object = None
-            on_its_way = self._nothing
+            on_its_way, beyond = self._nothing, False
         else:
             n, on_its_way = _checked_number(n), self._checked_pending(pending)
             who = self._checked_available(available)
-            key = n, on_its_way.tobytes(), None if who is None else who.tobytes()
+            beyond = bool(on_its_way.any()) if beyond is None else beyond
+            key = n, on_its_way.tobytes(), None if who is None else who.tobytes(), beyond
         allocation = self._answers.get(key)
         if allocation is None:
             room = self.remaining if on_its_way is self._nothing else self.room(on_its_way)
             if room == 0:
                 counts = self._nothing
             else:
-                self._available = who
+                self._available, self._beyond = who, beyond
                 try:
                     wanted = self.propose(None if n is None else min(n, room), on_its_way)
                 finally:
-                    self._available = None
+                    self._available, self._beyond = None, False
                 counts = self._checked_counts(wanted, room if n is None else min(n, room))
                 counts = self._affordable(counts, on_its_way)
             allocation = Allocation(counts, self._round, self.asks_whole)
@@ -1006,6 +1033,24 @@ def first_of(counts: Counts, n: int) -> Counts:
     array([2, 2, 0])
     """
     return np.diff(np.minimum(np.cumsum(counts), n), prepend=0)
+
+
+def more_of(wanted: Counts, have: Counts, n: int) -> Counts:
+    """Return n evaluations more, such that all there are stay near the proportions wanted.
+
+    Examples
+    --------
+    >>> more_of(np.array([4, 2, 0]), np.array([4, 3, 1]), 3)
+    array([3, 0, 0])
+    """
+    length = int(wanted.sum())
+    times, rest = divmod(n, length)
+    counts: Counts = times * wanted
+    total = int((have + counts)[wanted > 0].sum())
+    for i in range(1, rest + 1):
+        lacking = wanted / length * (total + i) - have - counts
+        counts[np.argmax(np.where(wanted > 0, lacking, -np.inf))] += 1
+    return counts
 
 
 def is_number(value: object) -> TypeGuard[float]:

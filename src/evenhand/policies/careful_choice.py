@@ -10,7 +10,8 @@ features exact  Values are taken to be x·γ. Said only while no lack of fit was
                 fewer where k − r is above 100.
 
 How it goes: four evaluations of every option, then batches of 30% of what was spent, each fixed
-before its evaluations. After each batch:
+before its evaluations; evaluators who are free while the last of a batch are out are asked more of
+the same, so that its size depends on how fast they are and on no score. After each batch:
 1. An option that leads all others by its own scores is chosen.
 2. Scores too far from the linear fit (an F test, whenever the evaluations have doubled) end the
    linear mode for good.
@@ -145,6 +146,7 @@ class CarefulChoice(Policy):
     name = "careful-choice"
     spends_all = False
     heeds_checks = True
+    goes_beyond = True
 
     def __init__(
         self,
@@ -209,6 +211,7 @@ class CarefulChoice(Policy):
     def _forget(self) -> None:
         k = len(self.actions)
         self._all = nothing(k)
+        self._late = self._nothing  # what of earlier batches may still come
         self._duels = Duels(k) if self.own_scores_within_reach else None
         self._linear = not self.deviation
         self._refuted = math.nan
@@ -227,6 +230,7 @@ class CarefulChoice(Policy):
         batch: Counts | None = first_of(self._first_batch(), self.remaining)
         while True:  # with nothing to ask for it waits; `allow` may find more
             feedback = yield self._nothing if batch is None else batch
+            self._late = self._outstanding.copy()
             self._horizons += [self.horizon] * (self._round - len(self._horizons))
             self._all = self._all + feedback
             if self._duels is not None:
@@ -235,9 +239,14 @@ class CarefulChoice(Policy):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Ask for the rest of the batch; for no other after an alarm, which rules out certainty."""
-        if self._alarm is not None and not self._gathered.counts.any():
+        if self._alarm is not None and not self._under_way:
             return self._nothing
         return super().propose(n, pending)
+
+    @property
+    def _under_way(self) -> bool:
+        """Whether something of the batch was told, beside what came late for those before."""
+        return bool((self._gathered.counts > self._late).any())
 
     def _first_batch(self) -> Counts:
         """Return four evaluations of each option, or of some where there are too many."""
@@ -465,9 +474,12 @@ class CarefulChoice(Policy):
         wanted[move.newcomers] += _FIRST
         gathered = sparse(move.feedback(self._gathered))
         number = new._plan_number
-        new.recall(memory | {"rounds": rounds, "wanted": wanted, "gathered": gathered})
+        late = move.counts(self._late)
+        moved = {"rounds": rounds, "wanted": wanted, "gathered": gathered, "late": late}
+        new.recall(memory | moved)
         have = new._gathered.counts
-        new._wanted = have + first_of(wanted - have, new.remaining)
+        lacking = first_of(np.maximum(wanted - have, 0), new.remaining)
+        new._wanted = np.minimum(wanted, have) + lacking
         new._plan_number = number
         return new
 
@@ -481,7 +493,7 @@ class CarefulChoice(Policy):
         if self._gathered.counts.any() and self._plan_number < plan["id"]:
             self._end_round()
         self._plan_number = int(plan["id"])
-        self._wanted = np.maximum(counts_in(plan, len(self.actions)), self._gathered.counts)
+        self._wanted = counts_in(plan, len(self.actions))
 
     def hold(self, held: bool) -> None:
         """Go over where a record says; then ask for more, if it stopped by what is withdrawn."""
@@ -498,7 +510,7 @@ class CarefulChoice(Policy):
     def memory(self) -> dict[str, Any]:
         """Return the rounds, and what they were planned for."""
         planned = {"horizons": self._horizons.copy(), "own": self.own_scores_within_reach}
-        return super().memory() | planned
+        return super().memory() | planned | {"late": self._late}
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
@@ -506,6 +518,7 @@ class CarefulChoice(Policy):
         self.own_scores_within_reach = bool(memory["own"])
         self._forget()
         super().recall(memory)
+        self._late = np.array(memory.get("late", self._nothing), dtype=np.int64)
         if self._wanted is not None and self._wanted.any():  # options that came since are asked
             self._stopped = self._certainty = None
 

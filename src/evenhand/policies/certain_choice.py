@@ -28,6 +28,7 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, is_number, nth
+from evenhand.policies.beside import Beside
 from evenhand.policies.biases import named_biases
 from evenhand.policies.confidence import Frame
 from evenhand.policies.dense import DenseFit
@@ -60,6 +61,7 @@ _HOPE, _BEYOND = 3.0, 1.5  # told as a tie: at a lead so many spreads up, it tak
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
 _FALLBACK = 0.1  # share of δ for what the first stage says of the bias
+_AS_GOOD = 1e-6  # share by which a variance may be larger and count as the same
 _NAMED = 12  # rivals that a purpose names
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the fixed order for the bias is repeated
 
@@ -224,6 +226,9 @@ class CertainChoice(Policy):
         self._began = 0  # the number of the plan with which the stage began
         self._said: dict[object, Any] = {}  # worked out once for every stage
         self._ready: tuple[Stage, tuple[Floats, Floats]] | None = None
+        self._others: tuple[Stage, Beside] | None = None
+        self._planned: tuple[Stage, Fit] | None = None
+        self._fitted: tuple[Feedback, Stage, Fit] | None = None
         self._stage = self._first()
 
     # ------------------------------------------------------------------ what is asked
@@ -234,15 +239,42 @@ class CertainChoice(Policy):
             return self._nothing
         room = self.room(pending)
         if self._answer is not None:
-            lacking = np.maximum(self._lacking - pending, 0)
+            lacking = np.maximum(self._lacking() - pending, 0)
+            if self._beyond and not lacking.any():
+                lacking = np.maximum(self._lacking(pending), self._lacking())
             order = np.repeat(np.arange(len(lacking)), lacking)
             most = room if n is None else min(n, room)
         else:
-            have = self._of_stage.counts + pending
-            order = self._stage.next_ones(have, beyond=bool(pending.any()))
+            order = self._stage.next_ones(self._of_stage.counts + pending)
             most = min(room, max(1, self.spent // 128) if n is None else n)
-        order = self.allowed(order, pending)[:most]
+        counts = self._counted(self.allowed(order, pending)[:most])
+        if self._beyond and self._answer is None and len(self._stage.order):
+            counts += self._more(most - int(counts.sum()), pending + counts)
+        return counts
+
+    def _counted(self, order: Indices) -> Counts:
         return np.bincount(order, minlength=len(self.questions)).astype(np.int64)
+
+    def _more(self, n: int, pending: Counts) -> Counts:
+        """Return (q,) n evaluations at most beyond the stage, for those who would have to wait.
+
+        Which they are depends on the stage, on what is on its way and on who is there; on no score
+        of the stage. So they are evidence as the others are.
+        """
+        have, more = self._of_stage.counts + pending, self._nothing
+        if n > 0 and self._available is None:
+            more = self._counted(self.allowed(self._stage.beyond(have, n), pending))
+            n, have, pending = n - int(more.sum()), have + more, pending + more
+        if n > 0:
+            order = self._beside().next_ones(have, self.left(pending), n)
+            more = more + self._counted(self.allowed(order, pending))
+        return more
+
+    def _beside(self) -> Beside:
+        """Return what may be asked beside the stage, worked out once."""
+        if self._others is None or self._others[0] is not self._stage:
+            self._others = self._stage, Beside(self.questions, self._stage.order)
+        return self._others[1]
 
     def learn(self, feedback: Feedback) -> None:
         """Look at what came back; plan the next stage when this one is whole."""
@@ -262,11 +294,49 @@ class CertainChoice(Policy):
 
     @property
     def _whole(self) -> bool:
-        """Whether the stage lacks nothing: what cannot be asked any more is not waited for."""
-        lacking = self._of_stage.counts < self._stage.wanted(len(self.questions))
+        """Whether the stage lacks nothing: what cannot be asked any more is not waited for.
+
+        Nor is what others have made up for meanwhile: those whom it asks may not come at all.
+        """
+        told, wanted = self._of_stage.counts, self._stage.wanted(len(self.questions))
+        lacking = told < wanted
         if lacking.any():
             lacking &= self.left(self._nothing) > 0
-        return not lacking.any()
+        if not lacking.any():
+            return True
+        return bool((told > wanted).any()) and told.sum() >= wanted.sum() and self._made_up_for
+
+    @property
+    def _made_up_for(self) -> bool:
+        """Whether the stage tells at least as much as it was planned to, by counts alone."""
+        planned, fit = self._planned_fit(), self._fit_of_stage()
+        leads = [self._of_leads(one) for one in (planned, fit)]
+        enough = leads[1] <= leads[0] * (1.0 + _AS_GOOD)
+        return bool(enough.all()) and fit.freedom >= planned.freedom
+
+    def _of_leads(self, fit: Fit) -> Floats:
+        """Return the variances of the leads that a stage is for; of a start, if they are known."""
+        stage = self._stage
+        if stage.leader >= 0:
+            return fit.leads(stage.leader, stage.rivals).variances
+        known = np.isfinite(fit.leads(0, np.arange(len(self.options))).variances)
+        return np.where(known, 1.0, np.inf)
+
+    def _planned_fit(self) -> Fit:
+        """Return what the stage was planned to tell, worked out once: its counts alone matter."""
+        if self._planned is None or self._planned[0] is not self._stage:
+            counts = self._stage.wanted(len(self.questions))
+            none = np.zeros(len(counts))
+            fit = self.model.fit(Feedback(counts, none, none), self._noise)
+            self._planned = self._stage, fit
+        return self._planned[1]
+
+    def _fit_of_stage(self) -> Fit:
+        """Return least squares on the stage alone, worked out once."""
+        told, stage = self._of_stage, self._stage
+        if self._fitted is None or self._fitted[0] is not told or self._fitted[1] is not stage:
+            self._fitted = told, stage, self.model.fit(told, self._noise, stage.before)
+        return self._fitted[2]
 
     def take_in(self, feedback: Feedback) -> bool:
         """Plan by evaluations that were not asked for; they are no evidence, now or later.
@@ -333,29 +403,29 @@ class CertainChoice(Policy):
             self._history.append((self._stage, done))
         self._aside = [(min(at, len(self._history)), told) for at, told in self._aside]
 
-    @property
-    def _lacking(self) -> Counts:
-        """(q,) evaluations that are lacking for the model to have been checked.
+    def _lacking(self, out: Counts | None = None) -> Counts:
+        """Return (q,) evaluations that are lacking for the model to have been checked.
 
         What they say comes after the answer, and so changes neither it nor its proof. Of options
         that are their own questions, a few of each, or of some where there are many. Of others,
-        enough different ones for what the model leaves over, and enough repeats for the noise.
+        enough different ones for what the model leaves over, and enough repeats for the noise:
+        those that are ``out``, (q,), need not be waited for where others do as well.
         """
         k = len(self.questions)
         if not self.looks or self.target == "bias" or not self._told.counts.any():
             return self._nothing
         if self.actions is self.questions:
-            return self._lacking_kinds()
+            return self._lacking_kinds(self._nothing if out is None else out)
         wanted = np.full(k, _LEAST_LOOKS)
         if k > _MOST_LOOKED_AT:
             others = np.random.default_rng(self.seed).permutation(k)[_MOST_LOOKED_AT:]
             wanted[others] = 0
         return np.maximum(wanted - self._pool.counts, 0)
 
-    def _lacking_kinds(self) -> Counts:
+    def _lacking_kinds(self, out: Counts) -> Counts:
         told, wanted = self._pool.counts, self._nothing.copy()
         places = np.random.default_rng(self.seed).permutation(len(told))
-        places = places[self.left(self._nothing)[places] > 0]
+        places = places[((self.left(self._nothing) > 0) & (out == 0))[places]]
         new, again = places[told[places] == 0], places[told[places] > 0]
         again = again[np.argsort(told[again], kind="stable")]
         n, kinds = int(told.sum()), int(np.count_nonzero(told))
@@ -368,7 +438,7 @@ class CertainChoice(Policy):
         stage, prior = self._stage, self._prepared()
         assert stage.expected is not None
         rivals, leader, expected = stage.rivals, stage.leader, stage.expected
-        fit = self.model.fit(self._of_stage, self._noise, stage.before)
+        fit = self._fit_of_stage()
         said = reading(fit, fit.leads(leader, rivals), expected.spread, expected.unit)
         evidence = said.evidence(prior, -self._slack)
         cleared = self._cleared_by(leader)
@@ -805,7 +875,7 @@ class CertainChoice(Policy):
         if self._hopeless or self._stuck or self.remaining == 0 or self._broke:
             return 0.0
         if self._answer is not None:
-            return float(min(self._lacking.sum(), self.remaining))
+            return float(min(self._lacking().sum(), self.remaining))
         if self.target == "bias":
             return float(self.remaining)
         left = self._expected - float(self._of_stage.counts.sum())
@@ -816,7 +886,7 @@ class CertainChoice(Policy):
         """Why the policy is done, in plain words; None while it is not."""
         names = self.options.labels
         level = f"{100 * self.confidence:g}%"
-        if self._answer is not None and self.remaining and self._lacking.any():
+        if self._answer is not None and self.remaining and self._lacking().any():
             return None
         if self._answer is not None and any(finding.alarm for finding in self.findings()):
             return "it would be certain if the model were right, but an alarm says that it is not."

@@ -717,9 +717,11 @@ class PlannedChoice(Policy):
             new._told = move.feedback(self._told)
         new._put_in_force(new._made_plan())
         if not self._held and not new._compares(new._planned):
+            since = "this was decided, so what comes now has to rest on new answers alone; and "
             raise InputError(
-                "the answers that can still come do not compare all options with one another. Add "
-                "evaluators, or allow more answers (capacity, at_most)."
+                f"{since if self._over else ''}the answers that can still come do not compare all "
+                "options with one another. Add evaluators (of several groups, if they are partial "
+                "to them), or allow more answers (capacity, at_most)."
             )
         return new
 

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.policies.base import more_of, nth
 from evenhand.policies.e_process import Reading
 from evenhand.policies.models import Fit, Model, Spread
 
@@ -111,33 +112,31 @@ class Stage:
 
     @cached_property
     def _places(self) -> tuple[Counts, Counts]:
-        """The order twice, and which evaluation of its option each place is."""
+        """The order twice, and which evaluation of its question each place is."""
         twice = np.concatenate([self.order, self.order])
-        by_option = np.argsort(twice, kind="stable")
-        starts = np.searchsorted(twice[by_option], twice[by_option])
-        nth = np.empty(len(twice), dtype=np.int64)
-        nth[by_option] = np.arange(len(twice)) - starts + 1
-        return twice, nth
+        return twice, nth(twice)
 
     def wanted(self, k: int) -> Counts:
         """Return (k,) evaluations that make the stage whole."""
         return self.times * np.bincount(self.order, minlength=k).astype(np.int64)
 
-    def next_ones(self, have: Counts, *, beyond: bool) -> Indices:
-        """Return what is next, in order, beside what is there or on its way.
-
-        Once all of the stage is on its way, and where ``beyond`` is asked for, the order is gone
-        through once more: evaluators need not wait for the last to come back.
-        """
-        twice, nth = self._places
+    def next_ones(self, have: Counts) -> Indices:
+        """Return what is next of the stage, in order, beside what is there or on its way."""
+        twice, turn = self._places
         block = np.bincount(self.order, minlength=len(have))
         used = block > 0
         gone = min(self.times - 1, int((have[used] // block[used]).min()))
-        (left,) = np.nonzero(nth > (have - gone * block)[twice])
+        (left,) = np.nonzero(turn > (have - gone * block)[twice])
         if gone == self.times - 1:
-            of_stage = left[left < len(self.order)]
-            left = of_stage if len(of_stage) or not beyond else left
+            left = left[left < len(self.order)]
         return np.asarray(twice[left])
+
+    def beyond(self, have: Counts, n: int) -> Indices:
+        """Return n questions with which the order is gone through once more, beside what is there.
+
+        Once all of the stage is on its way, evaluators need not wait for the last to come back.
+        """
+        return _in_turn(more_of(np.bincount(self.order, minlength=len(have)), have, n))
 
     def memory(self) -> dict[str, Any]:
         """Return all of it by name."""
@@ -171,6 +170,12 @@ class Stage:
             expected,
             None if among is None else np.asarray(among, dtype=np.intp),
         )
+
+
+def _in_turn(counts: Counts) -> Indices:
+    """Return questions so often as they are counted, each round of them in order."""
+    order = np.repeat(np.arange(len(counts)), counts)
+    return order[np.argsort(nth(order), kind="stable")]
 
 
 def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:

@@ -145,25 +145,26 @@ def _class_called(name: str) -> type[Policy]:
 
 
 def _key_parts(key: Any) -> list[Any] | None:
-    """Return the question that an answer was to: n, what was pending, who was available."""
+    """Return what an answer was to: n, what was pending, who was available, whether beyond."""
     if key is None:
         return None
-    n, pending, who = key
+    n, pending, who, beyond = key
     available = None if who is None else np.flatnonzero(np.frombuffer(who, dtype=np.bool_))
-    return [n, np.frombuffer(pending, dtype=np.int64), available]
+    return [n, np.frombuffer(pending, dtype=np.int64), available, beyond]
 
 
 def _key(parts: list[Any] | None) -> object:
     if parts is None:
         return None
-    n, pending, available = parts
+    n, pending, available = parts[:3]
     counts = np.asarray(pending, dtype=np.int64)
+    beyond = bool(parts[3]) if len(parts) > 3 else bool(counts.any())  # as it was, if not said
     who = None
     if available is not None:
         mask = np.zeros(len(counts), dtype=np.bool_)
         mask[np.asarray(available, dtype=np.intp)] = True
         who = mask.tobytes()
-    return n, counts.tobytes(), who
+    return n, counts.tobytes(), who, beyond
 
 
 def _arguments_of(policy: Policy) -> dict[str, Any]:

@@ -78,18 +78,16 @@ class Careful:
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        record = self.record
+        record, begin = self.record, 0
         for number, plan in enumerate(record.plans):
             wanted = np.zeros(self.k, dtype=np.int64)
             np.add.at(wanted, plan.content["questions"], plan.content["counts"])
             following = record.plans[number + 1] if number + 1 < len(record.plans) else None
-            end = record.total if following is None else following.at
-            batch = record.sums_of(record.counted(plan.at, end))
-            whole = (batch.counts == wanted).all() if following is None else end > plan.at
-            if not batch.counts.any() or not whole:
+            end = self._whole_at(begin, wanted) if following is None else following.at
+            batch = record.sums_of(record.counted(begin, end))
+            if not batch.counts.any() or not self._is_over(batch.counts, wanted, end, following):
                 continue  # learnt when it is
-            if following is not None:
-                self._see_why_it_ended(plan, following, wanted)
+            begin = end
             self.counts = self.counts + batch.counts
             self._duel(batch)
             event = math.inf if following is None else following.since
@@ -108,12 +106,29 @@ class Careful:
         wanted = bool(plans) and any(plans[-1].content["counts"])
         return not wanted and not any(since <= other < event for other in added)
 
-    def _see_why_it_ended(self, plan: Plan, following: Plan, wanted: Counts) -> None:
-        """See that a round was whole, unless something was withdrawn that waiting ones made up."""
-        if following.event and (self.record.withdrawn < 0).all():
-            some = self.record.counted(plan.at, following.at)
-            if (np.bincount(self.record.questions[some], minlength=self.k) != wanted).any():
-                self.wrong.append(f"the round that was planned at {plan.at} evaluations")
+    def _is_over(self, counts: Counts, wanted: Counts, place: int, following: Plan | None) -> bool:
+        """Tell whether a batch was ended, and see that it lacked nothing but what was withdrawn."""
+        record, whole = self.record, self._is_whole(counts, wanted, place)
+        more = {c.event for c in record.extensions} | {c.event for c in record.allowed}
+        if whole or following is None or following.since in more:
+            return whole and bool(wanted.any())
+        if following.event and (record.withdrawn < 0).all():
+            self.wrong.append(f"the batch that ended at {place} evaluations")
+        return True
+
+    def _whole_at(self, begin: int, wanted: Counts) -> int:
+        """Return how many evaluations were in when a batch was whole: with all, if it is not."""
+        record = self.record
+        for place in record.looks[record.looks > begin].tolist():
+            some = record.questions[record.counted(begin, place)]
+            if self._is_whole(np.bincount(some, minlength=self.k), wanted, place):
+                return int(place)
+        return record.total
+
+    def _is_whole(self, counts: Counts, wanted: Counts, place: int) -> bool:
+        """Tell whether a batch lacks nothing, or nothing more could be asked for."""
+        spent = len(self.record.counted(0, place))
+        return bool((counts >= wanted).all()) or spent >= self.record.at_most(place)
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""

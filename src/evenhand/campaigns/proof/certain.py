@@ -9,6 +9,7 @@ W_x         product over stages; x is out for good once W_x E_x ≥ 1/δ
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from evenhand.campaigns.proof.evidence import (
     planned_interval,
 )
 from evenhand.campaigns.proof.record import Change, Derived, Plan, Record, first_largest
-from evenhand.campaigns.proof.squares import Fit, Spread, helped
+from evenhand.campaigns.proof.squares import Fit, Spread, Sums, helped
 from evenhand.campaigns.proof.walk import walk
 
 _FIRST = 0.1  # share of δ for what the first stage alone says of biases
@@ -216,8 +217,8 @@ class Certain:
     def _whole_at(self, plan: Plan, as_of: int | None = None) -> int:
         """Return how many evaluations were in when a stage was whole; more than all if it is not.
 
-        What cannot be asked any more is not waited for. What was withdrawn later than ``as_of`` was
-        there then.
+        What cannot be asked any more is not waited for, nor what others have made up for. What was
+        withdrawn later than ``as_of`` was there then.
         """
         record, asked = self.record, self.asked
         order = np.array(plan.content["order"], dtype=np.intp)
@@ -239,7 +240,51 @@ class Certain:
             places[late] = [self._used_up(int(x), as_of) for x in late]
         done = int(places[needed].max())
         at = record.look_after(done) if done <= record.total else -1
-        return at if at >= 0 else never
+        return self._made_up_for(plan, wanted, at if at >= 0 else never, as_of)
+
+    def _made_up_for(self, plan: Plan, wanted: Counts, whole: int, as_of: int | None) -> int:
+        """Return when a stage told as much as it was planned to by evaluations beyond the plan.
+
+        That is, leads were as precise, and a start knew as many: a matter of counts alone. Once it
+        is so it stays so, which is why it can be searched for. ``whole`` if it never was before.
+        """
+        record, q = self.record, len(wanted)
+        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)].tolist()
+
+        def there(look: int) -> Indices:
+            return record.questions[record.told(plan.at, look, as_of)]
+
+        def has_more(look: int) -> bool:
+            some = there(look)
+            counts = np.bincount(some, minlength=q)
+            return bool((counts > wanted).any()) and len(some) >= wanted.sum()
+
+        if not looks or not has_more(looks[-1]):
+            return whole
+        planned, freedom = self._told_by(np.repeat(np.arange(q), wanted), plan)
+
+        def enough(look: int) -> bool:
+            if not has_more(look):
+                return False
+            variances, heard = self._told_by(there(look), plan)
+            return bool((variances <= planned * (1.0 + _SAME)).all()) and heard >= freedom
+
+        at = bisect.bisect_left(looks, True, key=enough)
+        return int(looks[at]) if at < len(looks) else whole
+
+    def _told_by(self, questions: Indices, plan: Plan) -> tuple[Floats, float]:
+        """Return the variances of the leads that a stage is for, by the questions asked alone.
+
+        Of a start, only whether they are known; and degrees of freedom.
+        """
+        leader, H = int(plan.content["leader"]), self.H
+        none = Sums.of(questions, np.zeros(len(questions)), self.asked.rows.shape[0])
+        fit = Fit.of(self.asked, none, self.known)
+        if leader >= 0:
+            rivals = np.array(plan.content["rivals"], dtype=np.intp)
+            return fit.along(H[leader] - H[rivals]).variances, fit.freedom
+        known = np.isfinite(fit.along(H[0] - H).variances)
+        return np.where(known, 1.0, np.inf), fit.freedom
 
     def _used_up(self, question: int, as_of: int | None) -> int:
         """Return how many evaluations were in when a question could not be asked any more."""

@@ -2,8 +2,7 @@
 
 A campaign learns evaluations in the order of the log, one by one at first, then so many together as
 are a thirty-second of those before, or of the options; whatever changes the campaign has it learn
-what came before. A policy in rounds takes what belongs to its round; the rest waits. When something
-is withdrawn, all is learnt anew without it.
+what came before. When something is withdrawn, all is learnt anew without it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Counts, Indices
+from evenhand.campaigns.proof.asked import Indices
 from evenhand.campaigns.proof.record import Allowed, Change, Plan, Record
 from evenhand.errors import InputError
 
@@ -63,7 +62,7 @@ class _Reader:
         for event, (kind, content) in enumerate(log, start=1):
             if kind == "withdrawn":
                 self.gone[int(content["evaluation"])] = event
-            for since, plan in _plans_in(content):
+            for since, plan in _plans_in(event, content):
                 if not 0 < since <= event:
                     raise InputError(f"the plan in event {event} says that it holds since {since}.")
                 self.written.setdefault(since, []).append((event, plan))
@@ -73,7 +72,6 @@ class _Reader:
         self.stated: Mapping[str, Any] = {}
         self.numbers: Indices = np.zeros(0, dtype=np.intp)  # of the questions, by place
         self.new: list[Entry] = []
-        self.held: list[Entry] = []
         self.learnt: list[Entry] = []
         self.observed: list[bool] = []
         self.looks: list[int] = []
@@ -86,11 +84,8 @@ class _Reader:
         self.event = 0  # that is being read
         self.before: dict[int, int] = {}  # how many evaluations were in before imports
         self.plans: list[Plan] = []
-        self.wanted: Counts | None = None  # by the plan of a policy in rounds
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
-        self.gathered: Counts | None = None  # likewise, of its round
-        self.begun = 0  # how many evaluations were in when that began
-        self.told = 0  # evaluations that were asked for, and learnt or kept for their round
+        self.told = 0  # evaluations that were asked for, and learnt
 
     def read(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         """Take in an event."""
@@ -106,7 +101,7 @@ class _Reader:
         elif kind in _CHANGES:
             self._changed(event, kind, content)
         for written, plan in self.written.get(event, ()):
-            self._planned(written, plan, goes_on=kind == "extended")
+            self._planned(written, plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -119,8 +114,6 @@ class _Reader:
         self.settings = {name: _number(value) for name, value in named.items()}
         most = self.settings.get("at_most") or self.settings.get("horizon")
         self.settings["at_most"] = most
-        q = len(self.numbers)
-        self.gathered = np.zeros(q, dtype=np.int64) if self.policy == "careful-choice" else None
 
     def _asked(self, given: Mapping[str, Any], numbers: Sequence[int] | None = None) -> None:
         self.content = given["actions"] if "actions" in given else given["questions"]
@@ -130,12 +123,6 @@ class _Reader:
         names = self.content.get("labels") if plain else self.content["options"]
         names = names or [f"option {x + 1}" for x in range(q)]
         self.versions.append((len(self.plans), self.numbers, list(names)))
-
-    def _again(self, counts: Counts, numbers: Indices) -> Counts:
-        """Return counts of questions that had these numbers, by the places that they have now."""
-        moved: Counts = np.zeros(len(self.numbers), dtype=np.int64)
-        moved[np.argsort(self.numbers)[numbers]] = counts
-        return moved
 
     def _changed(self, event: int, kind: str, content: Mapping[str, Any]) -> None:
         self._learn()
@@ -151,12 +138,8 @@ class _Reader:
             self.absences.append(Change(place, tuple(self.absent), event))
         elif kind == "extended":
             if content["questions"] is not None:
-                before, numbers = self.versions[-1][2], self.numbers
+                before = self.versions[-1][2]
                 self._asked(content["questions"], content["numbers"])
-                self.gathered, self.wanted = (
-                    None if counts is None else self._again(counts, numbers)
-                    for counts in (self.gathered, self.wanted)
-                )
                 names = self.versions[-1][2]
                 new = tuple(name for name in names if name not in before)
                 self.extensions.append(Change(place, new, event, names != before))
@@ -165,16 +148,11 @@ class _Reader:
             if content["budget"] is not None:
                 self.settings["budget"] = float(content["budget"])
                 self.allowed.append(Allowed(place, -1, event))
-        self._offer()
 
     # ------------------------------------------------------------------ learning
 
     def _entries(self, event: int, content: Mapping[str, Any]) -> list[Entry]:
         return [Entry(event, row[0], row[2], row[3]) for row in content["evaluations"]]
-
-    def _counting(self, entries: list[Entry]) -> list[Entry]:
-        """Return those that are not withdrawn, now or later: they are learnt without them."""
-        return [entry for entry in entries if entry.number not in self.gone]
 
     def _learn(self, seen: int | None = None) -> None:
         ready = [entry for entry in self.new if seen is None or entry.event <= seen]
@@ -182,26 +160,7 @@ class _Reader:
         if not ready:
             return
         self.told += len(ready)
-        counting = self._counting(ready)
-        if not counting or (not self.held and self._expected(counting)):
-            self._take(ready)
-            return
-        self._take([entry for entry in ready if entry.number in self.gone])
-        self.held += counting
-        self._offer()
-
-    def _offer(self) -> None:
-        """Offer what waits, one by one, as long as some of it is taken."""
-        taken = True
-        while taken and self.held:
-            taken, rest = False, []
-            for entry in self.held:
-                if self._expected([entry]):
-                    self._take([entry])
-                    taken = True
-                else:
-                    rest.append(entry)
-            self.held = rest
+        self._take(ready)
 
     def _take(self, entries: list[Entry], *, observed: bool = False) -> None:
         if not entries:
@@ -210,42 +169,15 @@ class _Reader:
         self.observed += [observed] * len(entries)
         self.looks.append(len(self.learnt))
         self.learning.append(self.event)
-        if self.gathered is not None and not observed:
-            self.gathered += self._counts(self._counting(entries))
-            if self.wanted is not None and (self.gathered == self.wanted).all():
-                self._end_round()
-
-    def _end_round(self) -> None:
-        """Have a round whole; until the next is planned, nothing is wanted."""
-        assert self.gathered is not None
-        self.gathered, self.wanted = np.zeros_like(self.gathered), np.zeros_like(self.gathered)
-        self.begun = len(self.learnt)
-
-    def _expected(self, entries: list[Entry]) -> bool:
-        if self.gathered is None or self.wanted is None:
-            return True
-        return bool((self.gathered + self._counts(entries) <= self.wanted).all())
-
-    def _counts(self, entries: list[Entry]) -> Counts:
-        places = np.argsort(self.numbers)[[entry.question for entry in entries]]
-        return np.bincount(places, minlength=len(self.numbers))
 
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, written: int, plan: Mapping[str, Any], *, goes_on: bool) -> None:
-        """Take down a plan that came into force, and go by it where the policy works in rounds."""
+    def _planned(self, written: int, plan: Mapping[str, Any]) -> None:
+        """Take down a plan that came into force with this event."""
         at, since = len(self.learnt), self.event
-        if self.gathered is not None:
-            if not goes_on and self.gathered.any():  # what lacks was withdrawn
-                self._end_round()
-            at = self.begun
-            wanted = np.zeros(len(self.numbers), dtype=np.int64)
-            np.add.at(wanted, plan["questions"], plan["counts"])
-            self.wanted = np.maximum(wanted, self.gathered)
-        elif since in self.before and not self._opened_by(since, written):
+        if since in self.before and not self._opened_by(since, written):
             at = self.before[since]  # by what was told; then came the import
         self.plans.append(Plan(at, plan, since, written))
-        self._offer()
 
     def _opened_by(self, event: int, as_of: int) -> bool:
         """Tell whether an import put a plan in force: before any answer to those that opened."""
@@ -300,11 +232,14 @@ class _Reader:
         return plan._replace(content=moved)
 
 
-def _plans_in(content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    """Return the plans that an event has, and since which events they were in force."""
+def _plans_in(event: int, content: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return the plans that an event has, and since which events they were in force.
+
+    The first records do not say since when; it was since the evaluation before.
+    """
     found = [(int(since), plan) for since, plan in content.get("passed", ())]
     if content.get("plan") is not None:
-        found.append((int(content["since"]), content["plan"]))
+        found.append((int(content.get("since", event)), content["plan"]))
     return found
 
 

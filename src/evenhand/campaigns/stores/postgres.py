@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from sqlalchemy.dialects.postgresql import psycopg as words
 
+from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.store import Migration, Result, Store, Work
 from evenhand.errors import InputError
@@ -71,6 +73,13 @@ _ADVICE = {
 }
 _USUAL = "See that the server is up, and do the same again"
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who change the tables
+_GATE = 0x6576656E  # "even", for those who prepare something for a campaign
+_AT_MOST = "SELECT set_config('lock_timeout', %s, false)"
+_IN = f"SELECT pg_advisory_lock({_GATE}, %(campaign)s) IS NOT NULL"
+_IN_OR_WAIT = f"""
+    SELECT CASE WHEN pg_try_advisory_lock({_GATE}, %(campaign)s) THEN true
+                ELSE pg_advisory_lock_shared({_GATE}, %(campaign)s) IS NULL END
+"""
 
 
 class _RefusedError(psycopg.OperationalError):
@@ -143,6 +152,40 @@ class PostgresStore(Store):
             result = work(session)
             session.execute("COMMIT")  # of nothing
         return result
+
+    def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
+        """Have a lock of the server's, which it takes back when the client is gone.
+
+        It belongs to the connection that this thread reads with meanwhile: a server that is full of
+        clients need not let another in.
+        """
+        with self._line:
+            connection = self._readers.pop() if self._readers else None
+        try:
+            connection = connection or self._connect()
+            with connection.pipeline():
+                connection.execute(_AT_MOST, [f"{max(1, round(1e3 * seconds))}ms"])
+                words = _IN if stay else _IN_OR_WAIT
+                mine = connection.execute(words, {"campaign": campaign}).fetchone()
+        except psycopg.errors.LockNotAvailable:
+            self._leave(connection)
+            return None
+        except psycopg.Error:
+            if connection is not None:
+                connection.close()
+            return None
+        self._own.reader = connection
+        return mine == (True,), partial(self._leave, connection)
+
+    def _leave(self, connection: Any) -> None:
+        self._own.reader = None
+        try:
+            connection.execute("SELECT pg_advisory_unlock_all()")
+        except psycopg.Error:
+            connection.close()
+            return
+        with self._line:
+            self._readers.append(connection)
 
     def _connect(self) -> _Connection:
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -20,12 +21,14 @@ from typing import Any
 from sqlalchemy.dialects import sqlite as words
 
 from evenhand.campaigns.stores import copies
-from evenhand.campaigns.stores.line import Line
+from evenhand.campaigns.stores.gate import Leave
+from evenhand.campaigns.stores.line import Line, Place
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import Migration, Result, Store, Work
 from evenhand.errors import StoreError
 
 _WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
+_LOOK = 0.002  # seconds between two looks at a gate
 _EXPLAINED = {
     "readonly": "the file or its folder cannot be written; give write permission to both",
     "full": "the disk is full; make room and do the same again",
@@ -67,7 +70,10 @@ class SqliteStore(Store):
                 "enter its folder and those above."
             ) from error
         if must_exist and not there:
-            raise StoreError(f"there is no store at {self.name!r}; Campaign.create(...) makes one.")
+            raise StoreError(
+                f"there is no store at {self.name!r}; create one with a campaign in it, or check "
+                "the path."
+            )
         if not folder:
             raise StoreError(f"there is no folder {str(self.path.parent)!r} for {self.name!r}.")
         self._place: tuple[int, int] | None = None  # of the file, once it was opened
@@ -136,6 +142,24 @@ class SqliteStore(Store):
                     "be there, with write permission and room. What was acknowledged is kept."
                 ) from error
         return self._in_line
+
+    def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
+        try:
+            place = Place(f"{self._file}-gate", campaign)
+        except OSError:  # a folder that is only read
+            return None
+        end = time.monotonic() + seconds
+        try:
+            mine = place.taken(shared=False)
+            while not mine and not place.taken(shared=not stay):
+                if time.monotonic() + _LOOK > end:
+                    place.close()
+                    return None
+                time.sleep(_LOOK)
+        except OSError:  # a place without such locks
+            place.close()
+            return None
+        return mine or stay, place.close
 
     # ------------------------------------------------------------------ where it is
 

@@ -23,8 +23,10 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from evenhand.campaigns.stores.gate import Gate, Leave
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import StoreError
 
@@ -72,6 +74,8 @@ class Store(ABC):
         self._reading = 0  # how many are being read from
         self._serving = False  # whether a transaction is open
         self._nobody_reads = threading.Condition(self._line)
+        self._gates: dict[int, Gate] = {}  # by campaign
+        self._own = threading.local()  # a connection that a thread keeps to read with
 
     # ------------------------------------------------------------------ what a database has
 
@@ -98,6 +102,10 @@ class Store(ABC):
     @abstractmethod
     def _let_go(self) -> None:
         """Close what the writer has open; it opens again when it is needed."""
+
+    @abstractmethod
+    def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
+        """Keep other processes out of a campaign's gate; see `gate.Enter`."""
 
     @abstractmethod
     def _alone(self) -> AbstractContextManager[Migration]:
@@ -128,8 +136,9 @@ class Store(ABC):
         """Run work that writes nothing."""
 
         def once() -> Result:
+            own = getattr(self._own, "reader", None)
             with self._line:
-                connection = self._readers.pop() if self._readers else None
+                connection = own or (self._readers.pop() if self._readers else None)
                 self._reading += 1
             try:
                 connection = connection or self._connect()
@@ -138,17 +147,27 @@ class Store(ABC):
                 with self._line:
                     self._reading -= 1
                     self._nobody_reads.notify_all()
+                self._own.reader = None
                 if connection is not None:
                     with suppress(self.errors):
                         connection.close()
                 raise
             with self._line:
                 self._reading -= 1
-                self._readers.append(connection)
+                self._readers += [connection] if own is None else []
                 self._nobody_reads.notify_all()
             return result
 
         return self._patiently(once, self.patience)
+
+    def gate(self, campaign: int, *, stay: bool) -> AbstractContextManager[bool]:
+        """Have others wait, for a moment, who want to prepare the same; see `Gate.entered`.
+
+        That saves them from doing it in vain. Nothing may rest on it.
+        """
+        with self._line:
+            gate = self._gates.setdefault(campaign, Gate())
+        return gate.entered(partial(self._enter, campaign), stay=stay)
 
     def change(self, how: Callable[[Migration], None]) -> None:
         """Change the tables, in one transaction and with nobody else at work."""

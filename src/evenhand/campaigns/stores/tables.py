@@ -52,7 +52,7 @@ ticket = Table(
     Column("holder", Text, nullable=False),  # who has it; "" if nobody
     Column("worker", Text, nullable=False),  # and for which of the holder's tickets at once
     Column("attempt", Integer, nullable=False),  # leases so far
-    Column("failures", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),  # tries that failed, or of which nobody heard
     Column("leased", Double, nullable=False),  # seconds since 1970, by the database's clock
     Column("until", Double, nullable=False),
     PrimaryKeyConstraint("campaign", "number"),

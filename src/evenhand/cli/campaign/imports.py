@@ -86,6 +86,10 @@ def import_(
     out.print(f"{'; '.join(part for part in parts if part)}.", style="bold", soft_wrap=True)
     for ticket, note in taken.notes:
         out.print(f"Note on {ticket}: {note}", soft_wrap=True)
+    for ticket, note in taken.lost_notes:
+        out.print(
+            f"Not kept, since no new score is beside it: note on {ticket}: {note}", soft_wrap=True
+        )
 
 
 def _table(file: str) -> Any:

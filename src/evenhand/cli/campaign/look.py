@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _NOT_VERIFIED = 1
 _MOST_ROWS = 40  # of a table in the terminal; --json has all
+_MOST_PUT_ASIDE = 3  # that are named; --json has more
 
 
 def names(store: StoreName, *, as_json: AsJson = False) -> None:
@@ -72,19 +73,28 @@ def _print_status(out: Console, found: Status) -> None:
     beside = f" ({', '.join(more)})" if more else ""
     money = "" if math.isinf(found.budget) else f", for {found.paid:g} of {found.budget:g}"
     out.print(
-        f"{found.evaluations:,} evaluations count{beside}, of at most {found.at_most:,}{money}; "
-        f"{found.leased:,} tickets are out, {found.open:,} wait.",
+        f"{_counted(found.evaluations, 'evaluation', 'counts', 'count')}{beside}, of at most "
+        f"{found.at_most:,}{money}; {_counted(found.leased, 'ticket', 'is', 'are')} out, "
+        f"{found.open:,} {'waits' if found.open == 1 else 'wait'}.",
         soft_wrap=True,
     )
-    if found.status != "finished" and math.isfinite(found.forecast):
+    if found.status != "finished" and found.forecast == 0.0:
+        out.print("Nothing more has to be asked: see `answer`.")
+    elif found.status != "finished" and math.isfinite(found.forecast):
         out.print(f"Expected to settle it: about {math.ceil(found.forecast):,} more.")
     for text in [found.trouble] if found.trouble else []:
         out.print(f"STUCK: {text}", style="bold", soft_wrap=True)
     for text in found.alarms:
         out.print(f"WARNING: {' '.join(text.split())}", style="bold", soft_wrap=True)
+    for text in found.put_aside[:_MOST_PUT_ASIDE]:
+        out.print(f"Given up, and asked anew if it is wanted: {text}", soft_wrap=True)
     if found.evaluators:
         _print_evaluators(out, found)
     out.print(f"\nRecord: {found.events:,} events, the last sealed {found.hash}", soft_wrap=True)
+
+
+def _counted(n: int, what: str, one: str, more: str) -> str:
+    return f"{n:,} {what} {one}" if n == 1 else f"{n:,} {what}s {more}"
 
 
 def _print_evaluators(out: Console, found: Status) -> None:
@@ -138,6 +148,7 @@ def report(
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What the report is called.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a report that a committee can read and print, with the record and how to check it.
 
@@ -148,6 +159,9 @@ def report(
     check_files(None, file)
     with opened(store, name) as campaign:
         campaign.report(file, title)
+    if as_json:
+        print_json({"file": str(file)})
+        return
     console().print(f"The report is in {file}.", soft_wrap=True)
 
 

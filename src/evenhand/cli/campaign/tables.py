@@ -12,6 +12,7 @@ import typer
 from evenhand.cli.panel_files import capacity_in, cells_in, label_of, named_in, numbers_in
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Askable, Questions
@@ -146,8 +147,11 @@ class Tables:
     workload: str | None
     prices: str | None
 
-    def read(self) -> tuple[Askable, dict[str, dict[str, str]]]:
-        """Return what can be asked, and what evaluators are shown of each option."""
+    def read(self, like: Askable | None = None) -> tuple[Askable, dict[str, dict[str, str]]]:
+        """Return what can be asked, and what evaluators are shown of each option.
+
+        Features are in the units that they had in what could be asked before, if there was any.
+        """
         from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
         table = opened(self.options)
@@ -159,9 +163,9 @@ class Tables:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
-        return self._alone(table), shown
+        return self._alone(table, like), shown
 
-    def _alone(self, table: Source) -> Askable:
+    def _alone(self, table: Source, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
 
@@ -172,7 +176,13 @@ class Tables:
                 "--evaluators."
             )
         label = label_of(table, self.label, self.group)
-        return ActionSet.from_csv(self.options, self.group, label, names_in(self.features))
+        return ActionSet.from_csv(
+            self.options,
+            self.group,
+            label,
+            names_in(self.features),
+            like=like if isinstance(like, ActionSet) else None,
+        )
 
     def _panel(self, what: Source, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
@@ -182,6 +192,12 @@ class Tables:
 
         options = named_in(what, self.label, "--label", self.group, "--group")
         judges, who = self._evaluators(evaluators)
+        if self.group is not None and not any(judges.values()):
+            raise InputError(
+                f"--group says on which side options are, and {listed(list(judges))}, who judge, "
+                "are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
+                "--evaluator-group), or leave out --group: then nobody is partial."
+            )
         more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
         if self.workload is not None:
             more["workload"] = _workload(who, self.workload)

@@ -33,6 +33,9 @@ def tell(
             help="A name for this score: telling it twice counts once. The ticket if not given.",
         ),
     ] = None,
+    note: Annotated[
+        str, typer.Option(metavar="TEXT", help="What was said beside it; kept in the record.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Take the score of a ticket. Once this says so, it is on the disk.
@@ -50,13 +53,14 @@ def tell(
 
     value = score_in(score)
     with opened(store, name) as campaign:
-        receipt = campaign.tell(ticket, value, key=key)
+        receipt = campaign.tell(ticket, value, key=key, note=note)
     if as_json:
         print_json(
             {
                 "evaluation": receipt.evaluation,
                 "counted": receipt.counted,
                 "repeated": receipt.repeated,
+                "why": receipt.why,
             }
         )
         return
@@ -66,5 +70,5 @@ def tell(
     elif receipt.counted:
         said += " is taken"
     else:
-        said += " is kept as late: it came after another for this ticket, or after the decision"
+        said += f" is kept as late, and does not count: {receipt.why}"
     console().print(f"{said}.", soft_wrap=True)
