@@ -79,7 +79,7 @@ class DenseModel:
             beside,
             scatter=max(0.0, float(about_past.sum() - shift @ shift)),
             freedom=float(counts.sum() - root.shape[1]),
-            size=float(squares.sum()),
+            size=float(squares.sum() + counts @ past**2),
         )
 
     def recalled(self, memory: Mapping[str, Any]) -> DenseFit:

@@ -71,8 +71,8 @@ class Fit(Protocol):
     unit
         Standard deviation of the noise by them; 1 where it is known.
     size
-        Sum of the squared evaluations, of which residuals may be rounding; 0 where nothing is
-        known of that.
+        Sum of the squares that residuals are differences of, and may be rounding of; 0 where
+        nothing is known of that.
     """
 
     scatter: float

@@ -108,7 +108,7 @@ class Careful:
 
     def _is_over(self, counts: Counts, wanted: Counts, place: int, following: Plan | None) -> bool:
         """Tell whether a batch was ended, and see that it lacked nothing but what was withdrawn."""
-        record, whole = self.record, self._is_whole(counts, wanted, place)
+        record, whole = self.record, self._is_whole(counts, wanted, place, following)
         more = {c.event for c in record.extensions} | {c.event for c in record.allowed}
         if whole or following is None or following.since in more:
             return whole and bool(wanted.any())
@@ -125,10 +125,13 @@ class Careful:
                 return int(place)
         return record.total
 
-    def _is_whole(self, counts: Counts, wanted: Counts, place: int) -> bool:
+    def _is_whole(
+        self, counts: Counts, wanted: Counts, place: int, following: Plan | None = None
+    ) -> bool:
         """Tell whether a batch lacks nothing, or nothing more could be asked for."""
-        spent = len(self.record.counted(0, place))
-        return bool((counts >= wanted).all()) or spent >= self.record.at_most(place)
+        record, spent = self.record, len(self.record.counted(0, place))
+        most = record.at_most(place) if following is None else record.allowed_by(following.since)
+        return bool((counts >= wanted).all()) or spent >= most
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""

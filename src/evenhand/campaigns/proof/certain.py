@@ -156,11 +156,13 @@ class Certain:
         """See that a stage was closed where it had to be, by what was known when that was written.
 
         It was whole; or somebody left or joined; or there was more to ask; or scores were observed
-        before any answer, which open a search as well as a first stage does.
+        before any answer, which open a search as well as a first stage does. Where something had
+        been withdrawn by then, the record is believed.
         """
         record = self.record
-        if not following.event:
-            return  # there is no log
+        gone = record.withdrawn[record.withdrawn >= 0]
+        if not following.event or (gone < following.event).any():
+            return  # or there is no log
         events = [c.event for c in (*record.absences, *record.extensions)]
         as_of, opening = following.event, int(plan.content["leader"]) < 0
         if opening and not len(record.told(plan.at, following.at, as_of)):
@@ -283,6 +285,7 @@ class Certain:
         if leader >= 0:
             rivals = np.array(plan.content["rivals"], dtype=np.intp)
             return fit.along(H[leader] - H[rivals]).variances, fit.freedom
+        H = H[self._there(plan.since)]
         known = np.isfinite(fit.along(H[0] - H).variances)
         return np.where(known, 1.0, np.inf), fit.freedom
 
@@ -580,8 +583,14 @@ def certain(record: Record) -> Derived:
         close=tuple(run.close),
         wrong=tuple(run.wrong),
         derived=("estimates", "leads", "values", "biases", "evidence of every stage", "loss"),
-        taken=("which option led each stage, its rivals and its questions",),
+        taken=_taken(record),
     )
+
+
+def _taken(record: Record) -> tuple[str, ...]:
+    taken = ("which option led each stage, its rivals and its questions",)
+    after = ("when stages ended after something was withdrawn",)
+    return taken + (after if (record.withdrawn >= 0).any() else ())
 
 
 def _within(estimates: Floats, low: Floats, high: Floats) -> Floats:

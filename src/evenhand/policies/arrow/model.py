@@ -150,7 +150,7 @@ class ArrowModel:
             scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
             freedom = float(counts.sum() - form.rank)
             # scores without any scatter leave rounding; who repeats himself is no proof
-            size = float(squares.sum())
+            size = float(squares.sum() + counts @ expected**2)
             least = max(scatter, 1e-24 * size, 1e-200)
             unit = math.sqrt(least / max(1.0, freedom))
         if about is not None:
