@@ -285,8 +285,8 @@ class Certain:
         if leader >= 0:
             rivals = np.array(plan.content["rivals"], dtype=np.intp)
             return fit.along(H[leader] - H[rivals]).variances, fit.freedom
-        H = H[self._there(plan.since)]
-        known = np.isfinite(fit.along(H[0] - H).variances)
+        first = H[int(plan.content.get("first", 0))]  # of the options that there were then
+        known = np.isfinite(fit.along(first - H[self._there(plan.since)]).variances)
         return np.where(known, 1.0, np.inf), fit.freedom
 
     def _used_up(self, question: int, as_of: int | None) -> int:

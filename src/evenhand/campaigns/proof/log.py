@@ -219,7 +219,7 @@ class _Reader:
         if numbers is last[1]:
             return plan
         places, options = np.argsort(last[1]), {name: x for x, name in enumerate(last[2])}
-        moved = dict(content)
+        moved = dict(content) | {"first": options[names[0]]}
         for name in ("order", "questions"):
             if name in content:
                 moved[name] = places[numbers[np.array(content[name], dtype=np.intp)]].tolist()
