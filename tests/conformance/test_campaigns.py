@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ledger
+from evenhand.campaigns import ledger, tending
 from evenhand.campaigns.events import START, Event, seal
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store, open_store
@@ -308,6 +308,14 @@ def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
 # ---------------------------------------------------------------------- failing, giving back
 
 
+@pytest.mark.parametrize(
+    "told",
+    [None, 7, "1-ab", {"1-ab": 2.0}, [("1-ab", 2.0)], [7.0], ["abc"], [("1-ab", 2.0, None, 4)]],
+)
+def test_what_is_no_list_of_scores_is_refused(crew: eh.Campaign, told: Any) -> None:
+    refused(crew, lambda: crew.tell_many(told), eh.InputError, r"told as .*\(ticket, score, key\)")
+
+
 def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
     first = taken(crew.ask("one"))
     assert crew.fail(first, "out of memory")
@@ -328,6 +336,17 @@ def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
     ]
     (failure,) = crew.answer().failures
     assert (failure.error, failure.attempts) == ("ValueError: bad reply", 2)
+
+
+def test_several_tickets_are_given_back_at_once(crew: eh.Campaign) -> None:
+    tickets = crew.ask("one", n=4)
+    crew.tell(tickets[1], 1.0)
+    tending.release_all(crew._follower, tickets)
+    status = crew.status()
+    assert (status.leased, status.done) == (0, 1)
+    released = [event for event in log(crew) if event.kind == "released"]
+    assert [event.content["ticket"] for event in released] == [1, 3, 4]
+    assert [t.number for t in crew.ask("other", n=3)] == [1, 3, 4]
 
 
 def lose(campaign: eh.Campaign, times: int) -> list[eh.Ticket]:

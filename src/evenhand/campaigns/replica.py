@@ -175,7 +175,7 @@ class Replica:
         self,
         withdrawn: Iterable[int] = (),
         skipped: Mapping[int, str] | None = None,
-        closings: Mapping[int, Sequence[Any]] | None = None,
+        closings: Mapping[int, list[Any]] | None = None,
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
         self.closings: Mapping[int, Sequence[Any]] = dict(closings or {})

@@ -15,7 +15,6 @@ likelihood times 1/(τ² + V̄).
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -79,35 +78,44 @@ class Careful:
     # ------------------------------------------------------------------ one pass
 
     def _go_through(self) -> None:
-        record, begin, plans = self.record, 0, [*self.record.plans, None]
-        more_of_it = {c.event for c in record.extensions} | {c.event for c in record.allowed}
-        for plan, following in itertools.pairwise(plans):
-            assert plan is not None
+        record, begin = self.record, 0
+        for number, plan in enumerate(record.plans):
             wanted = np.zeros(self.k, dtype=np.int64)
             np.add.at(wanted, plan.content["questions"], plan.content["counts"])
+            following = record.plans[number + 1] if number + 1 < len(record.plans) else None
             end = self._whole_at(begin, wanted) if following is None else following.at
             batch = record.sums_of(record.counted(begin, end))
-            if not wanted.any() or not batch.counts.any():
-                continue
-            if following is None:
-                if not self._is_whole(batch.counts, wanted, end):
-                    continue  # learnt when it is
-            elif following.since in more_of_it:
-                continue  # it goes on, and wants more
-            else:
-                self._see_why_it_ended(begin, following, wanted)
+            if not batch.counts.any() or not self._is_over(batch.counts, wanted, end, following):
+                continue  # learnt when it is
             begin = end
             self.counts = self.counts + batch.counts
             self._duel(batch)
-            event: float = math.inf if following is None else following.since
+            event = math.inf if following is None else following.since
             if following is None and record.learning is not None:
                 event = int(record.learning[np.searchsorted(record.looks, end)])
             self._look(end, record.allowed_by(event))
-            later = [other.since for other in plans if other is not None and other.since > event]
-            until = min(later, default=math.inf)
+            until = min((p.since for p in record.plans if p.since > event), default=math.inf)
             for more in record.allowed:
                 if event <= more.event <= until and self._stopped_by(more.event):
                     self._look(end, record.allowed_by(more.event + 1))
+
+    def _stopped_by(self, event: int) -> bool:
+        """Tell whether nothing was wanted any more before an event, and no options came since."""
+        plans = [plan for plan in self.record.plans if plan.since < event]
+        added = (c.event for c in self.record.extensions if c.absent)
+        since = plans[-1].since if plans else 0
+        wanted = bool(plans) and any(plans[-1].content["counts"])
+        return not wanted and not any(since <= other < event for other in added)
+
+    def _is_over(self, counts: Counts, wanted: Counts, place: int, following: Plan | None) -> bool:
+        """Tell whether a batch was ended, and see that it lacked nothing but what was withdrawn."""
+        record, whole = self.record, self._is_whole(counts, wanted, place, following)
+        more = {c.event for c in record.extensions} | {c.event for c in record.allowed}
+        if whole or following is None or following.since in more:
+            return whole and bool(wanted.any())
+        if following.event and (record.withdrawn < 0).all():
+            self.wrong.append(f"the batch that ended at {place} evaluations")
+        return True
 
     def _whole_at(self, begin: int, wanted: Counts) -> int:
         """Return how many evaluations were in when a batch was whole: with all, if it is not."""
@@ -118,26 +126,13 @@ class Careful:
                 return int(place)
         return record.total
 
-    def _is_whole(self, counts: Counts, wanted: Counts, place: int) -> bool:
+    def _is_whole(
+        self, counts: Counts, wanted: Counts, place: int, following: Plan | None = None
+    ) -> bool:
         """Tell whether a batch lacks nothing, or nothing more could be asked for."""
-        spent = len(self.record.counted(0, place))
-        return bool((counts >= wanted).all()) or spent >= self.record.at_most(place)
-
-    def _stopped_by(self, event: int) -> bool:
-        """Tell whether nothing was wanted any more before an event, and no options came since."""
-        plans = [plan for plan in self.record.plans if plan.since < event]
-        added = (c.event for c in self.record.extensions if c.absent)
-        since = plans[-1].since if plans else 0
-        wanted = bool(plans) and any(plans[-1].content["counts"])
-        return not wanted and not any(since <= other < event for other in added)
-
-    def _see_why_it_ended(self, begin: int, following: Plan, wanted: Counts) -> None:
-        """See that a round was whole, unless something of it was withdrawn since."""
-        if following.event and (self.record.withdrawn < 0).all():
-            some = self.record.counted(begin, following.at)
-            counts = np.bincount(self.record.questions[some], minlength=self.k)
-            if not self._is_whole(counts, wanted, following.at):
-                self.wrong.append(f"the round that began at {begin} evaluations")
+        record, spent = self.record, len(self.record.counted(0, place))
+        most = record.at_most(place) if following is None else record.allowed_by(following.since)
+        return bool((counts >= wanted).all()) or spent >= most
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""

@@ -173,7 +173,7 @@ class _Reader:
     # ------------------------------------------------------------------ plans
 
     def _planned(self, written: int, plan: Mapping[str, Any]) -> None:
-        """Take down a plan that came into force."""
+        """Take down a plan that came into force with this event."""
         at, since = len(self.learnt), self.event
         if since in self.before and not self._opened_by(since, written):
             at = self.before[since]  # by what was told; then came the import
@@ -219,7 +219,7 @@ class _Reader:
         if numbers is last[1]:
             return plan
         places, options = np.argsort(last[1]), {name: x for x, name in enumerate(last[2])}
-        moved = dict(content)
+        moved = dict(content) | {"first": options[names[0]]}
         for name in ("order", "questions"):
             if name in content:
                 moved[name] = places[numbers[np.array(content[name], dtype=np.intp)]].tolist()
