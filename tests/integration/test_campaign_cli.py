@@ -389,8 +389,12 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
     assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
     said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    rng = np.random.default_rng(0)
     with eh.Campaign.open("p.db", "solo") as campaign:
-        options = campaign.answer().policy.actions
+        answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())
+        options = answer.policy.actions
+    assert 1 < answer.spent <= 100
+    assert found("verify", "p.db", "solo")["verified"]
     assert isinstance(options, eh.ActionSet)
     assert list(options.labels) == ["Flo", *WORTH]
     assert options.describe("Flo") == {"base": 1000.0, "style": "plain"}
