@@ -241,6 +241,7 @@ class Replica:
     def _created(self, event: int, content: Any) -> None:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]
+        self._go_by_its_rules()
         q = len(self.policy.questions)
         self.pending = np.zeros(q, dtype=np.int64)
         self.numbers = np.arange(q)
@@ -377,6 +378,10 @@ class Replica:
     _released = _renewed = _leased
 
     # ------------------------------------------------------------------ parts of it
+
+    def _go_by_its_rules(self) -> None:
+        """Have the policy do as it did when the campaign began; the first records don't say how."""
+        self.policy.rules = int(self.settings.get("rules", 1))
 
     def _tally(self, evaluator: str) -> list[int]:
         return self.tally.setdefault(evaluator, [0, 0, 0, 0])
@@ -714,6 +719,7 @@ class Replica:
         replica.policy = restore(content["policy"])
         for name in _PLAIN:
             setattr(replica, name, content[name])
+        replica._go_by_its_rules()
         replica._out = {number: (question, turn) for number, question, turn in content["out"]}
         replica._spoilt = {number: (t, x, turn) for number, t, x, turn in content["spoilt"]}
         replica._issued = dict(content["issued"])

@@ -139,6 +139,9 @@ class Policy(ABC):
     goes_beyond: ClassVar[bool] = False
     """Whether a round may have more evaluations than it wants, in the same proportions, which come
     while the last of it are waited for."""
+    rules: int = 2
+    """By which rules plans follow one another, so that records of older ones can be gone on with:
+    by 1, `CertainChoice` waits for all of a stage, whatever others have made up for."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 

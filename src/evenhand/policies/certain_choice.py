@@ -304,7 +304,8 @@ class CertainChoice(Policy):
             lacking &= self.left(self._nothing) > 0
         if not lacking.any():
             return True
-        return bool((told > wanted).any()) and told.sum() >= wanted.sum() and self._made_up_for
+        more = (told > wanted).any() and told.sum() >= wanted.sum()
+        return self.rules > 1 and bool(more) and self._made_up_for
 
     @property
     def _made_up_for(self) -> bool:

@@ -261,8 +261,8 @@ class Certain:
             counts = np.bincount(some, minlength=q)
             return bool((counts > wanted).any()) and len(some) >= wanted.sum()
 
-        if not looks or not has_more(looks[-1]):
-            return whole
+        if record.stated.get("rules", 1) < 2 or not looks or not has_more(looks[-1]):
+            return whole  # the first records waited for all that was planned
         planned, freedom = self._told_by(np.repeat(np.arange(q), wanted), plan)
 
         def enough(look: int) -> bool:
