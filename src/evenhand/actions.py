@@ -303,8 +303,8 @@ class ActionSet:
         ActionSet(4 options, 2 features: intercept, age; groups '0' (2) and '1' (2))
         >>> ActionSet.from_frame(frame, attributes=["side"]).attribute_names
         ('side',)
-        >>> some = ActionSet.from_frame(frame[:2], group="side")
-        >>> bool((ActionSet.from_frame(frame, "side", like=some).points[:2] == some.points).all())
+        >>> some = ActionSet.from_frame(frame[:3], group="side")
+        >>> bool((ActionSet.from_frame(frame, "side", like=some).points[:3] == some.points).all())
         True
         """
         recipe = Recipe(

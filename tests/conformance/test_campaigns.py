@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ledger
+from evenhand.campaigns import ledger, tending
 from evenhand.campaigns.events import START, Event, seal
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store, open_store
@@ -287,6 +287,8 @@ def test_tickets_of_others_and_of_nobody_are_refused(panel: eh.Campaign, crew: e
     taken(panel.ask("Paul"))
     for given in (foreign, "999-abcdef", "1-000000", "7", "", "1", "-1-abcdef", None, "1-x-y"):
         refused(panel, lambda given=given: panel.tell(given, 7.0), eh.InputError, "ticket")
+    nothing = eh.NoTicket("paused", "the campaign is paused: lunch", None)
+    refused(panel, lambda: panel.tell(nothing, 7.0), eh.InputError, "lunch")  # type: ignore[arg-type]
 
 
 def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
@@ -304,6 +306,14 @@ def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
 
 
 # ---------------------------------------------------------------------- failing, giving back
+
+
+@pytest.mark.parametrize(
+    "told",
+    [None, 7, "1-ab", {"1-ab": 2.0}, [("1-ab", 2.0)], [7.0], ["abc"], [("1-ab", 2.0, None, 4)]],
+)
+def test_what_is_no_list_of_scores_is_refused(crew: eh.Campaign, told: Any) -> None:
+    refused(crew, lambda: crew.tell_many(told), eh.InputError, r"told as .*\(ticket, score, key\)")
 
 
 def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
@@ -326,6 +336,17 @@ def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
     ]
     (failure,) = crew.answer().failures
     assert (failure.error, failure.attempts) == ("ValueError: bad reply", 2)
+
+
+def test_several_tickets_are_given_back_at_once(crew: eh.Campaign) -> None:
+    tickets = crew.ask("one", n=4)
+    crew.tell(tickets[1], 1.0)
+    tending.release_all(crew._follower, tickets)
+    status = crew.status()
+    assert (status.leased, status.done) == (0, 1)
+    released = [event for event in log(crew) if event.kind == "released"]
+    assert [event.content["ticket"] for event in released] == [1, 3, 4]
+    assert [t.number for t in crew.ask("other", n=3)] == [1, 3, 4]
 
 
 def lose(campaign: eh.Campaign, times: int) -> list[eh.Ticket]:
@@ -404,6 +425,27 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
     panel.join("Paul")
     taken(panel.ask("Paul"))
     assert panel.status().evaluators[0].left is None
+
+
+def test_who_failed_and_left_does_not_count_against_the_options(store: Store, named: str) -> None:
+    """Five failures of one evaluator about one option are not five of the option's."""
+    two = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn", "Rita"], capacity=None)
+    campaign = eh.Campaign.create(store, named, two, noise_scale=0.2, retries=0, at_most=300)
+    tickets: list[eh.Ticket] = []
+    while len(tickets) < 5:  # the policy goes on with others until it asks him one thing so often
+        got = campaign.ask("Paul", n=20)
+        if isinstance(got, list):
+            asked = [ticket for ticket in got if ticket.question.label == "Ann"]
+            tickets = asked if len(asked) >= 5 else []
+        if not tickets:
+            one = taken(campaign.ask())
+            campaign.tell(one, 5.0)
+    for ticket in tickets[:5]:
+        campaign.fail(ticket, "no line")
+    campaign.ask("Quinn", n=99)  # more than what waits: the campaign looks at what happened
+    status = campaign.status()
+    assert (status.status, status.given_up) == ("running", 5)
+    assert "no line" in str(status.evaluators[0].left)
 
 
 def test_where_all_evaluators_fail_the_campaign_is_paused_and_not_decided(

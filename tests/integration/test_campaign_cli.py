@@ -174,6 +174,16 @@ def test_sheets_show_what_was_declared_and_nothing_else() -> None:
     )  # fmt: skip
 
 
+def test_columns_are_shown_in_the_order_in_which_they_were_declared() -> None:
+    judges = "--evaluators", "P,Q"
+    for name, order in (("a", ["worth", "music"]), ("b", ["music", "worth"])):
+        said("new", "p.db", name, "skaters.csv", *judges, "--show", ",".join(order))
+        said("ask", "p.db", name, "-e", "P", "-n", "5", "--sheet", f"{name}.csv")
+        assert list(sheet_of(f"{name}.csv")[0])[2:4] == order
+        shown = found("ask", "p.db", name, "-e", "P")["tickets"][0]["shown"]
+        assert list(shown[0]) == order
+
+
 def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     new("--scale", "0,100")
     said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
@@ -347,7 +357,10 @@ def test_changes_on_the_way() -> None:
     assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
     said("report", "p.db", "prize", "prize.html")
     page = Path("prize.html").read_text("utf-8")
-    for told in ("Paused: lunch", "no sound", "Tom left: ill", "Tom came back", "extended"):
+    for told in (
+        "Paused: lunch", "no sound", "Tom left: ill", "Tom came back",
+        "extended: at most 20 evaluations.", "extended: option Flo, evaluator Uma.",
+    ):  # fmt: skip
         assert told in page
     said("export", "p.db", "prize", "--to", "record")
     lines = [
@@ -402,6 +415,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "none.csv"), "no file none.csv"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_what_to_do(
@@ -411,6 +425,11 @@ def test_what_cannot_be_used_is_refused_with_what_to_do(
     told = refused(*arguments)
     assert needed in told
     assert "here; names in a list" not in told  # of options that these commands do not have
+
+
+def test_names_of_evaluators_may_have_dots() -> None:
+    made = found("new", "p.db", "b", "skaters.csv", "--evaluators", "gpt-4.1, claude-3.5")
+    assert made["evaluators"] == ["gpt-4.1", "claude-3.5"]
 
 
 def test_all_that_is_asked_for_as_json_is_json() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 import children
 import evenhand as eh
+from campaign_record import Record
 from evenhand.campaigns.stores import SqliteStore, Store, open_store
 from evenhand.campaigns.stores.postgres import PostgresStore
 from evenhand.campaigns.stores.session import Session
@@ -393,6 +394,42 @@ def few_connections(postgres_address: str) -> Iterator[str]:
         yield as_user(postgres_address, user)
         root.execute(f"DROP OWNED BY {user}".encode())
         root.execute(f"DROP ROLE {user}".encode())
+
+
+def test_a_connection_that_breaks_in_the_middle_is_replaced_without_a_word(
+    postgres_address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    breaks = [2]
+
+    def work(session: Any) -> str:
+        if breaks[0]:
+            breaks[0] -= 1
+            session.execute("SELECT pg_terminate_backend(pg_backend_pid())").fetchone()
+        return "done"
+
+    with open_store(postgres_address) as store:
+        assert store.write(work) == "done"
+    assert (breaks, caplog.records) == ([0], [])
+
+
+def test_a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(
+    postgres_address: str,
+) -> None:
+    campaign = begun(postgres_address)
+    assert tell_one(campaign) == 1
+    with psycopg.connect(postgres_address, autocommit=True) as server:
+        server.execute(
+            "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            "RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$"
+        )
+        full = "CREATE TRIGGER full_disk BEFORE INSERT ON event EXECUTE FUNCTION no_room()"
+        server.execute(full)
+        with pytest.raises(eh.StoreError, match="disk is full: have room made"):
+            tell_one(campaign)
+        server.execute("DROP TRIGGER full_disk ON event")
+    assert tell_one(campaign) == 2
+    assert Record(campaign.store, "prize").complaints() == []
+    campaign.close()
 
 
 def test_a_server_with_too_many_clients_is_waited_for(few_connections: str) -> None:

@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -788,3 +789,18 @@ def test_options_are_read_from_workbooks_and_parquet_files(tmp_path: Path) -> No
     expected = ActionSet.from_frame(frame, "g", "name")
     for file in ("a.xlsx", "a.parquet"):
         assert ActionSet.from_csv(tmp_path / file, "g", "name") == expected
+
+
+def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(
+    tmp_path: Path,
+) -> None:
+    frame = pd.DataFrame({"name": list("ABC"), "g": list("uvu"), "x": [1.0, 5.0, 2.5]})
+    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    (tmp_path / "a.xlsx").rename(tmp_path / "from the committee")
+    assert len(ActionSet.from_csv(tmp_path / "from the committee", "g", "name")) == 3
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:  # an OpenDocument is one, too
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+    (tmp_path / "b.ods").write_bytes(b"PK\x03\x04 and so on")
+    for name in ("a.ods", "b.ods"):
+        with pytest.raises(InputError, match="save it anew"):
+            ActionSet.from_csv(tmp_path / name, "g", "name")

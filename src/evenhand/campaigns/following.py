@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evenhand.answers.question import Question
@@ -233,7 +233,7 @@ class Follower:
     def ticket(self, row: TicketRow) -> Ticket:
         """Return a ticket as its holder gets it."""
         question = self.question(row)
-        display = self.known().display
+        display, order = self.known().display, self.known().settings.get("shown", ())
         return Ticket(
             identifier(row.number, row.token),
             question,
@@ -241,7 +241,7 @@ class Follower:
             row.worker,
             row.attempt,
             row.until,
-            tuple(display.get(label, {}) for label in question.labels),
+            tuple(_arranged(display.get(label, {}), order) for label in question.labels),
         )
 
     def _after_fork(self) -> None:
@@ -262,3 +262,9 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def _arranged(columns: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
+    """Return columns in the order in which they were declared; the log has them by name."""
+    places = {name: place for place, name in enumerate(order)}
+    return {c: columns[c] for c in sorted(columns, key=lambda c: places.get(c, len(places)))}

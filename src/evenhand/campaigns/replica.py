@@ -178,7 +178,7 @@ class Replica:
         closings: Mapping[int, list[Any]] | None = None,
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
-        self.closings = dict(closings or {})
+        self.closings: Mapping[int, Sequence[Any]] = dict(closings or {})
         self.head = self.version = 0
         self.seal = ""
         self.status, self.why, self.trouble = "running", "", ""
@@ -325,6 +325,7 @@ class Replica:
     def _left(self, event: int, content: Any) -> None:
         name = content["evaluator"]
         self.left[name] = content["reason"]
+        self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
         for ticket in content["tickets"]:
             self._return(*self._out.pop(ticket))
         self.voided += len(content["tickets"])

@@ -201,11 +201,11 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
         ]
         for one in status.evaluators
     ]
-    reasons = [[n, why] for why, n in told.purposes.most_common()]
+    reasons = [[why, n] for why, n in told.purposes.most_common()]  # the first column wraps
     return [
         table("Evaluators, and what came from each", header, rows[:_MOST_ROWS],
               max(0, len(rows) - _MOST_ROWS)) if rows else "",
-        table("What tickets were made for", ["tickets", "what for"], reasons[:_MOST_ROWS],
+        table("What tickets were made for", ["what for", "tickets"], reasons[:_MOST_ROWS],
               max(0, len(reasons) - _MOST_ROWS)) if reasons else "",
         note(
             "What was asked followed from the scores before, by rules that were fixed before the "

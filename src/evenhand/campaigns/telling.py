@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from evenhand.campaigns.given import checked_count, checked_name, checked_reason
 from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, events_after, foresee_told
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tickets import Receipt, Ticket, identifier, parsed
+from evenhand.campaigns.tickets import NoTicket, Receipt, Ticket, identifier, parsed
 from evenhand.errors import ConflictError, InputError
 
 _LATE = {
@@ -41,7 +41,9 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "
     """Take (ticket, score, key), all or none; a note goes with all of them."""
     reading, note = follower.reading, checked_reason(note, "note")
     replies = []
-    for ticket, score, key in told:
+    for ticket, score, key in _triples(told):
+        if isinstance(ticket, NoTicket):
+            raise InputError(f"this is no ticket; there was none, since {ticket.why}.")
         id = ticket.id if isinstance(ticket, Ticket) else str(ticket)
         number, token = parsed(id)
         question = ticket.question if isinstance(ticket, Ticket) else None
@@ -60,6 +62,21 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "
             )
         )
     return follower.store.write(lambda session: Desk(session, follower, replies).take(replies))
+
+
+def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
+    """Return what is told, or say that it is not three things each."""
+    if isinstance(told, str | Mapping) or not isinstance(told, Iterable):
+        raise InputError(f"scores are told as a list of (ticket, score, key); got {told!r}.")
+    triples = []
+    for place, one in enumerate(told):
+        if isinstance(one, str) or not isinstance(one, Sequence) or len(one) != 3:
+            raise InputError(
+                f"scores are told as (ticket, score, key), and None for a key that is of no "
+                f"matter; number {place} is {one!r}. Nothing was changed."
+            )
+        triples.append(tuple(one))
+    return triples
 
 
 class Desk:

@@ -94,8 +94,9 @@ class Careful:
             if following is None and record.learning is not None:
                 event = int(record.learning[np.searchsorted(record.looks, end)])
             self._look(end, record.allowed_by(event))
+            until = min((p.since for p in record.plans if p.since > event), default=math.inf)
             for more in record.allowed:
-                if more.event >= event and more.at == end and self._stopped_by(more.event):
+                if event <= more.event <= until and self._stopped_by(more.event):
                     self._look(end, record.allowed_by(more.event + 1))
 
     def _stopped_by(self, event: int) -> bool:

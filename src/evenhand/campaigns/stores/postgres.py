@@ -12,6 +12,7 @@ end goes together with the commit.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -94,6 +95,19 @@ class _Connection(psycopg.Connection[Any]):
     def __del__(self, *_: Any) -> None:
         with suppress(Exception):
             self.close()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Tell what psycopg has to say of connections that are not ours.
+
+    Of ours it says, as a warning, that it could not take leave of a server that is gone; that is
+    raised, or tried again, already.
+    """
+    about = record.args[0] if isinstance(record.args, tuple) and record.args else None
+    return not isinstance(getattr(about, "_conn", None), _Connection)
+
+
+logging.getLogger("psycopg").addFilter(_is_news)
 
 
 class PostgresStore(Store):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evenhand.tables.sources import Source
 
 _MOST = 10**9  # evaluations of one evaluator
+_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
 WHO = "Who is asked, and about what"
 """What these options are called in the help."""
@@ -231,7 +232,8 @@ class Tables:
         """Return evaluators with their groups, and their table if they have one."""
         from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
-        if Path(given).suffix or os.path.exists(given):
+        # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
+        if os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
             who = opened(Path(given))
             column = self.evaluator_group or self.group
             flag = "--evaluator-group" if self.evaluator_group else "--group"
