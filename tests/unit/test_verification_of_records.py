@@ -82,6 +82,9 @@ def test_what_nobody_touched_verifies_in_the_store_and_in_a_file(store: Path) ->
         ("DELETE FROM evaluation WHERE number = 9", "evaluation 9 is in the events alone"),
         ("UPDATE ticket SET state = 'open' WHERE number = 2", "ticket 2 is not"),
         ("UPDATE ticket SET question = question + 1 WHERE number = 4", "ticket 4 is not"),
+        ("UPDATE ticket SET evaluator = 'Zoe' WHERE number = 1", "ticket 1 is not"),
+        ("UPDATE evaluation SET event = event + 1 WHERE number = 5", "evaluation 5 is not"),
+        ("UPDATE campaign SET version = version + 1", "counts other changes"),
     ],
 )  # fmt: skip
 def test_every_change_is_found(store: Path, statement: str, found: str) -> None:

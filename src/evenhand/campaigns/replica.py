@@ -233,7 +233,7 @@ class Replica:
                     f"{error!r}. Verify the campaign; it may have been changed."
                 ) from error
             if event.number in self.closings:
-                self._close(event.number, self.closings[event.number])
+                self._close(event.number, event.kind == "extended")
             self._note_plan()
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
@@ -648,15 +648,15 @@ class Replica:
         new = {"plan": self.policy.plan(), "since": self._plan_since}
         return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
-    def _close(self, event: int, plans: Sequence[Any]) -> None:
+    def _close(self, event: int, goes_on: bool) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
 
         def go_over() -> None:
-            for plan in plans:
-                self.policy.go_over(plan)
+            for plan in self.closings[event]:
+                self.policy.go_over(plan, goes_on=goes_on)
                 self._learn_held()
 
         self._guard(event, go_over)

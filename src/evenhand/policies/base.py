@@ -723,13 +723,15 @@ class Policy(ABC):
         """
         self._held = held
 
-    def go_over(self, plan: Mapping[str, Any]) -> None:
+    def go_over(self, plan: Mapping[str, Any], *, goes_on: bool = False) -> None:
         """Put a plan in force that a record has at this place, as `plan` returned it then.
 
         Parameters
         ----------
         plan
             It may have been made when something counted that is not told any more.
+        goes_on
+            Whether it goes on with the round under way, since there was more to ask or to spend.
 
         Examples
         --------
@@ -743,10 +745,10 @@ class Policy(ABC):
         """
         from evenhand.policies.state import as_it_was  # noqa: PLC0415 # as above
 
-        self.follow(as_it_was(plan))
+        self.follow(as_it_was(plan), goes_on)
         self._answers.clear()
 
-    def follow(self, plan: Mapping[str, Any]) -> None:
+    def follow(self, plan: Mapping[str, Any], goes_on: bool) -> None:
         """Do what `go_over` says; the plan of now is adopted, where it is that."""
         if self.plan_id == plan["id"] - 1:
             self.attendance_changed()

@@ -483,14 +483,14 @@ class CarefulChoice(Policy):
         new._plan_number = number
         return new
 
-    def follow(self, plan: Mapping[str, Any]) -> None:
+    def follow(self, plan: Mapping[str, Any], goes_on: bool) -> None:
         """End the batch with what is left of it, and go on with that of a record.
 
         What batches tell holds whatever decided their counts, if it was not their scores.
         """
         if self._wanted is None:
             self._start()
-        if self._gathered.counts.any() and self._plan_number < plan["id"]:
+        if self._gathered.counts.any() and self._plan_number < plan["id"] and not goes_on:
             self._end_round()
         self._plan_number = int(plan["id"])
         self._wanted = counts_in(plan, len(self.actions))

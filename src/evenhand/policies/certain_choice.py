@@ -1024,14 +1024,14 @@ class CertainChoice(Policy):
         )
         self._said = {}
 
-    def follow(self, plan: Mapping[str, Any]) -> None:
+    def follow(self, plan: Mapping[str, Any], goes_on: bool) -> None:
         """Put the stage of a record in force, and the one before away with what is left of it.
 
         What it tested, and what was expected of that, was frozen before its evaluations: evidence
         it stays, without those that were withdrawn. Whether they make an answer is seen anew.
         """
         if self.target != "best":
-            super().follow(plan)
+            super().follow(plan, goes_on)
             return
         stage, self._plan_number = self._stage_of(plan), int(plan["id"])
         goes_on = (

@@ -500,7 +500,8 @@ class PlannedChoice(Policy):
         n, k = len(self.questions.items) + 1, len(self.options)  # the last: none
         total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
         often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
-        return first_largest((total / (often + 1.0))[:k])
+        size = float(np.abs(self._told.means).max(initial=0.0))
+        return first_largest((total / (often + 1.0))[:k], size)
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""
@@ -663,7 +664,7 @@ class PlannedChoice(Policy):
         self._put_in_force(counts)
         self._order = order
 
-    def follow(self, plan: Mapping[str, Any]) -> None:
+    def follow(self, plan: Mapping[str, Any], goes_on: bool) -> None:
         """Ask what a record says was planned, beside what is in.
 
         Where that plan was of new answers alone, and this policy has not looked as often, those

@@ -176,10 +176,11 @@ class Certain:
         The record says what was expected; that must follow from what counted when it was written.
         """
         there = np.flatnonzero(self._there(plan.since))
-        then, now = (
-            self._pooled(self.record.counted(0, plan.at, as_of), there)
-            for as_of in (plan.event, None)
-        )
+        record, at = self.record, plan.at
+        then = self._pooled(record.counted(0, at, plan.event), there)
+        if plan.event < record.withdrawn.max(initial=-1):  # gone over to after the whole event
+            at = max([at, *(c.at for c in record.imports if c.event == plan.since)])
+        now = self._pooled(record.counted(0, at), there)
         answered = plan.content.get("answer") is not None  # then nothing more is tested
         if not answered and self._off(plan, then) > _SAME:
             self.wrong.append(f"what was expected of the stage at {plan.at} evaluations")
