@@ -601,6 +601,11 @@ class PlannedChoice(Policy):
                 f"no option is better than {names[self._answer]!r}{more}, with {level} confidence"
                 + ("." if self.options.stand_alone else " and if the features tell values exactly.")
             )
+        if not self._seen:  # options came since, and by now something is withdrawn
+            return (
+                f"the chance of {self.delta:g} to be wrong is used up: whatever comes now cannot "
+                "make it certain."
+            )
         leader, winner, failure = self._seen[-1]
         near = np.argsort(winner.leads, kind="stable")  # the closest first
         open_ = self._rivals(leader)[near[winner.chances(-self._slack)[near] >= failure]]
