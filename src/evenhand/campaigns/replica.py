@@ -441,6 +441,7 @@ class Replica:
     def _take_changes(self, event: int) -> None:
         self._learn()
         for kind, given in self._deferred:
+            self._note_plan()  # there may be another with every change
             if kind == "left":
                 self.policy.leave(given)
             elif kind == "joined":

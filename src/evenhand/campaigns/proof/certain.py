@@ -127,13 +127,22 @@ class Certain:
         """Return the stage of a plan, with the evaluations from ``begin`` on."""
         whole_at = end = -1 if following is None else following.at
         if following is None:
-            whole_at = self._whole_at(plan)
+            whole_at = max(self._whole_at(plan), self._held_to)
             end = min(whole_at, self.record.total)
         leader, rivals = int(plan.content["leader"]), plan.content["rivals"]
         fits = self._before(plan)
         stage = _Stage(leader, np.array(rivals, dtype=np.intp), begin, end, end == whole_at, *fits)
         self.among = self._there(following.since if following is not None else math.inf)
         return stage
+
+    @property
+    def _held_to(self) -> int:
+        """How many evaluations were in at the last plan that a withdrawal came after.
+
+        Up to there the search went over from stage to stage where it did before.
+        """
+        last = int(self.record.withdrawn.max(initial=-1))
+        return max((plan.at for plan in self.record.plans if plan.event < last), default=0)
 
     def _reopened(self, following: Plan | None) -> Change | None:
         """Return the first extension after an answer that had options to compare it with."""
