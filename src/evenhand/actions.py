@@ -196,6 +196,7 @@ class ActionSet:
         attributes: Sequence[str] | None = None,
         categorical: Sequence[str] = (),
         decimal: str | None = None,
+        like: ActionSet | None = None,
     ) -> Self:
         """Read options from a CSV file with a header line.
 
@@ -210,6 +211,7 @@ class ActionSet:
         ----------
         path : path or open file
             The file: UTF-8, separated by commas, semicolons, tabs or bars; it may be compressed.
+            Paths of Excel and Parquet files do, too.
         group : str
             The column with the two groups.
         label : str, optional
@@ -231,6 +233,10 @@ class ActionSet:
             What stands before decimals, "." or ",". If not given, it is a comma in a file that
             separates by something else, has commas that can mean nothing else (3,5) and has no
             decimal points, and a point in every other; ``encoding.decimal`` says which.
+        like : ActionSet, optional
+            Options that were read before. Columns are standardised by their means and deviations,
+            and categories measured from theirs, so that options which are in both are the same in
+            both: for `Campaign.extend`.
 
         Examples
         --------
@@ -255,11 +261,18 @@ class ActionSet:
             standardize,
             positive,
             decimal,
+            None if like is None else checked_actions(like)._units,
         )
         from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
+        from evenhand.tables.opened import opened  # noqa: PLC0415
+        from evenhand.tables.parquet import ParquetFile  # noqa: PLC0415
         from evenhand.tables.sources import CsvFile  # noqa: PLC0415
+        from evenhand.tables.workbooks import Workbook  # noqa: PLC0415
 
-        source = path if isinstance(path, CsvFile) else CsvFile(path)
+        # a path may be that of a workbook, or of a Parquet file
+        source = opened(path) if isinstance(path, str | os.PathLike) else path
+        if not isinstance(source, CsvFile | ParquetFile | Workbook):
+            source = CsvFile(source)  # type: ignore[arg-type] # an open file, or refused there
         return cls._from_table(encode(source, recipe))
 
     @classmethod
@@ -275,6 +288,7 @@ class ActionSet:
         positive: object = None,
         attributes: Sequence[str] | None = None,
         categorical: Sequence[str] = (),
+        like: ActionSet | None = None,
     ) -> Self:
         """Take options from a data frame of pandas, polars or pyarrow.
 
@@ -289,9 +303,21 @@ class ActionSet:
         ActionSet(4 options, 2 features: intercept, age; groups '0' (2) and '1' (2))
         >>> ActionSet.from_frame(frame, attributes=["side"]).attribute_names
         ('side',)
+        >>> some = ActionSet.from_frame(frame[:3], group="side")
+        >>> bool((ActionSet.from_frame(frame, "side", like=some).points[:3] == some.points).all())
+        True
         """
         recipe = Recipe(
-            group, label, features, attributes, categorical, intercept, standardize, positive
+            group,
+            label,
+            features,
+            attributes,
+            categorical,
+            intercept,
+            standardize,
+            positive,
+            None,
+            None if like is None else checked_actions(like)._units,
         )
         from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
         from evenhand.tables.sources import Frame  # noqa: PLC0415

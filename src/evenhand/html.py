@@ -101,7 +101,7 @@ def facts(entries: Mapping[str, object]) -> Markup:
     rows = "".join(
         '<tr style="background:none">'
         f'<td style="text-align:left;{_CELL};{_FAINT}">{text(name)}</td>'
-        f'<td style="text-align:left">{text(value)}</td></tr>'
+        f'<td style="text-align:left;overflow-wrap:anywhere">{text(value)}</td></tr>'
         for name, value in entries.items()
     )
     return Markup(f'<table style="border-collapse:collapse"><tbody>{rows}</tbody></table>')

@@ -287,6 +287,8 @@ def test_tickets_of_others_and_of_nobody_are_refused(panel: eh.Campaign, crew: e
     taken(panel.ask("Paul"))
     for given in (foreign, "999-abcdef", "1-000000", "7", "", "1", "-1-abcdef", None, "1-x-y"):
         refused(panel, lambda given=given: panel.tell(given, 7.0), eh.InputError, "ticket")
+    nothing = eh.NoTicket("paused", "the campaign is paused: lunch", None)
+    refused(panel, lambda: panel.tell(nothing, 7.0), eh.InputError, "lunch")  # type: ignore[arg-type]
 
 
 def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
@@ -423,6 +425,27 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
     panel.join("Paul")
     taken(panel.ask("Paul"))
     assert panel.status().evaluators[0].left is None
+
+
+def test_who_failed_and_left_does_not_count_against_the_options(store: Store, named: str) -> None:
+    """Five failures of one evaluator about one option are not five of the option's."""
+    two = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn", "Rita"], capacity=None)
+    campaign = eh.Campaign.create(store, named, two, noise_scale=0.2, retries=0, at_most=300)
+    tickets: list[eh.Ticket] = []
+    while len(tickets) < 5:  # the policy goes on with others until it asks him one thing so often
+        got = campaign.ask("Paul", n=20)
+        if isinstance(got, list):
+            asked = [ticket for ticket in got if ticket.question.label == "Ann"]
+            tickets = asked if len(asked) >= 5 else []
+        if not tickets:
+            one = taken(campaign.ask())
+            campaign.tell(one, 5.0)
+    for ticket in tickets[:5]:
+        campaign.fail(ticket, "no line")
+    campaign.ask("Quinn", n=99)  # more than what waits: the campaign looks at what happened
+    status = campaign.status()
+    assert (status.status, status.given_up) == ("running", 5)
+    assert "no line" in str(status.evaluators[0].left)
 
 
 def test_where_all_evaluators_fail_the_campaign_is_paused_and_not_decided(

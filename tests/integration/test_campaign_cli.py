@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
@@ -173,6 +174,16 @@ def test_sheets_show_what_was_declared_and_nothing_else() -> None:
     )  # fmt: skip
 
 
+def test_columns_are_shown_in_the_order_in_which_they_were_declared() -> None:
+    judges = "--evaluators", "P,Q"
+    for name, order in (("a", ["worth", "music"]), ("b", ["music", "worth"])):
+        said("new", "p.db", name, "skaters.csv", *judges, "--show", ",".join(order))
+        said("ask", "p.db", name, "-e", "P", "-n", "5", "--sheet", f"{name}.csv")
+        assert list(sheet_of(f"{name}.csv")[0])[2:4] == order
+        shown = found("ask", "p.db", name, "-e", "P")["tickets"][0]["shown"]
+        assert list(shown[0]) == order
+
+
 def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     new("--scale", "0,100")
     said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
@@ -308,6 +319,9 @@ def test_one_ticket_at_a_time_with_the_store_in_the_environment(
     assert len(ticket["labels"]) == 2
     assert "[-1, 1]" in refused("tell", "prize", ticket["ticket"], "2")
     assert "not a number" in refused("tell", "prize", ticket["ticket"], "better")
+    Path("sheet.csv").write_text(f"ticket,score\n{ticket['ticket']},A\n")
+    wanted = "'A' is neither first, second, tie nor a number"
+    assert wanted in refused("import", "p.db", "prize", "sheet.csv")
     assert found("tell", "prize", ticket["ticket"], "second")["counted"]
     assert found("tell", "p.db", "prize", ticket["ticket"], "-1")["repeated"]
     assert "told before" in refused("tell", "prize", ticket["ticket"], "-0.5")
@@ -346,7 +360,10 @@ def test_changes_on_the_way() -> None:
     assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
     said("report", "p.db", "prize", "prize.html")
     page = Path("prize.html").read_text("utf-8")
-    for told in ("Paused: lunch", "no sound", "Tom left: ill", "Tom came back", "extended"):
+    for told in (
+        "Paused: lunch", "no sound", "Tom left: ill", "Tom came back",
+        "extended: at most 20 evaluations.", "extended: option Flo, evaluator Uma.",
+    ):  # fmt: skip
         assert told in page
     said("export", "p.db", "prize", "--to", "record")
     lines = [
@@ -354,6 +371,36 @@ def test_changes_on_the_way() -> None:
     ]
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
     assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
+
+
+def test_options_with_features_are_extended_in_the_units_that_they_had() -> None:
+    skaters = pd.read_csv("skaters.csv").assign(
+        side=["home", "away"] * 2 + ["home"], base=[10.0, 12.0, 9.0, 15.0, 11.0], style="plain"
+    )
+    skaters.loc[1, "style"] = "quick"
+    skaters.to_csv("skaters.csv", index=False)
+    alone = "--group", "side", "--label", "skater", "--features", "base,style"
+    said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
+    ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
+    said("tell", "p.db", "solo", ticket, "5")
+    new = skaters.iloc[[0]].assign(skater="Flo", base=1000.0)  # far from all before
+    pd.concat([new, skaters]).to_csv("more.csv", index=False)
+    odd = new.assign(style="another")  # nothing was said of its value before
+    pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
+    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
+    said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    rng = np.random.default_rng(0)
+    with eh.Campaign.open("p.db", "solo") as campaign:
+        answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())
+        options = answer.policy.actions
+    assert 1 < answer.spent <= 100
+    assert found("verify", "p.db", "solo")["verified"]
+    assert isinstance(options, eh.ActionSet)
+    assert list(options.labels) == ["Flo", *WORTH]
+    assert options.describe("Flo") == {"base": 1000.0, "style": "plain"}
+    assert options.describe("Bo") == {"base": 12.0, "style": "quick"}
+    before = skaters["base"].to_numpy()
+    np.testing.assert_allclose(options.features[1:, 1], (before - before.mean()) / before.std())
 
 
 @pytest.mark.parametrize(
@@ -374,10 +421,39 @@ def test_changes_on_the_way() -> None:
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
+        (("new", "p.db", "b", "skaters.csv", "--evaluators", "none.csv"), "no file none.csv"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_refused_with_what_to_do(
     arguments: tuple[str, ...], needed: str
 ) -> None:
     new()
-    assert needed in refused(*arguments)
+    told = refused(*arguments)
+    assert needed in told
+    assert "here; names in a list" not in told  # of options that these commands do not have
+
+
+def test_names_of_evaluators_may_have_dots() -> None:
+    made = found("new", "p.db", "b", "skaters.csv", "--evaluators", "gpt-4.1, claude-3.5")
+    assert made["evaluators"] == ["gpt-4.1", "claude-3.5"]
+
+
+def test_all_that_is_asked_for_as_json_is_json() -> None:
+    """And the same facts, whoever asks; `found` reads it."""
+    new("--scale", "0,100")
+    assert found("list", "p.db") == {"campaigns": {"prize": "running"}}
+    asked = found("ask", "p.db", "prize", "-e", "Paul", "-n", "3")["tickets"]
+    first, second, third = (one["ticket"] for one in asked)
+    taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
+    assert found("tell", "p.db", "prize", first, "70") == taken
+    assert found("release", "p.db", "prize", second)["done"]
+    assert found("fail", "p.db", "prize", third, "--because", "no sound")["done"]
+    assert found("report", "p.db", "prize", "p.html") == {"file": "p.html"}
+    assert found("export", "p.db", "prize", "--to", "p.csv") == {"files": ["p.csv"]}
+    assert found("leave", "p.db", "prize", "Tom") == {"left": "Tom"}
+    assert found("join", "p.db", "prize", "Tom") == {"joined": "Tom"}
+    assert found("pause", "p.db", "prize") == {"status": "paused"}
+    assert found("resume", "p.db", "prize") == {"status": "running"}
+    extended = found("extend", "p.db", "prize", "--at-most", "20")
+    assert extended == {"status": "running", "at_most": 20, "budget": None}  # none was set

@@ -204,6 +204,16 @@ def test_who_is_absent_has_left(tmp_path: Path) -> None:
     assert answer.label == "Ann"
 
 
+def test_who_was_absent_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    def nobody(question: eh.Question) -> float:
+        raise eh.AbsentError("on holiday")
+
+    away = eh.choose(PANEL, nobody, store=tmp_path / "a.db")
+    assert set(away.policy.absent) == set(JUDGES)
+    back = eh.choose(PANEL, judged, store=tmp_path / "a.db")
+    assert (back.label, back.sure, back.policy.absent) == ("Ann", True, ())
+
+
 def test_nobody_has_more_at_once_than_said(tmp_path: Path) -> None:
     busy: Counter[str | None] = Counter()
     most: Counter[str | None] = Counter()

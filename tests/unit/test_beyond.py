@@ -126,6 +126,21 @@ def test_what_is_asked_beyond_a_plan_does_not_depend_on_its_scores(kind: str) ->
     assert handed_out(1.0) == handed_out(-3.0)
 
 
+@pytest.mark.parametrize("rules", [1, 2])
+def test_by_older_rules_a_stage_waits_for_who_never_comes(rules: int) -> None:
+    """Records of then are gone on with, and derived again, by what held then."""
+    policy = eh.CertainChoice(PANEL, noise_scale=1.0)
+    policy.rules = rules
+    rng, q = np.random.default_rng(7), len(PANEL)
+    never = policy.ask(1, available=[PANEL.evaluators[0]]).counts  # it stays pending
+    assert never.any()
+    for i in range(60):
+        person = 1 + i % (len(PEOPLE) - 1)
+        counts = policy.ask(1, never, PANEL.evaluator == person).counts
+        policy.tell(feedback(q, int(np.argmax(counts)), float(rng.standard_normal())))
+    assert (policy.plan_id == 0) == (rules == 1)
+
+
 def test_dear_questions_are_for_plans_only() -> None:
     prices = [1.0] * 5 + [50.0]
     dear = eh.Questions.panel(OPTIONS, PEOPLE, capacity=None, prices=prices)

@@ -60,7 +60,7 @@ def test_others_make_up_for_who_never_comes(panel: eh.Campaign) -> None:
         assert isinstance(nothing, eh.NoTicket)
         assert nothing.reason == "not now"
         assert "R" in nothing.why
-        assert "leave()" in nothing.why
+        assert "`leave`" in nothing.why
     panel.leave("R", "never came")
     while any(asked := [panel.ask("P"), panel.ask("Q")]):
         for ticket in asked:
@@ -79,7 +79,7 @@ def test_who_is_too_dear_hears_whom_to_ask(tmp_path: Path) -> None:
     assert isinstance(asked, eh.NoTicket)
     assert asked.reason == "not now"
     assert "P" in asked.why
-    assert "leave()" in asked.why
+    assert "`leave`" in asked.why
     for name in ("P", "Q"):
         panel.leave(name, "never came")
     assert panel.ask("R")

@@ -15,11 +15,19 @@ import evenhand as eh
 from evenhand.answers.answer import answer_of
 from evenhand.campaigns.proof import Plan, Record, derive, disagreements
 from evenhand.campaigns.proof.asked import Asked
-from evenhand.campaigns.proof.evidence import log_evidence, log_moment, most_evidence, one_sided
+from evenhand.campaigns.proof.evidence import (
+    Reading,
+    log_evidence,
+    log_moment,
+    most_evidence,
+    one_sided,
+)
 from evenhand.campaigns.proof.lack_of_fit import lack_of_fit
 from evenhand.campaigns.proof.squares import Fit, Sums
 from evenhand.campaigns.proof.walk import walk
 from evenhand.campaigns.proof.winner import Winner
+from evenhand.policies.model_choice import model_of
+from evenhand.policies.stages import reading
 from records import changed, played
 
 
@@ -72,6 +80,31 @@ def test_no_prior_has_more_evidence_than_the_bound(freedom: float) -> None:
     best = np.maximum(beta, 1e-9)[:, None]
     alone = log_evidence(beta, J, R, math.inf, best, np.zeros((50, 1)))
     assert alone[beta > 0] == pytest.approx(most_evidence(beta, J, R, math.inf)[beta > 0])
+
+
+@pytest.mark.parametrize("policy", [True, False])
+def test_what_is_left_of_equal_scores_is_no_evidence(policy: bool) -> None:
+    """Rounded scores have a noise of exactly 0 at times; then rounding would be certain."""
+    asked = panel()
+    q = len(asked)
+    counts = np.full(q, 2)
+    alike, apart = np.full(q, 3.1), np.where(asked.about[:, 0] == 1, 4.1, 3.1)
+    for scores, says in ((alike, False), (apart, True)):
+        if policy:
+            model = model_of(asked)
+            told = eh.Feedback(counts, counts * scores, counts * scores**2)
+            before = model.fit(eh.Feedback(counts, 0.7 * counts, counts.astype(float)), None)
+            fit = model.fit(told, None, before)
+            leads = fit.leads(1, np.array([0, 2, 3]))
+            information = reading(fit, leads, leads, 1.0).information
+        else:
+            own = Asked.of(asked.to_dict())
+            H = own.span.coordinates(own.options)
+            fitted = Fit.of(own, Sums(counts, scores, np.zeros(q)), False)
+            said = fitted.along(H[1] - H[[0, 2, 3]])
+            information = Reading.of(fitted, said, fitted, said).information
+        assert (information > 0.0).all() == says
+        assert (information == 0.0).all() == (not says)
 
 
 @pytest.mark.parametrize("known", [True, False])

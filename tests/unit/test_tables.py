@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -757,3 +758,49 @@ def test_places_count_the_lines_of_the_file() -> None:
     file = CsvFile(io.StringIO('n,x\n"a\nb",1\n\nc,2\nd,3\n'))
     assert file.places([0, 1, 2], None) == ["line 2", "line 5", "line 6"]
     assert file.places([2], "n") == ["line 6 ('d')"]
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_what_is_read_like_others_is_what_it_was_there(intercept: bool) -> None:
+    old = pl.DataFrame(
+        {"g": list("uvuv"), "x": [1, 5, 2, 4], "c": list("qqrr"), "one": list("mmmm")}
+    )
+    more = pl.DataFrame({"g": ["v"], "x": [900], "c": ["p"], "one": ["m"]})  # 'p' sorts first
+    columns = ["x", "c"] if intercept else ["x", "c", "one"]
+    before = ActionSet.from_frame(old, "g", features=columns, intercept=intercept)
+    both = pl.concat([more, old])
+    after = ActionSet.from_frame(both, "g", features=columns, intercept=intercept, like=before)
+    assert set(after.feature_names) == {*before.feature_names, "c=p"}
+    at = [after.feature_names.index(name) for name in before.feature_names]
+    np.testing.assert_array_equal(after.features[1:, at], before.features)
+    assert after.describe(0)["x"] == 900.0
+    assert after.describe(0)["c"] == "p"
+    assert after.describe(1)["c"] == "q"
+    again = ActionSet.from_frame(old, "g", features=columns, intercept=intercept, like=before)
+    assert again == before
+    with pytest.raises(InputError, match="ActionSet"):
+        ActionSet.from_frame(old, "g", like=old)  # type: ignore[arg-type]
+
+
+def test_options_are_read_from_workbooks_and_parquet_files(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"name": ["A", "B", "C"], "g": ["u", "v", "u"], "x": [1.0, 5.0, 2.5]})
+    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    frame.to_parquet(tmp_path / "a.parquet")
+    expected = ActionSet.from_frame(frame, "g", "name")
+    for file in ("a.xlsx", "a.parquet"):
+        assert ActionSet.from_csv(tmp_path / file, "g", "name") == expected
+
+
+def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(
+    tmp_path: Path,
+) -> None:
+    frame = pd.DataFrame({"name": list("ABC"), "g": list("uvu"), "x": [1.0, 5.0, 2.5]})
+    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    (tmp_path / "a.xlsx").rename(tmp_path / "from the committee")
+    assert len(ActionSet.from_csv(tmp_path / "from the committee", "g", "name")) == 3
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:  # an OpenDocument is one, too
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+    (tmp_path / "b.ods").write_bytes(b"PK\x03\x04 and so on")
+    for name in ("a.ods", "b.ods"):
+        with pytest.raises(InputError, match="save it anew"):
+            ActionSet.from_csv(tmp_path / name, "g", "name")

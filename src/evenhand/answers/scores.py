@@ -69,7 +69,7 @@ class Scores:
                 "verdicts say which of two options is better, but here questions are about one; "
                 "use Questions.comparisons(...), or leave out scores='verdicts'."
             )
-        self.kind = kind
+        self.kind, self._comparing = kind, comparing
         self._ends = checked_bounds(bounds) if kind is None else _ENDS[kind]
         self._middle = 0.0
         if comparing and self._ends is not None:
@@ -114,6 +114,25 @@ class Scores:
     def allows(self, number: float) -> bool:
         """Tell whether a number can be a reply, by the ends that were stated."""
         return self._ends is None or self._ends[0] <= number <= self._ends[1]
+
+    def wanted(self) -> str:
+        """Return in words what evaluators are to write.
+
+        Examples
+        --------
+        >>> Scores("verdicts", None, comparing=True).wanted()
+        'first, second or tie'
+        >>> Scores(None, (0, 10), comparing=False).wanted()
+        'a number from 0 to 10'
+        """
+        if self.kind == "verdicts":
+            return "first, second or tie"
+        ends = "" if self._ends is None else f" from {self._ends[0]:g} to {self._ends[1]:g}"
+        what = "0 or 1" if self.kind == "votes" else f"a number{ends}"
+        if not self._comparing:
+            return what
+        even = f"{self._middle:g}"
+        return f"{what}: the more it is above {even}, the better is the first of the two"
 
     def reply(self, score: float) -> float:
         """Return the number that was replied, of a score that was read.

@@ -34,6 +34,9 @@ _FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it h
 _FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
 _FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
 
+AWAY = "said to be away"
+"""So begin reasons for which a run goes on without somebody, since `AbsentError` was raised."""
+
 
 @dataclass(frozen=True)
 class _Asker:
@@ -307,13 +310,13 @@ def mend(follower: Follower) -> bool:
 
 
 def give_another_chance(follower: Follower) -> None:
-    """Ask again who, and what, failed again and again: the cause may have been mended.
+    """Ask again who, and what, failed again and again, or was away: that may be over.
 
     Where a choice was made that is sure, or nothing is left to spend, all stays as it is.
     """
     with follower.lock:
         replica = follower.followed()
-        left = [name for name, why in replica.left.items() if why.startswith(_FAILED)]
+        left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]
         paused = replica.status == "paused" and replica.why.startswith(_FAILING)
         if left and replica.status == "finished":
             over = replica.policy.remaining == 0 or answer_from(replica).sure
@@ -342,7 +345,7 @@ def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
     """Return why there is nothing for somebody, whatever the tickets are; None if that decides."""
     if asker.evaluator in replica.left:
         why = replica.left[asker.evaluator]
-        text = f"{asker.evaluator} left{': ' if why else ''}{why}; join() lets him in again"
+        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
         return NoTicket("left", text, None)
     return _blocked(replica.trouble) if replica.trouble else None
 
@@ -361,7 +364,7 @@ def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:
             text += f"; and {_listed(others)} must be asked"
         return NoTicket("waiting", text, again)
     if others:
-        text = f"others must be asked first: {_listed(others)}; leave() goes on without them"
+        text = f"others must be asked first: {_listed(others)}; `leave` goes on without them"
         return NoTicket("not now", text, None)
     return NoTicket("not now", "there is nothing to ask now", None)
 

@@ -437,9 +437,28 @@ class Campaign:
             Evaluations, or money, in all: those before included.
         questions
             All that can be asked from now on: what could be before, and more options, evaluators
-            or capacity.
+            or capacity. Options that come from a table are read in the units that they had, with
+            ``like=``.
         display
             What evaluators are shown of the new options.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import pandas as pd
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> cars = pd.DataFrame({"car": list("ABCD"), "side": list("uvuv"), "power": [1, 4, 2, 5]})
+        >>> options = eh.ActionSet.from_frame(cars, group="side", label="car")
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "cars.db"), "cars", options)
+        >>> cars.loc[4] = ["E", "u", 9]
+        >>> campaign.extend(
+        ...     questions=eh.ActionSet.from_frame(cars, group="side", label="car", like=options)
+        ... )
+        >>> [one.option for one in campaign.answer().ranking]
+        ['A', 'B', 'C', 'D', 'E']
+        >>> campaign.close()
+        >>> folder.cleanup()
         """
         changing.extend(self._follower, at_most, budget, questions, display)
 

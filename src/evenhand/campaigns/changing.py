@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -102,7 +101,7 @@ def _more(
     replica: Replica, at_most: Any, budget: Any, questions: Askable | None, display: Any
 ) -> dict[str, Any] | None:
     """Return what an extension comes to, or say why it cannot be; None if there is nothing new."""
-    policy = copy.copy(replica.policy)
+    policy = replica.up_to_date()  # as it will be when it is told of this
     if isinstance(policy.actions, ActionSet) and budget is not None and math.isinf(policy.money):
         if not is_number(budget) or budget < 1.0:
             raise InputError(f"budget must be a number ≥ 1, the price of one; got {budget!r}.")

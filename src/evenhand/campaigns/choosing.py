@@ -88,7 +88,7 @@ def _limits(was: Policy, now: Policy, given: dict[str, Any]) -> dict[str, tuple[
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str | None:
     """Return what a choice was begun with that is not given now; None if that is all the same."""
     for name, value in before["settings"].items():
-        if now["settings"].get(name) != value:
+        if name != "rules" and now["settings"].get(name) != value:
             return f"{name}={value!r}, where {now['settings'].get(name)!r} is given now"
     old, new = before["policy"], now["policy"]
     if old["policy"] != new["policy"]:

@@ -12,7 +12,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evenhand.answers.question import Question
@@ -130,22 +130,26 @@ class Follower:
     def _read(self, after: int) -> list[Event]:
         return self.store.read(lambda s: ledger.events_after(s, self.id, after, _PIECE))
 
-    def _closings(self, after: int) -> dict[int, Any]:
+    def _closings(self, after: int) -> dict[int, list[Any]]:
         """Return the plans of the log after an event, before the last withdrawal."""
-        found: dict[int, Any] = {}
-        sure: dict[int, Any] = {}
+        found: list[tuple[int, Any]] = []
+        sure = 0
         while True:
             events = self._read(after)
             for event in events:
                 if event.kind in ("proposed", "decided") and '"since":' in event.body:
                     content = event.content
-                    found |= dict(content.get("passed", ()))
-                    found[content["since"]] = content["plan"]
+                    found += content.get("passed", ())
+                    found.append((content["since"], content["plan"]))
                 elif event.kind == "withdrawn":
-                    sure = found.copy()
+                    sure = len(found)
             if len(events) < _PIECE:
-                return sure
+                break
             after = events[-1].number
+        closings: dict[int, list[Any]] = {}
+        for since, plan in found[:sure]:
+            closings.setdefault(since, []).append(plan)
+        return closings
 
     def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
@@ -233,7 +237,7 @@ class Follower:
     def ticket(self, row: TicketRow) -> Ticket:
         """Return a ticket as its holder gets it."""
         question = self.question(row)
-        display = self.known().display
+        display, order = self.known().display, self.known().settings.get("shown", ())
         return Ticket(
             identifier(row.number, row.token),
             question,
@@ -241,7 +245,7 @@ class Follower:
             row.worker,
             row.attempt,
             row.until,
-            tuple(display.get(label, {}) for label in question.labels),
+            tuple(_arranged(display.get(label, {}), order) for label in question.labels),
         )
 
     def _after_fork(self) -> None:
@@ -262,3 +266,9 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def _arranged(columns: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
+    """Return columns in the order in which they were declared; the log has them by name."""
+    places = {name: place for place, name in enumerate(order)}
+    return {c: columns[c] for c in sorted(columns, key=lambda c: places.get(c, len(places)))}

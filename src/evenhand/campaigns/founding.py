@@ -92,10 +92,13 @@ def founding(
     _checked_shares(given)
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
+    shown = checked_display(display, about.items)
+    columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
     return {
         "policy": made.state(),
-        "settings": _plain_numbers(given) | {"looks": looks},
-        "display": checked_display(display, about.items),
+        "settings": _plain_numbers(given)
+        | {"looks": looks, "shown": list(columns), "rules": made.rules},
+        "display": shown,
         "evenhand": version("evenhand"),
     }
 

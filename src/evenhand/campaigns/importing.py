@@ -169,7 +169,7 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
     if line.score is None:
         return None
     with _column(SCORE):
-        value = score_in(line.score, decimal, reading.allows)
+        value = score_in(line.score, decimal, reading.allows, verdicts=reading.kind == "verdicts")
         score = reading.read(question, value)
     return Reply(identifier(number, token), number, token, None, score, None, line.note)
 
@@ -314,7 +314,12 @@ class _Log:
         (index,) = self._asked.find([about], who or None if self._evaluators else None).tolist()
         number = int(self._replica.numbers[index])
         with _column(SCORE):
-            value = score_in(self._cell("score", row), self._decimal, self._reading.allows)
+            value = score_in(
+                self._cell("score", row),
+                self._decimal,
+                self._reading.allows,
+                verdicts=self._reading.kind == "verdicts",
+            )
             score = self._reading.read(self._replica.question(number), value)
         who = checked_name(who, "the name of an evaluator", empty=True)
         return _Entry(place, number, score, who, self._key(row, about, who, score))

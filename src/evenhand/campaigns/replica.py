@@ -175,10 +175,10 @@ class Replica:
         self,
         withdrawn: Iterable[int] = (),
         skipped: Mapping[int, str] | None = None,
-        closings: Mapping[int, Any] | None = None,
+        closings: Mapping[int, list[Any]] | None = None,
     ) -> None:
         self.withdrawn, self.skipped = set(withdrawn), dict(skipped or {})
-        self.closings = dict(closings or {})
+        self.closings: Mapping[int, Sequence[Any]] = dict(closings or {})
         self.head = self.version = 0
         self.seal = ""
         self.status, self.why, self.trouble = "running", "", ""
@@ -190,6 +190,7 @@ class Replica:
         self.plan_id: int | None = None
         self.taken_back = 0
         self._plan_seen: int | None = None
+        self._at = 0  # the event that is being folded in
         self._plan_since = 1  # the event that closed what was before the plan in force
         self._unwritten: list[list[Any]] = []  # since when plans were in force that are not written
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
@@ -219,9 +220,10 @@ class Replica:
                     f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
                     "not know; use a newer one."
                 )
-            if self.closings and event.number > 1:
-                self.policy.hold(event.number <= max(self.closings))
+            self._at = event.number
             try:
+                if self.closings and event.number > 1:
+                    self._guard(event.number, self._hold)
                 take(event.number, event.content)
             except (OutdatedError, BrokenError, StoreError):
                 raise
@@ -232,15 +234,14 @@ class Replica:
                 ) from error
             if event.number in self.closings:
                 self._close(event.number, self.closings[event.number])
-            if self.policy.plan_id != self._plan_seen:
-                self._plan_seen, self._plan_since = self.policy.plan_id, event.number
-                self._unwritten.append([event.number, self.policy.plan()])
+            self._note_plan()
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
 
     def _created(self, event: int, content: Any) -> None:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]
+        self._go_by_its_rules()
         q = len(self.policy.questions)
         self.pending = np.zeros(q, dtype=np.int64)
         self.numbers = np.arange(q)
@@ -325,6 +326,7 @@ class Replica:
     def _left(self, event: int, content: Any) -> None:
         name = content["evaluator"]
         self.left[name] = content["reason"]
+        self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
         for ticket in content["tickets"]:
             self._return(*self._out.pop(ticket))
         self.voided += len(content["tickets"])
@@ -377,6 +379,10 @@ class Replica:
 
     # ------------------------------------------------------------------ parts of it
 
+    def _go_by_its_rules(self) -> None:
+        """Have the policy do as it did when the campaign began; the first records don't say how."""
+        self.policy.rules = int(self.settings.get("rules", 1))
+
     def _tally(self, evaluator: str) -> list[int]:
         return self.tally.setdefault(evaluator, [0, 0, 0, 0])
 
@@ -396,6 +402,15 @@ class Replica:
         """Take note of what is on its way by the record."""
         self.policy.hand_out(counts, self.pending)
         self.pending += counts
+
+    def _hold(self) -> None:
+        self.policy.hold(self._at <= max(self.closings))
+
+    def _note_plan(self) -> None:
+        """Take note of a plan that came into force with this event."""
+        if self.policy.plan_id != self._plan_seen:
+            self._plan_seen, self._plan_since = self.policy.plan_id, self._at
+            self._unwritten.append([self._at, self.policy.plan()])
 
     def _adopt(self, plan: Any) -> None:
         """Go by the plan in the record, which another machine may have rounded otherwise.
@@ -491,15 +506,19 @@ class Replica:
         """Offer what the policy did not expect, as long as it takes some of it."""
         taken = True
         while taken and self._held:
+            self._note_plan()  # by which some of it may be taken
             taken, rest = False, []
-            for row in self._held:
+            for i, row in enumerate(self._held, start=1):
                 one = self._feedback([row[1]], [row[2]])
-                if self.policy.expects(one):
-                    self.policy.tell(one)
-                    self.pending -= one.counts
-                    taken = True
-                else:
+                if not self.policy.expects(one):
                     rest.append(row)
+                    continue
+                self.policy.tell(one)
+                self.pending -= one.counts
+                taken = True
+                if self.policy.plan_id != self._plan_seen:  # it may expect those before, too
+                    rest += self._held[i:]
+                    break
             self._held = rest
 
     def _feedback(self, questions: list[int], scores: list[float]) -> Feedback:
@@ -629,15 +648,16 @@ class Replica:
         new = {"plan": self.policy.plan(), "since": self._plan_since}
         return new | ({"passed": passed} if (passed := self._unwritten[:-1]) else {})
 
-    def _close(self, event: int, plan: Any) -> None:
+    def _close(self, event: int, plans: Sequence[Any]) -> None:
         """Go over to the next plan where the campaign did, though something was withdrawn since.
 
         What was evaluated by a plan stays evidence for what that plan tested.
         """
 
         def go_over() -> None:
-            self.policy.go_over(plan)
-            self._learn_held()
+            for plan in plans:
+                self.policy.go_over(plan)
+                self._learn_held()
 
         self._guard(event, go_over)
 
@@ -699,6 +719,7 @@ class Replica:
         replica.policy = restore(content["policy"])
         for name in _PLAIN:
             setattr(replica, name, content[name])
+        replica._go_by_its_rules()
         replica._out = {number: (question, turn) for number, question, turn in content["out"]}
         replica._spoilt = {number: (t, x, turn) for number, t, x, turn in content["spoilt"]}
         replica._issued = dict(content["issued"])

@@ -21,7 +21,7 @@ from evenhand.campaigns.standing import Status, status_of
 from evenhand.campaigns.stores import SqliteStore
 from evenhand.html import Markup
 from evenhand.report.document import Section, facts, note, points, table, write_page
-from evenhand.report.phrases import short
+from evenhand.report.phrases import listed, short
 
 _MOST_ROWS = 50
 _MOST_LINES = 100
@@ -69,7 +69,7 @@ class _Story:
     lines
         What happened: when, and what.
     notes
-        What evaluators said beside their scores: who, of what, and what.
+        What evaluators said beside their scores.
     """
 
     first: float = 0.0
@@ -77,7 +77,7 @@ class _Story:
     purposes: Counter[str] = field(default_factory=Counter)
     paid: dict[str, float] = field(default_factory=dict)
     lines: list[tuple[float, str]] = field(default_factory=list)
-    notes: list[tuple[str, str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def _story(follower: Follower, replica: Replica) -> _Story:
@@ -85,10 +85,13 @@ def _story(follower: Follower, replica: Replica) -> _Story:
     told, reading = _Story(), follower.reading
     asked: dict[int, tuple[Question, str, float]] = {}  # who was asked what, and said what
     questions: dict[int, Question] = {}
+    there: set[tuple[str, str]] = set()  # what there is: "option" or "evaluator", and its name
     for event in events_of(follower):
         told.first = told.first or event.at
         told.last = event.at
         content = event.content
+        if event.kind in ("created", "extended"):
+            before, there = there, there | _names(event.kind, content)
         if event.kind == "proposed":
             told.purposes[_purpose(content.get("purpose") or {})] += len(content["tickets"])
         elif event.kind in ("told", "imported", "late"):
@@ -97,13 +100,15 @@ def _story(follower: Follower, replica: Replica) -> _Story:
                 questions[index] = question
                 asked[number] = question, who, reading.reply(score)
                 if said := content.get("notes", {}).get(str(number)):
-                    told.notes.append((who or "somebody", short(question.label), said))
+                    told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {said}")
                 if event.kind == "told":
                     told.paid[who] = told.paid.get(who, 0.0) + question.price
         elif event.kind == "withdrawn" and content.get("ticket") is not None:
             question, who, _ = asked[content["evaluation"]]
             told.paid[who] -= question.price
         said = _said(event, content, asked)
+        if event.kind == "extended":
+            said = _extended(content, there - before)
         if said:
             told.lines.append((event.at, said))
     return told
@@ -112,6 +117,8 @@ def _story(follower: Follower, replica: Replica) -> _Story:
 def _purpose(purpose: dict[str, Any]) -> str:
     """Return in words what tickets were made for."""
     what = str(purpose.get("what", "explore"))
+    if what == "ask what was planned" and purpose.get("stage"):
+        return "as planned anew on the way"
     if what == "compare" and purpose.get("against"):
         rivals = [short(name) for name in purpose["against"][:3]]
         others = len(purpose["against"]) - len(rivals) + int(purpose.get("others", 0))
@@ -142,11 +149,6 @@ def _said(event: Event, content: Any, asked: dict[int, tuple[Question, str, floa
     if event.kind == "failed":
         given_up = ", and was given up" if content["given_up"] else ""
         return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
-    if event.kind == "extended":
-        more = [f"at most {content['at_most']:,} evaluations"] if content.get("at_most") else []
-        more += [f"a budget of {content['budget']:g}"] if content.get("budget") else []
-        more += ["more questions"] if content.get("questions") else []
-        return f"The campaign was extended: {', '.join(more) or 'more is shown'}."
     if event.kind == "decided":
         sure = "sure" if content["answer"]["sure"] else "not sure"
         return f"Decided: {short(content['answer']['option'])}, {sure}."
@@ -159,6 +161,30 @@ def _said(event: Event, content: Any, asked: dict[int, tuple[Question, str, floa
         "alarmed": f"ALARM: {' '.join(str(content.get('text', '')).split())}",
     }
     return plain.get(event.kind, "")
+
+
+def _names(kind: str, content: Any) -> set[tuple[str, str]]:
+    """Return the options and evaluators of an event, each as what it is and its name."""
+    asked = (
+        content["policy"]["arguments"]["placed"][0] if kind == "created" else content["questions"]
+    )
+    options = (asked or {}).get("actions", {}).get("labels", ())
+    several = (asked or {}).get("questions", {})
+    return {("option", name) for name in [*options, *several.get("items", ())]} | {
+        ("evaluator", name) for name in several.get("evaluators", ())
+    }
+
+
+def _extended(content: Any, new: set[tuple[str, str]]) -> str:
+    """Return in words what there was more of."""
+    more = [f"at most {content['at_most']:,} evaluations"] if content.get("at_most") else []
+    more += [f"a budget of {content['budget']:g}"] if content.get("budget") else []
+    for what in ("option", "evaluator"):
+        names = sorted(name for kind, name in new if kind == what)
+        more += [f"{what}{'s' * (len(names) != 1)} {listed(names)}"] if names else []
+    if content.get("questions") and not new:
+        more += ["more of the same questions"]
+    return f"The campaign was extended: {', '.join(more) or 'more is shown'}."
 
 
 def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
@@ -175,11 +201,11 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
         ]
         for one in status.evaluators
     ]
-    reasons = [[n, why] for why, n in told.purposes.most_common()]
+    reasons = [[why, n] for why, n in told.purposes.most_common()]  # the first column wraps
     return [
         table("Evaluators, and what came from each", header, rows[:_MOST_ROWS],
               max(0, len(rows) - _MOST_ROWS)) if rows else "",
-        table("What tickets were made for", ["tickets", "what for"], reasons[:_MOST_ROWS],
+        table("What tickets were made for", ["what for", "tickets"], reasons[:_MOST_ROWS],
               max(0, len(reasons) - _MOST_ROWS)) if reasons else "",
         note(
             "What was asked followed from the scores before, by rules that were fixed before the "
@@ -194,12 +220,12 @@ def _happened(told: _Story) -> list[str]:
     if len(lines) > _MOST_LINES:
         gone = len(lines) - 2 * half
         lines = [*lines[:half], f"… {gone:,} more are in the record …", *lines[-half:]]
-    more = max(0, len(told.notes) - _MOST_ROWS)
-    said = told.notes[:_MOST_ROWS]
-    header = ["evaluator", "option", "note"]
+    more = len(told.notes) - _MOST_ROWS
+    said = told.notes[:_MOST_ROWS] + ([f"… {more:,} more are in the record …"] if more > 0 else [])
     return [
         points(lines),
-        table("What evaluators noted beside their scores", header, said, more) if said else "",
+        "What evaluators noted beside their scores:" if said else "",
+        points(said),
     ]
 
 

@@ -264,8 +264,10 @@ class _Desk:
         tending.fail(self._follower, ticket, said)
         self._run.failures.append(Failure(ticket.question, said, ticket.attempt))
         self._failed += 1
-        tries = 1 + self._follower.known().settings["retries"]
-        if self._failed >= tries * self._patience:
+        known = self._follower.known()
+        tries = 1 + known.settings["retries"]
+        # each evaluator may fail so often, and leave, while there are others
+        if self._failed >= tries * self._patience * max(1, len(known.questions.evaluators)):
             self._run.stopped_because = (
                 f"evaluations failed {self._failed} times in a row, last with: {said}"
             )
@@ -275,7 +277,8 @@ class _Desk:
         if ticket.question.evaluator is None:
             self._run.stopped_because = f"the evaluator left: {why}"
         else:
-            changing.leave(self._follower, ticket.question.evaluator, why)
+            away = f"{asking.AWAY}: {why}"
+            changing.leave(self._follower, ticket.question.evaluator, away)
 
     def _renew(self) -> None:
         """Renew leases while the run lives, in a thread of its own: evaluations may take long."""

@@ -231,7 +231,11 @@ def decimal_of(texts: Sequence[str | None]) -> str | None:
 
 
 def score_in(
-    text: str, decimal: str | None = None, allows: Callable[[float], bool] | None = None
+    text: str,
+    decimal: str | None = None,
+    allows: Callable[[float], bool] | None = None,
+    *,
+    verdicts: bool = False,
 ) -> float | str:
     """Return the score that somebody wrote: a number, with a point or a comma, or a verdict.
 
@@ -244,6 +248,8 @@ def score_in(
     allows
         Whether a number can be a score, if that is known: of 1250 and 1.25 perhaps only one can.
         Where neither helps, such a number is refused.
+    verdicts
+        Whether verdicts are wanted, for what is said of a text that is none.
 
     Examples
     --------
@@ -259,7 +265,8 @@ def score_in(
     if bare.casefold() in _WORDS:
         return bare.casefold()
     if not _NUMBER.fullmatch(bare):
-        raise InputError(f"{text.strip()!r} is not a number{_perhaps_a_date(bare)}")
+        words = f"neither {', '.join(_WORDS)} nor" if verdicts else "not"
+        raise InputError(f"{text.strip()!r} is {words} a number{_perhaps_a_date(bare)}")
     point = bare.replace(",", ".")
     mark = "," if "," in bare else "."
     if may_be_thousands(bare) and mark != (decimal or "."):

@@ -14,7 +14,7 @@ from evenhand.campaigns.given import checked_count, checked_name, checked_reason
 from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, events_after, foresee_told
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tickets import Receipt, Ticket, identifier, parsed
+from evenhand.campaigns.tickets import NoTicket, Receipt, Ticket, identifier, parsed
 from evenhand.errors import ConflictError, InputError
 
 _LATE = {
@@ -42,6 +42,8 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "
     reading, note = follower.reading, checked_reason(note, "note")
     replies = []
     for ticket, score, key in _triples(told):
+        if isinstance(ticket, NoTicket):
+            raise InputError(f"this is no ticket; there was none, since {ticket.why}.")
         id = ticket.id if isinstance(ticket, Ticket) else str(ticket)
         number, token = parsed(id)
         question = ticket.question if isinstance(ticket, Ticket) else None
@@ -181,9 +183,7 @@ def own(page: Page, number: int, token: str, id: str, name: str) -> TicketRow:
     """Return a ticket of this campaign by its number and token."""
     row = page.ticket(number)
     if row is None or row.token != token:
-        raise InputError(
-            f"there is no ticket {id!r} in campaign {name!r}; give what ask() returned."
-        )
+        raise InputError(f"there is no ticket {id!r} in campaign {name!r}; give what `ask` said.")
     return row
 
 

@@ -149,7 +149,5 @@ def parsed(id: object) -> tuple[int, str]:
     """Return number and token of a ticket's id, or say that it is none."""
     number, dash, token = str(id).strip().partition("-")
     if not (dash and number.isascii() and number.isdigit() and len(number) < 19 and token):
-        raise InputError(
-            f"a ticket looks like 17-9f3a2c; got {id!r}. Give what ask() returned, or its id."
-        )
+        raise InputError(f"a ticket looks like 17-9f3a2c; got {id!r}. Give what `ask` said.")
     return int(number), token

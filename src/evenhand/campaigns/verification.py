@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from sqlalchemy import bindparam, select
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import START, Event, canonical, seal
+from evenhand.campaigns.events import START, TURNS, Event, canonical, seal
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page
 from evenhand.campaigns.proof import Examination, examine
@@ -35,10 +35,22 @@ _PIECE = 4096  # rows that are read at once
 
 # kinds of events that change tickets or evaluations for good
 _CHANGING = frozenset(
-    ("proposed", "told", "late", "imported", "withdrawn", "failed", "left", "decided")
+    (
+        "created",
+        "proposed",
+        "told",
+        "late",
+        "imported",
+        "withdrawn",
+        "failed",
+        "left",
+        "extended",
+        "decided",
+    )
 )
+_TICKET = ("number", "token", "question", "turn", "evaluator", "state")
 _TICKETS = Statement(
-    select(ticket.c.number, ticket.c.token, ticket.c.question, ticket.c.turn, ticket.c.state)
+    select(*(ticket.c[name] for name in _TICKET))
     .where(ticket.c.campaign == bindparam("id"))
     .order_by(ticket.c.number)
 )
@@ -234,12 +246,14 @@ def _tables(session: Session, page: Page, events: Sequence[Event]) -> list[str]:
         return [f"the events cannot be followed: {type(error).__name__}, {error}"]
     rows = {row.number: row for row in _evaluations(session, page.id)}
     wrong = _differences("evaluation", told.evaluations, {n: _plain(r) for n, r in rows.items()})
-    kept = {int(n): (token, int(q), int(t), _waits(s)) for n, token, q, t, s in tickets}
+    kept = {int(n): (key, int(q), int(t), who, _waits(s)) for n, key, q, t, who, s in tickets}
     wrong += _differences("ticket", told.tickets, kept)
     counted = sum(row.standing == "counted" for row in rows.values())
     counts = (len(told.tickets), len(told.evaluations), counted)
     if (page.tickets, page.evaluations, page.counted) != counts:
         wrong.append("the campaign's row counts other tickets or evaluations than there are")
+    if page.version != sum(event.kind in TURNS for event in events):
+        wrong.append("the campaign's row counts other changes than there are")
     if page.status != told.status:
         wrong.append(f"the campaign's row says {page.status!r}, the events {told.status!r}")
     return wrong
@@ -263,7 +277,7 @@ def _evaluations(session: Session, id: int) -> Iterable[EvaluationRow]:
 
 
 def _plain(row: EvaluationRow) -> tuple[Any, ...]:
-    return row.ticket, row.question, row.score, row.evaluator, row.key, row.standing
+    return row.event, row.ticket, row.question, row.score, row.evaluator, row.key, row.standing
 
 
 def _waits(state: str) -> str:
@@ -279,16 +293,17 @@ class _Told:
     status
         "running", "paused" or "finished".
     tickets
-        Token, question, turn and state, by number.
+        Token, question, turn, whom it is for and state, by number.
     evaluations
-        Ticket, question, score, evaluator, key and standing, by number.
+        Event, ticket, question, score, evaluator, key and standing, by number.
     """
 
     def __init__(self) -> None:
         self.status = "running"
-        self.tickets: dict[int, tuple[str, int, int, str]] = {}
+        self.tickets: dict[int, tuple[str, int, int, str, str]] = {}
         self.evaluations: dict[int, tuple[Any, ...]] = {}
         self._waiting: set[int] = set()
+        self._whose: dict[int, str] = {}  # evaluators, by the numbers of their questions
 
     def read(self, event: Event) -> None:
         """Take in an event."""
@@ -300,14 +315,20 @@ class _Told:
         if kind not in _CHANGING:
             return
         content = event.content
-        if kind == "proposed":
+        if kind == "created":
+            placed, named = (content["policy"]["arguments"][name] for name in ("placed", "named"))
+            self._ask(placed[0] if placed else named["actions"])
+        elif kind == "extended" and content["questions"] is not None:
+            self._ask(content["questions"], content["numbers"])
+        elif kind == "proposed":
             for number, token, question, turn in content["tickets"]:
-                self.tickets[number] = token, question, turn, "waits"
+                whose = self._whose.get(question, "")
+                self.tickets[number] = token, question, turn, whose, "waits"
                 self._waiting.add(number)
         elif kind in ("told", "late", "imported"):
             standing = "late" if kind == "late" else "counted"
             for number, of, *rest in content["evaluations"]:
-                self.evaluations[number] = (of, *rest, standing)
+                self.evaluations[number] = (event.number, of, *rest, standing)
                 if kind == "told":
                     self._settle(of, "done")
         elif kind == "withdrawn":
@@ -323,6 +344,14 @@ class _Told:
         elif kind == "decided":
             for number in list(self._waiting):
                 self._settle(number, "void")
+
+    def _ask(self, given: Mapping[str, Any], numbers: Sequence[int] | None = None) -> None:
+        """Take note of who is to answer what."""
+        questions = given.get("questions")
+        if questions is not None:
+            names, whose = questions["evaluators"], questions["evaluator"]
+            by_number = zip(range(len(whose)) if numbers is None else numbers, whose, strict=True)
+            self._whose = {number: names[who] for number, who in by_number if who >= 0}
 
     def _settle(self, number: int, state: str) -> None:
         self.tickets[number] = (*self.tickets[number][:-1], state)

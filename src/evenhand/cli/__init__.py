@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from evenhand.cli.audit import audit
 from evenhand.cli.campaign import campaign
+from evenhand.cli.campaign.store import OPTIONS
 from evenhand.cli.compare import compare
 from evenhand.cli.decide import decide
 from evenhand.cli.demo import demo
@@ -43,9 +44,10 @@ class _Commands(TyperGroup):
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
             if named := _ARGUMENT.search(str(error)):
-                option = named[1].replace("_", "-")
-                hint = f"({named[0]} is --{option} here; names in a list are separated by commas.)"
-                typer.echo(hint, err=True)
+                option = f"--{named[1].replace('_', '-')}"
+                hint = f"({named[0]} is {option} here; names in a list are separated by commas.)"
+                if option in ctx.meta.get(OPTIONS, (option,)):
+                    typer.echo(hint, err=True)
             raise typer.Exit(2) from None
         except MemoryError as error:
             typer.echo(f"evenhand: this takes more memory than there is ({error}).", err=True)

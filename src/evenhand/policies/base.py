@@ -139,6 +139,9 @@ class Policy(ABC):
     goes_beyond: ClassVar[bool] = False
     """Whether a round may have more evaluations than it wants, in the same proportions, which come
     while the last of it are waited for."""
+    rules: int = 2
+    """By which rules plans follow one another, so that records of older ones can be gone on with:
+    by 1, `CertainChoice` waits for all of a stage, whatever others have made up for."""
     told: ClassVar[tuple[str, ...]] = ("noise_scale",)
     """What a simulation tells the policy of the problem; only an oracle is told more."""
 
@@ -250,9 +253,7 @@ class Policy(ABC):
         if self.goes_beyond and self.remaining == 0:
             lacking = False  # what went beyond a round may have taken what is left
         if self._wanted.any() and not lacking:
-            whole, self._gathered = self._gathered, nothing(len(self.actions))
-            self._log.append({"spent": self._spent} | sparse(whole))
-            self._continue(whole)
+            self._end_round()
 
     def expects(self, feedback: Feedback) -> bool:
         """Tell whether these evaluations are among those that `propose` asked for.
@@ -867,6 +868,11 @@ class Policy(ABC):
     def _start(self) -> None:
         self._game, self._start_spent = self.play(), self._spent
         self._receive(self._guarded(next, self._game, None))
+
+    def _end_round(self) -> None:
+        whole, self._gathered = self._gathered, nothing(len(self.actions))
+        self._log.append({"spent": self._spent} | sparse(whole))
+        self._continue(whole)
 
     def _continue(self, whole: Feedback) -> None:
         """Tell the generator what came of its round, and take the next."""

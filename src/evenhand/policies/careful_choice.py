@@ -59,6 +59,7 @@ from evenhand.policies.messages import (
     Decision,
     Estimate,
     Finding,
+    counts_in,
     dense,
     nothing,
     sparse,
@@ -481,6 +482,30 @@ class CarefulChoice(Policy):
         new._wanted = np.minimum(wanted, have) + lacking
         new._plan_number = number
         return new
+
+    def follow(self, plan: Mapping[str, Any]) -> None:
+        """End the batch with what is left of it, and go on with that of a record.
+
+        What batches tell holds whatever decided their counts, if it was not their scores.
+        """
+        if self._wanted is None:
+            self._start()
+        if self._gathered.counts.any() and self._plan_number < plan["id"]:
+            self._end_round()
+        self._plan_number = int(plan["id"])
+        self._wanted = counts_in(plan, len(self.actions))
+
+    def hold(self, held: bool) -> None:
+        """Go over where a record says; then ask for more, if it stopped by what is withdrawn."""
+        free = self._held and not held
+        super().hold(held)
+        done = self._wanted is not None and not self._wanted.any()
+        if free and done and self._look is not None and self._stopped is None:
+            self._receive(self._next())
+            self._plan_number += 1
+
+    def _receive(self, counts: Counts | None) -> None:
+        super()._receive(None if self._held else counts)  # the record says what comes next
 
     def memory(self) -> dict[str, Any]:
         """Return the rounds, and what they were planned for."""

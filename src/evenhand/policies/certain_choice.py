@@ -304,7 +304,8 @@ class CertainChoice(Policy):
             lacking &= self.left(self._nothing) > 0
         if not lacking.any():
             return True
-        return bool((told > wanted).any()) and told.sum() >= wanted.sum() and self._made_up_for
+        more = (told > wanted).any() and told.sum() >= wanted.sum()
+        return self.rules > 1 and bool(more) and self._made_up_for
 
     @property
     def _made_up_for(self) -> bool:
@@ -1045,6 +1046,14 @@ class CertainChoice(Policy):
                 leader = self._leading(fit)
                 if len(self._open(leader)) == 0:
                     self._answer = leader
+
+    def hold(self, held: bool) -> None:
+        """Go over where a record says; then plan anew, if the stage has no more to wait for."""
+        free = self._held and not held
+        super().hold(held)
+        over = self.target != "best" or self._answer is not None
+        if free and not over and self._whole and not self._answered_by_all():
+            self._close()
 
     def purpose(self) -> dict[str, Any]:
         """Return why what is asked now is asked: which option is compared with which rivals.

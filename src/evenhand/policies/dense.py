@@ -79,7 +79,7 @@ class DenseModel:
             beside,
             scatter=max(0.0, float(about_past.sum() - shift @ shift)),
             freedom=float(counts.sum() - root.shape[1]),
-            size=float(squares.sum()),
+            size=float(squares.sum() + counts @ past**2),
         )
 
     def recalled(self, memory: Mapping[str, Any]) -> DenseFit:
@@ -205,7 +205,7 @@ class DenseFit:
         size: float = 0.0,
     ) -> None:
         self.model, self.theta, self._root, self._beside = model, theta, root, beside
-        self.scatter, self.freedom, self._size = scatter, freedom, size
+        self.scatter, self.freedom, self.size = scatter, freedom, size
         # scores without any scatter leave rounding; an evaluator that repeats itself is no proof
         least = max(scatter, 1e-24 * size, 1e-200)
         self.unit = 1.0 if math.isinf(freedom) else math.sqrt(least / max(1.0, freedom))
@@ -278,7 +278,7 @@ class DenseFit:
         root = np.ascontiguousarray(self._root + self._root @ shrunk)
         u = np.linalg.pinv(self._root) @ self.theta
         theta = root @ (u + shrunk @ u)
-        numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self._size}
+        numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self.size}
         return DenseFit(self.model, theta, root, self._beside, **numbers)
 
     def memory(self) -> dict[str, Any]:
@@ -289,7 +289,7 @@ class DenseFit:
             "beside": self._beside,
             "scatter": self.scatter,
             "freedom": self.freedom,
-            "size": self._size,
+            "size": self.size,
         }
 
     @classmethod

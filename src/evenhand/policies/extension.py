@@ -79,7 +79,7 @@ def grown(policy: Extended, actions: Askable, **changed: Any) -> tuple[Extended,
     new = type(policy)(*placed, **(named | changed))
     move = Move(to, len(new.questions), len(new.options))
     new._round, new._plan_number = policy._round, policy._plan_number + 1
-    new._held = policy._held
+    new._held, new.rules = policy._held, policy.rules
     new._spent, new._observed, new._paid = policy._spent, policy._observed, policy._paid
     new._asked, new._outstanding = move.counts(policy._asked), move.counts(policy._outstanding)
     new._absent = {int(to.evaluators[e]) for e in policy._absent}

@@ -89,6 +89,7 @@ class ItemsFit:
             self._take(questions, which, g, y)
         self.unit = 1.0
         self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
+        self.size = 0.0
         self.freedom = self.scatter = self._freedom()  # variances are not in units of any noise
 
     def _take(self, questions: Questions, which: Indices, g: Indices, y: Floats) -> None:

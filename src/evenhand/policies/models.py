@@ -70,11 +70,15 @@ class Fit(Protocol):
         Residual sum of squares and its degrees of freedom; 0 and ∞ where the noise is known.
     unit
         Standard deviation of the noise by them; 1 where it is known.
+    size
+        Sum of the squares that residuals are differences of, and may be rounding of; 0 where
+        nothing is known of that.
     """
 
     scatter: float
     freedom: float
     unit: float
+    size: float
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

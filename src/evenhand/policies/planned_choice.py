@@ -711,13 +711,12 @@ class PlannedChoice(Policy):
             new._recall_answer(self, move)
             return new
         new._used, new._gone = self._used, self._gone
-        if self._over:
-            self._refuse_used_up()
+        if self._over and not self._used_up():
             new._gone = new._used
         else:
             new._told = move.feedback(self._told)
         new._put_in_force(new._made_plan())
-        if not new._compares(new._planned):
+        if not self._held and not new._compares(new._planned):
             since = "this was decided, so what comes now has to rest on new answers alone; and "
             raise InputError(
                 f"{since if self._over else ''}the answers that can still come do not compare all "
@@ -726,13 +725,15 @@ class PlannedChoice(Policy):
             )
         return new
 
-    def _refuse_used_up(self) -> None:
-        if self._used >= 1.0:
+    def _used_up(self) -> bool:
+        """Tell whether nothing is left of δ; refuse to go on, unless a record says so."""
+        if self._used >= 1.0 and not self._held:
             raise InputError(
                 f"all {self.spent} answers were looked at, which has used up the chance of "
                 f"{self.delta:g} to be wrong: whatever comes now cannot make it certain. Make a "
                 "new policy, for which these are logged scores (observe), and say that you did."
             )
+        return self._used >= 1.0
 
     def allow(self, at_most: int) -> None:
         """Plan more answers, so many in all; `extended` says what that does to certainty.
@@ -747,11 +748,10 @@ class PlannedChoice(Policy):
         """
         if self._by_others:
             super().allow(at_most)
-        if self._answer is None:
-            self._refuse_used_up()
+        anew = self._answer is None and not self._used_up() and self._over
         allow_more(self, at_most)
         if self._answer is None:
-            if self._over:
+            if anew:
                 self._told, self._gone = nothing(len(self.questions)), self._used
                 self._gave_up, self._fitted = False, None
             self._put_in_force(self._made_plan())

@@ -14,6 +14,7 @@ is bad, and never certainty.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ from evenhand.policies.models import Fit, Model, Spread
 
 LONGEST = 4096
 """Evaluations after which the order of a stage is repeated."""
+_ROUNDING = 1e-14  # share of all squares below which what is left of them is rounding
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 
 
@@ -179,11 +181,16 @@ def _in_turn(counts: Counts) -> Indices:
 def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
     """Return what the fit of a stage says of directions, beside what was expected before it.
 
-    Nothing of a direction of which nothing was expected: there is no prior for it.
+    Nothing of a direction of which nothing was expected: there is no prior for it. And nothing
+    where scores are so much alike that both the residuals and the estimate are rounding: with a
+    noise of exactly 0, which rounded scores can have, rounding would be evidence.
     """
     ones = np.ones(len(said.estimates))
     known = (said.variances > 0.0) & np.isfinite(expected.variances)
     information = np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0)
+    if math.isfinite(fit.freedom):
+        left = fit.scatter + information * said.estimates**2
+        information[left <= _ROUNDING * fit.size] = 0.0
     return Reading(
         said.estimates,
         information,

@@ -130,7 +130,7 @@ def _refuse_other_options(old: Questions, new: Questions, options: Indices) -> N
         if len(changed):
             raise InputError(
                 f"option {old.options.labels[int(changed[0])]!r} has other features than before. "
-                "Where these were standardized, give the new ones in the same units."
+                "Where these were standardized, read the new ones in the same units, with like=."
             )
 
 

@@ -121,7 +121,7 @@ def _encoding(
         attributes=tuple(column for name in attributes for column in _encoded(scans[name], recipe)),
         intercept=recipe.intercept,
         references=tuple(
-            (name, column.sorted_levels[0])
+            (name, _reference(column, recipe))
             for name, column in scans.items()
             if recipe.intercept and column.is_category
         ),
@@ -129,13 +129,25 @@ def _encoding(
     )
 
 
+def _reference(column: ColumnScan, recipe: Recipe) -> str:
+    """The category that others are measured from: the first, or the one that it was."""
+    before = dict(recipe.like.references) if recipe.like else {}
+    return before.get(column.name, column.sorted_levels[0])
+
+
 def _encoded(column: ColumnScan, recipe: Recipe) -> list[EncodedColumn]:
     """What becomes of one of the user's columns."""
-    name = column.name
+    name, like = column.name, recipe.like
+    before = [c for c in (*like.features, *like.attributes) if c.source == name] if like else []
+    before = [c for c in before if (c.category is not None) == column.is_category]
     if column.is_category:
-        # The first level is the reference where there is an intercept.
-        levels = column.sorted_levels[int(recipe.intercept) :]
-        return [EncodedColumn(name, level) for level in levels]
+        known = {c.category for c in before}
+        if recipe.intercept:
+            known.add(_reference(column, recipe))
+        levels = [level for level in column.sorted_levels if level not in known]
+        return [*before, *(EncodedColumn(name, level) for level in levels)]
+    if before:
+        return before
     if recipe.standardize:
         return [EncodedColumn(name, None, column.moments.mean, column.moments.deviation)]
     return [EncodedColumn(name)]

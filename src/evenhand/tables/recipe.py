@@ -12,12 +12,13 @@ from evenhand.tables.names import listed, repeated
 from evenhand.tables.numerals import parsed
 
 if TYPE_CHECKING:
+    from evenhand.tables.encoding import Encoding
     from evenhand.tables.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Which columns play which part, and how they are to be encoded."""
+    """Which columns play which part, and how they are to be encoded: perhaps as others were."""
 
     group: str | None = None
     label: str | None = None
@@ -28,6 +29,7 @@ class Recipe:
     standardize: bool = True
     positive: object = None
     decimal: str | None = None
+    like: Encoding | None = None
 
 
 def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
@@ -46,22 +47,23 @@ class Workbook:
     def _rows(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """The rows that are not empty, the header too, with their numbers in the sheet."""
         openpyxl = _openpyxl()
-        try:
-            book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        except FileNotFoundError:
-            raise InputError(f"there is no file {self.name}; check the path") from None
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise InputError(
-                f"{self.name} cannot be read as an Excel workbook: {error}; save it anew as .xlsx, "
-                "or as CSV UTF-8"
-            ) from None
-        try:
-            rows = book.worksheets[0].iter_rows(values_only=True)
+        with ExitStack() as opened:
+            try:
+                # not by its path: its name may end as it likes
+                file = opened.enter_context(self._path.open("rb"))
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                opened.callback(book.close)
+                rows = book.worksheets[0].iter_rows(values_only=True)
+            except FileNotFoundError:
+                raise InputError(f"there is no file {self.name}; check the path") from None
+            except (OSError, KeyError, ValueError, IndexError, zipfile.BadZipFile) as error:
+                raise InputError(
+                    f"{self.name} cannot be read as an Excel workbook: {error}; save it anew as "
+                    ".xlsx, or as CSV UTF-8"
+                ) from None
             for number, row in enumerate(rows, start=1):
                 if any(cell is not None for cell in row):
                     yield number, row
-        finally:
-            book.close()
 
     def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Read some columns, block by block."""

@@ -23,7 +23,7 @@ from scipy import optimize, special
 
 from evenhand.campaigns.proof.asked import Counts, Floats, Named, Truths
 from evenhand.campaigns.proof.lack_of_fit import lack_of_fit
-from evenhand.campaigns.proof.record import Derived, Record, first_largest
+from evenhand.campaigns.proof.record import Derived, Plan, Record, first_largest
 from evenhand.campaigns.proof.squares import Sums
 
 _FIRST, _LOOKS, _SPARE, _GROWTH, _ALARM = 4, 16, 100.0, 0.3, 0.03
@@ -67,11 +67,12 @@ class Careful:
         self.linear, self.refuted = not self.deviation, math.nan
         self.tests, self.next_test = 0, 0
         self.counts: Counts = np.zeros(self.k, dtype=np.int64)
-        self.option, self.stopped = 0, False
+        self.option = 0
         self.certainty: str | None = None
         self.theta: Floats | None = None
         self.duels = [np.zeros((self.k, self.k)) for _ in range(3)] if self.paired else None
         self.looked = False
+        self.wrong: list[str] = []
         self._go_through()
 
     # ------------------------------------------------------------------ one pass
@@ -81,19 +82,40 @@ class Careful:
         for number, plan in enumerate(record.plans):
             wanted = np.zeros(self.k, dtype=np.int64)
             np.add.at(wanted, plan.content["questions"], plan.content["counts"])
-            last = number + 1 == len(record.plans)
-            end = self._whole_at(begin, wanted) if last else record.plans[number + 1].at
-            some = record.counted(begin, end)
-            batch = Sums.of(record.questions[some], record.units[some], self.k)
-            if not wanted.any() or not self._is_whole(batch.counts, wanted, end):
-                continue  # not whole: learnt when it is
+            following = record.plans[number + 1] if number + 1 < len(record.plans) else None
+            end = self._whole_at(begin, wanted) if following is None else following.at
+            batch = record.sums_of(record.counted(begin, end))
+            if not batch.counts.any() or not self._is_over(batch.counts, wanted, end, following):
+                continue  # learnt when it is
             begin = end
             self.counts = self.counts + batch.counts
             self._duel(batch)
-            before = max([0, *(c.at for c in record.allowed if c.most >= 0 and c.at < end)])
-            self._look(end, record.at_most(before))
-            if self.stopped and record.at_most(end) != record.at_most(before):
-                self._look(end, record.at_most(end))
+            event = math.inf if following is None else following.since
+            if following is None and record.learning is not None:
+                event = int(record.learning[np.searchsorted(record.looks, end)])
+            self._look(end, record.allowed_by(event))
+            until = min((p.since for p in record.plans if p.since > event), default=math.inf)
+            for more in record.allowed:
+                if event <= more.event <= until and self._stopped_by(more.event):
+                    self._look(end, record.allowed_by(more.event + 1))
+
+    def _stopped_by(self, event: int) -> bool:
+        """Tell whether nothing was wanted any more before an event, and no options came since."""
+        plans = [plan for plan in self.record.plans if plan.since < event]
+        added = (c.event for c in self.record.extensions if c.absent)
+        since = plans[-1].since if plans else 0
+        wanted = bool(plans) and any(plans[-1].content["counts"])
+        return not wanted and not any(since <= other < event for other in added)
+
+    def _is_over(self, counts: Counts, wanted: Counts, place: int, following: Plan | None) -> bool:
+        """Tell whether a batch was ended, and see that it lacked nothing but what was withdrawn."""
+        record, whole = self.record, self._is_whole(counts, wanted, place, following)
+        more = {c.event for c in record.extensions} | {c.event for c in record.allowed}
+        if whole or following is None or following.since in more:
+            return whole and bool(wanted.any())
+        if following.event and (record.withdrawn < 0).all():
+            self.wrong.append(f"the batch that ended at {place} evaluations")
+        return True
 
     def _whole_at(self, begin: int, wanted: Counts) -> int:
         """Return how many evaluations were in when a batch was whole: with all, if it is not."""
@@ -104,10 +126,13 @@ class Careful:
                 return int(place)
         return record.total
 
-    def _is_whole(self, counts: Counts, wanted: Counts, place: int) -> bool:
+    def _is_whole(
+        self, counts: Counts, wanted: Counts, place: int, following: Plan | None = None
+    ) -> bool:
         """Tell whether a batch lacks nothing, or nothing more could be asked for."""
-        spent = len(self.record.counted(0, place))
-        return bool((counts >= wanted).all()) or spent >= self.record.at_most(place)
+        record, spent = self.record, len(self.record.counted(0, place))
+        most = record.at_most(place) if following is None else record.allowed_by(following.since)
+        return bool((counts >= wanted).all()) or spent >= most
 
     def _duel(self, batch: Sums) -> None:
         """Add the comparisons of a batch, whose counts were fixed before it."""
@@ -122,7 +147,7 @@ class Careful:
 
     def _look(self, end: int, horizon: int) -> None:
         """Look at all whole rounds, as the policy does after each."""
-        self.looked, self.certainty, self.stopped = True, None, False
+        self.looked, self.certainty = True, None
         whole = self.record.sums_of(self.record.counted(0, end))
         self.sums = whole
         self._hear(whole)
@@ -136,16 +161,11 @@ class Careful:
         least = np.array([self.leads(i)[:, 1].min() for i in contenders])
         if least.max() >= -self.tolerance:
             self.option, self.certainty = contenders[first_largest(least)], "own scores"
-            self.stopped = True
             return
         self.option = contenders[0]
-        if math.isinf(self._quantile(0.5 * (1.0 - self.delta))):
-            self.stopped = True
-        elif self.linear and self.theta is not None:
+        heard = math.isfinite(self._quantile(0.5 * (1.0 - self.delta)))
+        if heard and self.linear and self.theta is not None:
             self._linear_look(misfit, contenders[0])
-        # whether it stopped here without being sure changes nothing that is said,
-        # but that more evaluations, if they are allowed, are looked at anew
-        self.stopped = self.stopped or bool(self.record.total == end)
 
     def _test(self, misfit: float) -> None:
         spent = int(self.counts.sum())
@@ -170,7 +190,7 @@ class Careful:
             return
         self._believe(misfit, 0.5 * _ALARM)
         if self.linear:
-            self.certainty, self.stopped = "features exact", True
+            self.certainty = "features exact"
         else:
             self.option = otherwise
 
@@ -409,6 +429,7 @@ def careful(record: Record) -> Derived:
         leads=leads * unit,
         values=values * unit,
         biases=biases,
+        wrong=tuple(run.wrong),
         alarms=("fit",) if run.deviation == 0.0 and not math.isnan(run.refuted) else (),
         derived=("estimates", "leads", "values", "the bias", "the tests of every round", "loss"),
         taken=("how often each option was to be evaluated in each round",),

@@ -19,6 +19,7 @@ import numpy as np
 from evenhand.campaigns.proof.asked import Counts, Floats, Indices, Named, Truths
 from evenhand.campaigns.proof.evidence import (
     Reading,
+    are_rounding,
     first_beyond,
     interval,
     log_evidence,
@@ -155,11 +156,13 @@ class Certain:
         """See that a stage was closed where it had to be, by what was known when that was written.
 
         It was whole; or somebody left or joined; or there was more to ask; or scores were observed
-        before any answer, which open a search as well as a first stage does.
+        before any answer, which open a search as well as a first stage does. Where something had
+        been withdrawn by then, the record is believed.
         """
         record = self.record
-        if not following.event:
-            return  # there is no log
+        gone = record.withdrawn[record.withdrawn >= 0]
+        if not following.event or (gone < following.event).any():
+            return  # or there is no log
         events = [c.event for c in (*record.absences, *record.extensions)]
         as_of, opening = following.event, int(plan.content["leader"]) < 0
         if opening and not len(record.told(plan.at, following.at, as_of)):
@@ -248,29 +251,43 @@ class Certain:
         is so it stays so, which is why it can be searched for. ``whole`` if it never was before.
         """
         record, q = self.record, len(wanted)
-        leader, rivals = int(plan.content["leader"]), plan.content["rivals"]
-        D = self.H[max(leader, 0)] - (self.H if leader < 0 else self.H[np.array(rivals, dtype=int)])
+        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)].tolist()
 
-        def told_of(questions: Indices) -> tuple[Floats, float]:
-            fit = Fit.of(self.asked, Sums.of(questions, np.zeros(len(questions)), q), self.known)
-            variances = fit.along(D).variances
-            if leader < 0:
-                variances = np.where(np.isfinite(variances), 1.0, np.inf)
-            return variances, fit.freedom
+        def there(look: int) -> Indices:
+            return record.questions[record.told(plan.at, look, as_of)]
 
-        planned, freedom = told_of(np.repeat(np.arange(q), wanted))
-        looks = record.looks[(record.looks > plan.at) & (record.looks < whole)]
+        def has_more(look: int) -> bool:
+            some = there(look)
+            counts = np.bincount(some, minlength=q)
+            return bool((counts > wanted).any()) and len(some) >= wanted.sum()
+
+        if record.stated.get("rules", 1) < 2 or not looks or not has_more(looks[-1]):
+            return whole  # the first records waited for all that was planned
+        planned, freedom = self._told_by(np.repeat(np.arange(q), wanted), plan)
 
         def enough(look: int) -> bool:
-            some = record.questions[record.told(plan.at, look, as_of)]
-            counts = np.bincount(some, minlength=q)
-            if not (counts > wanted).any() or len(some) < wanted.sum():
+            if not has_more(look):
                 return False
-            variances, heard = told_of(some)
+            variances, heard = self._told_by(there(look), plan)
             return bool((variances <= planned * (1.0 + _SAME)).all()) and heard >= freedom
 
-        at = bisect.bisect_left(looks.tolist(), True, key=lambda look: enough(int(look)))
+        at = bisect.bisect_left(looks, True, key=enough)
         return int(looks[at]) if at < len(looks) else whole
+
+    def _told_by(self, questions: Indices, plan: Plan) -> tuple[Floats, float]:
+        """Return the variances of the leads that a stage is for, by the questions asked alone.
+
+        Of a start, only whether they are known; and degrees of freedom.
+        """
+        leader, H = int(plan.content["leader"]), self.H
+        none = Sums.of(questions, np.zeros(len(questions)), self.asked.rows.shape[0])
+        fit = Fit.of(self.asked, none, self.known)
+        if leader >= 0:
+            rivals = np.array(plan.content["rivals"], dtype=np.intp)
+            return fit.along(H[leader] - H[rivals]).variances, fit.freedom
+        first = H[int(plan.content.get("first", 0))]  # of the options that there were then
+        known = np.isfinite(fit.along(first - H[self._there(plan.since)]).variances)
+        return np.where(known, 1.0, np.inf), fit.freedom
 
     def _used_up(self, question: int, as_of: int | None) -> int:
         """Return how many evaluations were in when a question could not be asked any more."""
@@ -339,6 +356,7 @@ class Certain:
         questions, scores = record.questions[some], record.units[some]
         # of evaluations that were learnt together, the last
         looked = np.diff(np.searchsorted(record.looks, some + 1), append=-1) != 0
+        sizes = np.cumsum(scores**2)
         for stretch in walk(self.asked, questions, scores, D, self.known, looked):
             open_ = np.flatnonzero((first < 0) & heard)
             if not len(open_):
@@ -346,6 +364,9 @@ class Certain:
             for x in open_.tolist():
                 beta = stretch.estimates[:, x] + self.slack
                 J, R, nu = stretch.information[:, x], stretch.scatter, stretch.freedom
+                if not self.known:
+                    size = sizes[stretch.places - 1]
+                    J = np.where(are_rounding(stretch.estimates[:, x], J, R, size), 0.0, J)
                 most = wealth[x] + most_evidence(beta, J, R, nu)
                 there = looked[stretch.places - 1]
                 (maybe,) = np.nonzero(there & (most >= self.enough - _CLOSE) & (J > 0.0))
@@ -562,8 +583,14 @@ def certain(record: Record) -> Derived:
         close=tuple(run.close),
         wrong=tuple(run.wrong),
         derived=("estimates", "leads", "values", "biases", "evidence of every stage", "loss"),
-        taken=("which option led each stage, its rivals and its questions",),
+        taken=_taken(record),
     )
+
+
+def _taken(record: Record) -> tuple[str, ...]:
+    taken = ("which option led each stage, its rivals and its questions",)
+    after = ("when stages ended after something was withdrawn",)
+    return taken + (after if (record.withdrawn >= 0).any() else ())
 
 
 def _within(estimates: Floats, low: Floats, high: Floats) -> Floats:

@@ -15,7 +15,7 @@ from evenhand.campaigns.proof.asked import Counts, Floats
 from evenhand.campaigns.proof.careful import careful
 from evenhand.campaigns.proof.certain import certain
 from evenhand.campaigns.proof.planned import Planned, planned
-from evenhand.campaigns.proof.record import Derived, NotFollowedError, Record
+from evenhand.campaigns.proof.record import Derived, Record
 from evenhand.campaigns.proof.squares import Fit
 
 _ROUNDED = 1e-5  # of the scores: sizes below that count as that
@@ -91,13 +91,8 @@ def _derived(record: Record, option: int | None) -> Derived:
     what = "the choice, how sure it is, values and biases"
     if record.policy not in known or record.setting("target", "best") != "best":
         why = f"{record.policy!r} is not derived again"
-    elif record.policy == "careful-choice" and (record.withdrawn >= 0).any():
-        why = "evaluations were withdrawn, and what is left was planned by them"
     else:
-        try:
-            return known[record.policy](record)
-        except NotFollowedError as error:
-            why = str(error)
+        return known[record.policy](record)
     k = len(record.asked.labels)
     return Derived(
         option=0 if option is None else option,

@@ -24,11 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from evenhand.campaigns.proof.asked import Floats
+from evenhand.campaigns.proof.asked import Floats, Truths
 from evenhand.campaigns.proof.squares import Fit, Spread
 
 _POINTS, _FEWER = 161, 81  # of the trapezoidal rule; where the integrand has no long tail
 _LIGHT = 20.0  # degrees of freedom from which on it has none
+_ROUNDING = 1e-14  # share of all squares below which what is left of them is rounding
 _NOTHING = 36.0  # by how many powers of e the integrand falls before it is left out
 _EFFECTS, _MOST = 30, 1e4  # of a one-sided prior, and the largest effect of any
 _TERMS = 2_000_000  # numbers at once
@@ -108,10 +109,13 @@ class Reading:
     def of(cls, stage: Fit, said: Spread, before: Fit, expected: Spread) -> Reading:
         """Return what the fit of a stage says, beside that of all before it."""
         known = np.isfinite(said.variances) & (said.variances > 0.0)
+        J = np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0)
         known &= np.isfinite(expected.variances)
+        if math.isfinite(stage.freedom):
+            known &= ~are_rounding(said.estimates, J, stage.scatter, stage.size)
         return cls(
             said.estimates,
-            np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0),
+            np.where(known, J, 0.0),
             stage.scatter,
             stage.freedom,
             expected.estimates,
@@ -119,6 +123,21 @@ class Reading:
             before.unit,
             max(1.0, before.freedom),
         )
+
+
+def are_rounding(
+    estimates: Floats, information: Floats, scatter: Floats | float, size: Floats | float
+) -> Truths:
+    """Tell where scores are so much alike that estimate and residuals are rounding.
+
+    Such a stage says nothing: with a noise of exactly 0, rounding would be evidence.
+
+    Examples
+    --------
+    >>> are_rounding(np.array([1e-16, 0.5]), np.array([2.0, 2.0]), 0.0, 45.0)
+    array([ True, False])
+    """
+    return np.asarray(scatter + information * estimates**2 <= _ROUNDING * np.asarray(size))
 
 
 def one_sided(

@@ -46,7 +46,7 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
     log = list(events)
     if not log or log[0][0] != "created":
         raise InputError("the log does not begin with how the campaign was made.")
-    reader = _Reader()
+    reader = _Reader(log)
     for number, (kind, content) in enumerate(log, start=1):
         reader.read(number, kind, content)
     return reader.record()
@@ -55,8 +55,17 @@ def record_of(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Record:
 class _Reader:
     """Goes through the events."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         self.gone: dict[int, int] = {}  # the events that withdrew evaluations
+        self.written: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
+        """Plans that came into force with an event, and the events that wrote them down."""
+        for event, (kind, content) in enumerate(log, start=1):
+            if kind == "withdrawn":
+                self.gone[int(content["evaluation"])] = event
+            for since, plan in _plans_in(event, content):
+                if not 0 < since <= event:
+                    raise InputError(f"the plan in event {event} says that it holds since {since}.")
+                self.written.setdefault(since, []).append((event, plan))
         self.policy = ""
         self.content: Mapping[str, Any] = {}
         self.settings: dict[str, Any] = {}
@@ -73,8 +82,7 @@ class _Reader:
         self.allowed: list[Allowed] = []
         self.learning: list[int] = []
         self.event = 0  # that is being read
-        self.places: list[int] = [0]  # how many evaluations were in after each event
-        self.before: dict[int, int] = {}  # and before those that were imported by it
+        self.before: dict[int, int] = {}  # how many evaluations were in before imports
         self.plans: list[Plan] = []
         self.versions: list[tuple[int, Indices, list[str]]] = []  # numbers and options, by plans
         self.told = 0  # evaluations that were asked for, and learnt
@@ -92,9 +100,8 @@ class _Reader:
             self._learn(int(content["seen"]))
         elif kind in _CHANGES:
             self._changed(event, kind, content)
-        self.places.append(len(self.learnt))
-        for since, plan in _plans_in(event, content):
-            self._planned(event, since, plan)
+        for written, plan in self.written.get(event, ()):
+            self._planned(written, plan)
 
     def _created(self, content: Mapping[str, Any]) -> None:
         state, self.stated = content["policy"], content["settings"]
@@ -124,8 +131,6 @@ class _Reader:
             self.before[event] = place
             self._take(self._entries(event, content), observed=True)
             self.imports.append(Change(len(self.learnt), (), event))
-        elif kind == "withdrawn":
-            self.gone[int(content["evaluation"])] = event
         elif kind in ("left", "joined"):
             name = content["evaluator"]
             self.absent = [other for other in self.absent if other != name]
@@ -167,23 +172,21 @@ class _Reader:
 
     # ------------------------------------------------------------------ plans
 
-    def _planned(self, event: int, since: int, plan: Mapping[str, Any]) -> None:
-        """Take down a plan that was in force since some event."""
-        if not 0 < since <= event:
-            raise InputError(f"the plan in event {event} says that it holds since {since}.")
-        at = self.places[since]
-        if since in self.before and not self._opened_by(since):
+    def _planned(self, written: int, plan: Mapping[str, Any]) -> None:
+        """Take down a plan that came into force with this event."""
+        at, since = len(self.learnt), self.event
+        if since in self.before and not self._opened_by(since, written):
             at = self.before[since]  # by what was told; then came the import
-        self.plans.append(Plan(at, plan, since, event))
+        self.plans.append(Plan(at, plan, since, written))
 
-    def _opened_by(self, event: int) -> bool:
+    def _opened_by(self, event: int, as_of: int) -> bool:
         """Tell whether an import put a plan in force: before any answer to those that opened."""
         if self.policy != "certain-choice" or not self.plans:
             return True
         plan = self.plans[-1]
-        told = range(plan.at, self.before[event])
-        none = all(self.observed[i] or self.learnt[i].number in self.gone for i in told)
-        return none and int(plan.content["leader"]) < 0
+        told = [i for i in range(plan.at, self.before[event]) if not self.observed[i]]
+        gone = (self.gone.get(self.learnt[i].number, as_of + 1) <= as_of for i in told)
+        return int(plan.content["leader"]) < 0 and all(gone)
 
     def record(self) -> Record:
         """Return the record."""
@@ -216,7 +219,7 @@ class _Reader:
         if numbers is last[1]:
             return plan
         places, options = np.argsort(last[1]), {name: x for x, name in enumerate(last[2])}
-        moved = dict(content)
+        moved = dict(content) | {"first": options[names[0]]}
         for name in ("order", "questions"):
             if name in content:
                 moved[name] = places[numbers[np.array(content[name], dtype=np.intp)]].tolist()

@@ -23,7 +23,6 @@ from evenhand.campaigns.proof.evidence import planned_interval
 from evenhand.campaigns.proof.record import (
     Change,
     Derived,
-    NotFollowedError,
     Plan,
     Record,
     first_largest,
@@ -133,19 +132,17 @@ class Planned:
         if self.answer is not None and not change.absent:
             self.seen = [] if change.moved else self.seen
             return
-        if self.over:
-            self._begin_anew()
-        self.answer, self.seen = None, []
+        self._begin_anew()
+        self.answer, self.gave_up, self.seen = None, False, []
 
     def _allow(self) -> None:
-        if self.answer is None and self.over:
+        if self.answer is None:
             self._begin_anew()
 
     def _begin_anew(self) -> None:
-        """Look at new answers alone from now on, with what is left of δ."""
-        if self.used >= 1.0:
-            raise NotFollowedError("all of δ was used up when more was allowed")
-        self.have, self.gone, self.gave_up = [], self.used, False
+        """Look at new answers alone from now on, if it is over, with what is left of δ."""
+        if self.over and self.used < 1.0:
+            self.have, self.gone, self.gave_up = [], self.used, False
 
     def _put_in_force(self, plan: Plan) -> None:
         """Go on by a plan: a longer one, or one of new answers alone."""
@@ -375,4 +372,6 @@ def _guess(record: Record, some: Indices) -> int:
         of = (about[:, side] >= 0) & (about[:, side] < len(total))
         np.add.at(total, about[of, side], sign * y[of])
         np.add.at(often, about[of, side], 1.0)
-    return first_largest(total / (often + 1.0))
+    return first_largest(
+        total / (often + 1.0), made_of=float(np.abs(record.units).max(initial=0.0))
+    )

@@ -20,10 +20,6 @@ ROUNDING = 1e-12
 """What is left of a difference of equal numbers is a smaller share of them."""
 
 
-class NotFollowedError(Exception):
-    """What a policy did cannot be told from the record; why, in words."""
-
-
 class Plan(NamedTuple):
     """A plan of what to ask.
 
@@ -208,6 +204,11 @@ class Record:
         for change in self.allowed:
             most = change.most if change.at <= place and change.most >= 0 else most
         return most
+
+    def allowed_by(self, event: float) -> int:
+        """Return how many evaluations were allowed in all before an event."""
+        last = [change.most for change in self.allowed if change.most >= 0 and change.event < event]
+        return last[-1] if last else self.at_most(-1)
 
     def absent(self, place: int) -> frozenset[str]:
         """Return who was absent when so many evaluations were in."""

@@ -70,7 +70,10 @@ class SqliteStore(Store):
                 "enter its folder and those above."
             ) from error
         if must_exist and not there:
-            raise StoreError(f"there is no store at {self.name!r}; Campaign.create(...) makes one.")
+            raise StoreError(
+                f"there is no store at {self.name!r}; create one with a campaign in it, or check "
+                "the path."
+            )
         if not folder:
             raise StoreError(f"there is no folder {str(self.path.parent)!r} for {self.name!r}.")
         self._place: tuple[int, int] | None = None  # of the file, once it was opened

@@ -70,6 +70,7 @@ def ask(
 
     with opened(store, name) as campaign:
         evaluator = _who(campaign, evaluator)
+        wanted = campaign._follower.reading.wanted()
         if sheet is None:
             got = campaign.ask(evaluator, worker=worker, n=n)
         else:
@@ -80,9 +81,9 @@ def ask(
     if as_json:
         print_json({"tickets": [_as_dict(one) for one in got], "sheet": sheet and str(sheet)})
     elif sheet is not None:
-        _say_sheet(console(), store, name, got, sheet)
+        _say_sheet(console(), store, name, got, sheet, wanted)
     else:
-        _show(console(), store, name, got)
+        _show(console(), store, name, got, wanted)
 
 
 def _who(campaign: Campaign, evaluator: str | None) -> str | None:
@@ -93,7 +94,7 @@ def _who(campaign: Campaign, evaluator: str | None) -> str | None:
     return names[0] if evaluator is None and names else evaluator
 
 
-def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket]) -> None:
+def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
     from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # loads sqlalchemy
 
     header, lines = sheet_of(tickets)
@@ -115,11 +116,13 @@ def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket]) -> Non
             table.add_row(*line[:-2])
         print_table(out, table)
     ticket = tickets[0].id if len(tickets) == 1 else "TICKET"
-    out.print("\nWhen the score is there:")
+    out.print(f"\nThe score is {wanted}. When it is there:", soft_wrap=True)
     out.print(f"  {command('tell', store, name, ticket, 'SCORE')}", soft_wrap=True)
 
 
-def _say_sheet(out: Console, store: str, name: str, tickets: Sequence[Ticket], sheet: Path) -> None:
+def _say_sheet(
+    out: Console, store: str, name: str, tickets: Sequence[Ticket], sheet: Path, wanted: str
+) -> None:
     n, whose = len(tickets), f" for {tickets[0].holder}" if tickets[0].holder else ""
     out.print(
         f"{n} ticket{'s' * (n != 1)}{whose} in {sheet}, until "
@@ -127,7 +130,10 @@ def _say_sheet(out: Console, store: str, name: str, tickets: Sequence[Ticket], s
         style="bold",
         soft_wrap=True,
     )
-    out.print("Have the column 'score' filled in; what stays empty stays open. Then:")
+    out.print(
+        f"Have the column 'score' filled in, with {wanted}; what stays empty stays open. Then:",
+        soft_wrap=True,
+    )
     out.print(f"  {command('import', store, name, str(sheet))}", soft_wrap=True)
 
 

@@ -101,9 +101,9 @@ def extend(
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
     --group nation --show programme,video`
     """
-    asked, shown = None, None
+    tables = None
     if options is not None:
-        asked, shown = Tables(
+        tables = Tables(
             options,
             evaluators,
             group,
@@ -118,10 +118,12 @@ def extend(
             capacity,
             workload,
             prices,
-        ).read()
+        )
     elif evaluators is not None:
         raise InputError("--evaluators goes with the options that they are asked about: --options.")
     with opened(store, name) as campaign:
+        before = campaign._followed().policy.actions
+        asked, shown = (None, None) if tables is None else tables.read(before)
         campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"

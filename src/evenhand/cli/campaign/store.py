@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from evenhand.campaigns import Campaign
 
 VARIABLE = "EVENHAND_STORE"
+OPTIONS = "evenhand.options"
+"""Where a context has the options of the command that runs."""
 
 StoreName = Annotated[
     str,
@@ -41,6 +43,11 @@ class StoreCommand(TyperCommand):
         if store and self._lacks_one(ctx, list(args)):
             args = [store, *args]
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Leave word of which options there are, for what is said of an error."""
+        ctx.meta[OPTIONS] = {flag for param in self.params for flag in param.opts}
+        return super().invoke(ctx)
 
     def _lacks_one(self, ctx: Any, args: list[str]) -> bool:
         from click import UsageError  # noqa: PLC0415 # typer brings it

@@ -12,12 +12,14 @@ import typer
 from evenhand.cli.panel_files import capacity_in, cells_in, label_of, named_in, numbers_in
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Askable, Questions
     from evenhand.tables.sources import Source
 
 _MOST = 10**9  # evaluations of one evaluator
+_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
 WHO = "Who is asked, and about what"
 """What these options are called in the help."""
@@ -146,8 +148,11 @@ class Tables:
     workload: str | None
     prices: str | None
 
-    def read(self) -> tuple[Askable, dict[str, dict[str, str]]]:
-        """Return what can be asked, and what evaluators are shown of each option."""
+    def read(self, like: Askable | None = None) -> tuple[Askable, dict[str, dict[str, str]]]:
+        """Return what can be asked, and what evaluators are shown of each option.
+
+        Features are in the units that they had in what could be asked before, if there was any.
+        """
         from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
         table = opened(self.options)
@@ -159,9 +164,9 @@ class Tables:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
-        return self._alone(table), shown
+        return self._alone(table, like), shown
 
-    def _alone(self, table: Source) -> Askable:
+    def _alone(self, table: Source, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
 
@@ -172,7 +177,13 @@ class Tables:
                 "--evaluators."
             )
         label = label_of(table, self.label, self.group)
-        return ActionSet.from_csv(self.options, self.group, label, names_in(self.features))
+        return ActionSet.from_csv(
+            self.options,
+            self.group,
+            label,
+            names_in(self.features),
+            like=like if isinstance(like, ActionSet) else None,
+        )
 
     def _panel(self, what: Source, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
@@ -182,6 +193,12 @@ class Tables:
 
         options = named_in(what, self.label, "--label", self.group, "--group")
         judges, who = self._evaluators(evaluators)
+        if self.group is not None and not any(judges.values()):
+            raise InputError(
+                f"--group says on which side options are, and {listed(list(judges))}, who judge, "
+                "are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
+                "--evaluator-group), or leave out --group: then nobody is partial."
+            )
         more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
         if self.workload is not None:
             more["workload"] = _workload(who, self.workload)
@@ -215,7 +232,8 @@ class Tables:
         """Return evaluators with their groups, and their table if they have one."""
         from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
-        if Path(given).suffix or os.path.exists(given):
+        # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
+        if os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
             who = opened(Path(given))
             column = self.evaluator_group or self.group
             flag = "--evaluator-group" if self.evaluator_group else "--group"

@@ -60,6 +60,7 @@ def tell(
                 "evaluation": receipt.evaluation,
                 "counted": receipt.counted,
                 "repeated": receipt.repeated,
+                "why": receipt.why,
             }
         )
         return
@@ -69,5 +70,5 @@ def tell(
     elif receipt.counted:
         said += " is taken"
     else:
-        said += " is kept as late: it came after another for this ticket, or after the decision"
+        said += f" is kept as late, and does not count: {receipt.why}"
     console().print(f"{said}.", soft_wrap=True)

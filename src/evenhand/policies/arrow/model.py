@@ -58,6 +58,7 @@ class ArrowFit:
     freedom: float
     unit: float
     questions: Questions
+    size: float = 0.0
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
@@ -142,18 +143,19 @@ class ArrowModel:
             expected = about.items[item] + Z @ about.omega
         means = sums / counts * loud - expected
         v, omega = form.solve(item, Z, weights * means)
-        scatter, freedom, unit = 0.0, math.inf, 1.0
+        scatter, freedom, unit, size = 0.0, math.inf, 1.0, 0.0
         if noise_scale is None:
             squares = told.sums_of_squares[used]
             within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
             scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
             freedom = float(counts.sum() - form.rank)
             # scores without any scatter leave rounding; who repeats himself is no proof
-            least = max(scatter, 1e-24 * float(squares.sum()), 1e-200)
+            size = float(squares.sum() + counts @ expected**2)
+            least = max(scatter, 1e-24 * size, 1e-200)
             unit = math.sqrt(least / max(1.0, freedom))
         if about is not None:
             v, omega = v + about.items, omega + about.omega
-        return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions)
+        return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions, size)
 
     def recalled(self, memory: Mapping[str, Any]) -> ArrowFit:
         """Return the fit that `ArrowFit.memory` was made of."""
