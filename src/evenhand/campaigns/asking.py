@@ -5,7 +5,8 @@ any transaction; what it wants is put in if the campaign is still at the version
 Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
 
 Of many who find nothing at the same time, one has the policy asked, where that is more work than to
-wait for it; the others look again then. Who then finds nothing, because others took it all, is the next to have it asked.
+wait for it; the others look again then. Who finds nothing even so, because others took it all, is
+the next to have it asked.
 """
 
 from __future__ import annotations
