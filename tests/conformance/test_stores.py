@@ -240,7 +240,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stay_in_the_gate(address: str, pipe: Any) -> None:
-    with open_store(address) as store, store.gate(1, stay=False) as is_in:
+    with open_store(address) as store, store.gate(1, 1.0, stay=False) as is_in:
         pipe.send(is_in)
         pipe.recv()
 
@@ -252,12 +252,12 @@ def test_a_gate_is_free_again_when_who_was_in_it_is_gone(
     here, there = children.Pipe()
     process = children.start(stay_in_the_gate, address, there)
     assert here.recv() is True
-    with store.gate(2, stay=False) as is_in:
+    with store.gate(2, 1.0, stay=False) as is_in:
         assert is_in  # the gate of another campaign
     found: list[bool] = []
 
     def wait() -> None:
-        with store.gate(1, stay=False) as is_in:
+        with store.gate(1, 1.0, stay=False) as is_in:
             found.append(is_in)
 
     waiting = threading.Thread(target=wait)
@@ -272,7 +272,7 @@ def test_a_gate_is_free_again_when_who_was_in_it_is_gone(
     waiting.join(60)
     assert found == [False]  # somebody else was there
     for stay in (False, True):
-        with store.gate(1, stay=stay) as is_in:
+        with store.gate(1, 1.0, stay=stay) as is_in:
             assert is_in
 
 
@@ -286,7 +286,7 @@ def test_nobody_waits_for_ever_for_who_is_stopped_in_a_gate(
     os.kill(process.pid, signal.SIGSTOP)
     try:
         for stay in (False, True, False):
-            with store.gate(1, stay=stay) as is_in:
+            with store.gate(1, 1.0, stay=stay) as is_in:
                 assert is_in
     finally:
         os.kill(process.pid, signal.SIGKILL)
@@ -298,7 +298,7 @@ def test_of_threads_and_stores_one_at_a_time_is_in_a_gate(address: str, patient:
 
     def go_in(store: Store) -> None:
         for _ in range(5):
-            with store.gate(1, stay=True) as is_in:
+            with store.gate(1, 1.0, stay=True) as is_in:
                 assert is_in
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])

@@ -128,6 +128,14 @@ class Machine(RuleBasedStateMachine):
                 assert got.reason == status
             assert (got.reason == "finished") == (self.model.status == "finished")
 
+    @rule(client=st.integers(0, 1), judge=judges)
+    def be_lost(self, client: int, judge: int) -> None:
+        """Take tickets and never be heard of again, as often as it takes to be feared."""
+        for _ in range(LOST + 1):
+            self.ask(client, judge, "", 3)
+            self.the_store_is_what_the_model_says()
+            self.wait(2 * LEASE)
+
     @precondition(lambda self: self.tickets)
     @rule(
         client=st.integers(0, 1),

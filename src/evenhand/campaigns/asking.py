@@ -4,13 +4,15 @@ The first two are one short transaction. Only where nothing waits is the policy 
 any transaction; what it wants is put in if the campaign is still at the version that it knew.
 Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
 
-Of many who find nothing at the same time, one has the policy asked; the others wait for that, and
-look again. Who then finds nothing, because others took it all, is the next to have it asked.
+Of many who find nothing at the same time, one has the policy asked, where that is more work than to
+wait for it; the others look again then. Who finds nothing even so, because others took it all, is
+the next to have it asked.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +86,7 @@ def ask(
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
         if rows is not None and len(rows) < asker.want:
-            with follower.store.gate(follower.id, stay=waited) as is_in:
+            with follower.store.gate(follower.id, follower.effort, stay=waited) as is_in:
                 more = _propose(follower, asker) if is_in else None
             waited = not is_in
             if more is None:
@@ -182,7 +184,9 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
         sound = replica.broken() is None and replica.hopeless() is None
         if sound and not out.harmful:
+            began = time.thread_time()
             proposal = _proposal(follower, replica, asker, out)
+            follower.effort = time.thread_time() - began
     if out.harmful:
         follower.store.write(lambda session: _put_aside(session, follower))
         return None

@@ -8,6 +8,7 @@ their own.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -46,11 +47,14 @@ class Follower:
     ----------
     lock
         To be held while the replica is used.
+    effort
+        Seconds of work that the last proposal of this process was; infinite before the first.
     """
 
     def __init__(self, store: Store, id: int, name: str) -> None:
         self.store, self.id, self.name = store, id, name
         self.lock = threading.RLock()
+        self.effort = math.inf
         self._replica: Replica | None = None
         self._skipped: dict[int, str] = {}
         self._events = self._bytes = 0  # since the newest snapshot

@@ -122,6 +122,7 @@ class PostgresStore(Store):
     """
 
     errors = psycopg.Error
+    _worth_waiting = 0.005  # who waits asks the server several times
 
     def __init__(self, url: str, *, patience: float = 30.0) -> None:
         try:

@@ -22,7 +22,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -59,6 +59,9 @@ class Store(ABC):
     name: str
     errors: type[Exception]
     """What the database's driver raises."""
+
+    _worth_waiting = 0.0
+    """Seconds of work that are sooner waited for than done by many at once, in vain."""
 
     def __init__(self, patience: float = 30.0) -> None:
         self.patience = patience
@@ -160,11 +163,14 @@ class Store(ABC):
 
         return self._patiently(once, self.patience)
 
-    def gate(self, campaign: int, *, stay: bool) -> AbstractContextManager[bool]:
+    def gate(self, campaign: int, work: float, *, stay: bool) -> AbstractContextManager[bool]:
         """Have others wait, for a moment, who want to prepare the same; see `Gate.entered`.
 
-        That saves them from doing it in vain. Nothing may rest on it.
+        That saves them from doing it in vain, where it is so many seconds of ``work`` that to wait
+        takes less. Nothing may rest on it.
         """
+        if work < self._worth_waiting:
+            return nullcontext(True)
         with self._line:
             gate = self._gates.setdefault(campaign, Gate())
         return gate.entered(partial(self._enter, campaign), stay=stay)
