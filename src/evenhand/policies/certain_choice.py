@@ -1034,15 +1034,15 @@ class CertainChoice(Policy):
             super().follow(plan, goes_on)
             return
         stage, self._plan_number = self._stage_of(plan), int(plan["id"])
-        goes_on = (
-            plan.get("began", plan["id"]) != plan["id"]
-        )  # with the stage before, since more was allowed
+        began = plan.get("began", plan["id"])
+        goes_on = began != plan["id"]  # with the stage before, since more was allowed
         if self._answer is None and (goes_on or not self._answered_by_all()):
             self._set_limits(plan)
             if not goes_on:
                 self._put_away()
                 fit = self._helped(self.model.fit(self._pool, self._noise, self._stage.before))
-                self._stage, self._began = replace(stage, before=fit), self._plan_number
+                before = fit if self._plan_number else None  # before the first there is nothing
+                self._stage, self._began = replace(stage, before=before), self._plan_number
                 leader = self._leading(fit)
                 if len(self._open(leader)) == 0:
                     self._answer = leader
