@@ -616,3 +616,14 @@ def test_a_panel_has_a_last_look_of_its_own() -> None:
     assert not any(finding.assumption == "fit" for finding in checks.findings())
     checks.look()
     assert any(finding.assumption == "fit" and finding.alarm for finding in checks.findings())
+
+
+def test_what_a_check_found_is_found_once_after_a_restart() -> None:
+    """A lack of fit that a constant explains is the check of the fit, and not one of its own."""
+    actions = eh.ActionSet([[1.0], [2.0], [3.0], [-1.0], [-2.0], [0.5]], ["a", "b"] * 3)
+    policy = eh.policy("uniform", actions, 600, noise_scale=1.0)
+    counts = policy.ask(60).counts
+    policy.tell(eh.Feedback(counts, 5.0 * counts, 26.0 * counts))
+    assert "intercept" in [finding.assumption for finding in policy.findings() if finding.alarm]
+    again = eh.restore(policy.state())
+    assert again.checks._alarms.keys() == policy.checks._alarms.keys() == {"fit"}

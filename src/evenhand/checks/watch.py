@@ -50,6 +50,7 @@ from evenhand.checks.stream import (
 from evenhand.questions import Askable, Questions
 
 RATE = 0.03
+_CHECKS = {"intercept": "fit"}  # what is found by a check of another name
 _SHARES = {"fit": 0.4, "drift": 0.3, "scale": 0.15, "dependence": 0.15, "outliers": 8.0}
 _LAST = 1 / 3  # of the rate, for the fit of a panel when all is in
 _ENOUGH_REPEATS = 15  # from which on that is used: a few tell too little of the noise
@@ -192,7 +193,8 @@ class Checks:
         self.record.recall(memory["record"])
         self._looks, self._next_look = memory["looks"], memory["next_look"]
         self._last_looks = memory["last_looks"]
-        self._alarms = {said["assumption"]: _finding(said) for said in memory["alarms"]}
+        kept = (_finding(said) for said in memory["alarms"])
+        self._alarms = {_CHECKS.get(one.assumption, one.assumption): one for one in kept}
         self._notes = tuple(_finding(said) for said in memory["notes"])
 
     def extended(self, actions: Askable, places: Indices) -> Checks:
