@@ -249,10 +249,11 @@ class Policy(ABC):
             self._start()
         assert self._wanted is not None
         self._gathered = self._gathered + feedback
-        lacking = bool((self._gathered.counts < self._wanted).any())
-        if self.goes_beyond and self.remaining == 0:
-            lacking = False  # what went beyond a round may have taken what is left
-        if self._wanted.any() and not lacking:
+        told, wanted = self._gathered.counts, self._wanted
+        whole = bool((told == wanted).all())
+        if self.goes_beyond:  # which may have taken what is left, too
+            whole = bool(wanted.any() and ((told >= wanted).all() or self.remaining == 0))
+        if whole:
             self._end_round()
 
     def expects(self, feedback: Feedback) -> bool:

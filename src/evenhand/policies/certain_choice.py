@@ -989,7 +989,7 @@ class CertainChoice(Policy):
     def freeze(self, plan: Mapping[str, Any]) -> None:
         """Put a stage in force that `frozen` returned."""
         own, stage = self._stage, self._stage_of(plan)
-        if plan["stage"] != len(self._history):
+        if plan["stage"] != len(self._history) or not 0 <= int(plan["began"]) <= plan["id"]:
             raise ValueError(f"stage {plan['stage']} of leader {stage.leader}")
         before, answer = own.before, plan["answer"]
         same = own.leader == stage.leader and np.array_equal(own.order, stage.order)
