@@ -82,6 +82,16 @@ def test_batches_go_on_until_all_is_spent_and_looked_at(at_most: int) -> None:
     assert any(more > 0.3 * had + 1 for more, had in zip(rounds[1:], before, strict=False))
 
 
+def test_what_took_all_that_is_left_is_looked_at_though_the_batch_lacks_something() -> None:
+    policy = eh.CarefulChoice(ACTIONS, at_most=37, noise_scale=1.0)
+    assert policy.ask().counts.tolist() == [4, 4, 4, 4]
+    counts = np.array([12, 12, 12, 1])
+    policy.hand_out(counts)
+    policy.tell(eh.Feedback(counts, 1.0 * counts, 2.0 * counts))
+    assert policy.plan_id == 1
+    assert not policy._gathered.counts.any()
+
+
 def test_more_of_a_plan_keeps_to_its_proportions() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
@@ -139,6 +149,22 @@ def test_by_older_rules_a_stage_waits_for_who_never_comes(rules: int) -> None:
         counts = policy.ask(1, never, PANEL.evaluator == person).counts
         policy.tell(feedback(q, int(np.argmax(counts)), float(rng.standard_normal())))
     assert (policy.plan_id == 0) == (rules == 1)
+
+
+@pytest.mark.parametrize("rules", [1, 2])
+def test_a_record_is_derived_by_the_rules_it_began_with(
+    rules: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eh.Policy, "rules", rules)
+    made = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, at_most=150, noise_scale=1.0)
+    rng = np.random.default_rng(8)
+    for turn in range(40):
+        for i, name in enumerate(PEOPLE):
+            if (i or turn % 8 == 7) and (ticket := made.ask(name)):  # the first is slow
+                made.tell(ticket.id, float(rng.standard_normal()))
+    assert made.status().evaluations > 100
+    assert made.verify()
+    made.close()
 
 
 def test_dear_questions_are_for_plans_only() -> None:
