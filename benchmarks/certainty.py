@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
+from evenhand.certainty.models import Fit
 from evenhand.environments.skating import skate_canada
-from evenhand.policies.models import Fit
 
 DELTA = 0.05
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.models import Plan
+from evenhand.certainty.proportions import inverse_gram, spreads
 from evenhand.environments.panels import skating_panels
-from evenhand.policies.dense import DenseModel
-from evenhand.policies.models import Plan
-from evenhand.policies.proportions import inverse_gram, spreads
 from evenhand.questions import Questions
 
 DELTA = 0.05

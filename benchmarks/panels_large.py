@@ -35,9 +35,9 @@ from rich.console import Console
 from rich.table import Table
 
 import evenhand as eh
+from evenhand.certainty.arrow import ArrowModel
+from evenhand.certainty.dense import DenseModel
 from evenhand.environments import SimulatedEvaluations
-from evenhand.policies.arrow import ArrowModel
-from evenhand.policies.dense import DenseModel
 
 MODELS = {"arrow": ArrowModel, "dense": DenseModel}
 SIZES = ((20, 5), (60, 10), (200, 20), (2000, 50))
@@ -76,7 +76,7 @@ def problem(questions: eh.Questions, seed: int) -> eh.BiasedLinearBandit:
 
 def made(model: str, questions: eh.Questions) -> eh.CertainChoice:
     """Return a policy that works with one of the models."""
-    with mock.patch("evenhand.policies.certain_choice.model_of", MODELS[model]):
+    with mock.patch("evenhand.certainty.certain_choice.model_of", MODELS[model]):
         return eh.CertainChoice(questions, at_most=10**6, noise_scale=1.0)
 
 

@@ -27,8 +27,8 @@ from rich.table import Table
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.policies._oful import bare_steps
-from evenhand.policies.ridge import feature_coordinates
+from evenhand.rivals._oful import bare_steps
+from evenhand.rivals.ridge import feature_coordinates
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.experiment import policy_for
 

@@ -41,6 +41,9 @@ from evenhand.campaigns import Receipt as Receipt
 from evenhand.campaigns import RecordVerification as RecordVerification
 from evenhand.campaigns import Status as Status
 from evenhand.campaigns import Ticket as Ticket
+from evenhand.certainty import CarefulChoice as CarefulChoice
+from evenhand.certainty import CertainChoice as CertainChoice
+from evenhand.certainty import PlannedChoice as PlannedChoice
 from evenhand.designs import Certificate as Certificate
 from evenhand.designs import Design as Design
 from evenhand.designs import Verification as Verification
@@ -67,15 +70,12 @@ from evenhand.geometry import minimax_design as minimax_design
 from evenhand.planning import Plan as Plan
 from evenhand.planning import plan as plan
 from evenhand.policies import Allocation as Allocation
-from evenhand.policies import CarefulChoice as CarefulChoice
-from evenhand.policies import CertainChoice as CertainChoice
 from evenhand.policies import Certified as Certified
 from evenhand.policies import Decision as Decision
 from evenhand.policies import Estimate as Estimate
 from evenhand.policies import FairPhasedElimination as FairPhasedElimination
 from evenhand.policies import Feedback as Feedback
 from evenhand.policies import Finding as Finding
-from evenhand.policies import PlannedChoice as PlannedChoice
 from evenhand.policies import Policy as Policy
 from evenhand.policies import PricedExploration as PricedExploration
 from evenhand.policies import policy as policy

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.policies.allowance import Allowance
+from evenhand.certainty.allowance import Allowance
 from evenhand.policies.base import Play
 from evenhand.questions import UNLIMITED
 from evenhand.testing import (

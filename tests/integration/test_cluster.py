@@ -26,7 +26,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.policies.uniform import Uniform
+from evenhand.rivals.uniform import Uniform
 from evenhand.simulation import Results, cluster, executors, simulate
 from evenhand.simulation.results import OUTCOMES
 
@@ -37,7 +37,7 @@ PATIENCE = 40  # seconds for what takes two on a quiet machine
 SLOW = """
 import os, time
 from pathlib import Path
-from evenhand.policies.uniform import Uniform
+from evenhand.rivals.uniform import Uniform
 
 class Slow(Uniform):
     def recommend(self):

@@ -29,8 +29,8 @@ import evenhand as eh
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.base import Play
-from evenhand.policies.uniform import Uniform
 from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
+from evenhand.rivals.uniform import Uniform
 from evenhand.simulation import Results, Runs, simulate
 from evenhand.simulation.experiment import log_spaced
 from evenhand.simulation.results import OUTCOMES
@@ -551,7 +551,7 @@ def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:
 SWEEP = """
 import os, sys, time
 import evenhand as eh
-from evenhand.policies.uniform import Uniform
+from evenhand.rivals.uniform import Uniform
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.simulation import simulate
 

@@ -8,10 +8,10 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.policies import model_choice
-from evenhand.policies.alike import chance_of_difference
+from evenhand.certainty import model_choice
+from evenhand.certainty.alike import chance_of_difference
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.policies.messages import Feedback
-from evenhand.policies.planned_choice import PlannedChoice
 from evenhand.questions.own_biases import with_own_biases
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}

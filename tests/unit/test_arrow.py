@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 import evenhand as eh
+from evenhand.certainty import model_choice
+from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import residuals
 from evenhand.checks.spans import PanelSpan, RowSpan
 from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
-from evenhand.policies import model_choice
-from evenhand.policies.arrow import ArrowModel
 from evenhand.policies.messages import Feedback
 from random_panels import random_panel
 

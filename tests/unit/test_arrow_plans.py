@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policies.arrow import ArrowModel
-from evenhand.policies.arrow.shares import proportions, star
-from evenhand.policies.dense import DenseModel
+from evenhand.certainty.arrow import ArrowModel
+from evenhand.certainty.arrow.shares import proportions, star
+from evenhand.certainty.dense import DenseModel
 from evenhand.questions import UNLIMITED
 from random_panels import as_calibrations, random_panel
 

@@ -11,13 +11,13 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.models import Fit
+from evenhand.certainty.proportions import inverse_gram, proportions, spread_out_by, spreads
+from evenhand.certainty.stages import Stage, reading, with_looks
 from evenhand.designs.joint import joint_design
 from evenhand.environments.skating import skate_canada
 from evenhand.policies.confidence import Frame
-from evenhand.policies.dense import DenseModel
-from evenhand.policies.models import Fit
-from evenhand.policies.proportions import inverse_gram, proportions, spread_out_by, spreads
-from evenhand.policies.stages import Stage, reading, with_looks
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
 

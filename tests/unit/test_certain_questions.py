@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policies.biases import named_biases
-from evenhand.policies.dense import DenseModel
-from evenhand.policies.proportions import dealt, gram
-from evenhand.policies.stages import Expected
+from evenhand.certainty.biases import named_biases
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.proportions import dealt, gram
+from evenhand.certainty.stages import Expected
 from evenhand.questions import UNLIMITED, Questions
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}

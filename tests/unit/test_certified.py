@@ -19,7 +19,7 @@ from evenhand.policies.base import Counts, Play
 from evenhand.policies.certified import Certified, _Epoch, _withstands
 from evenhand.policies.confidence import Leads, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
-from evenhand.policies.uniform import Uniform
+from evenhand.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
 
 HORIZON = 10**6

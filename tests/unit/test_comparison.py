@@ -36,7 +36,7 @@ from evenhand.comparison.measure import SURE
 from evenhand.comparison.table import Margin, geometric_mean
 from evenhand.environments.skating import skate_canada
 from evenhand.policies import registry
-from evenhand.policies.uniform import Uniform
+from evenhand.rivals.uniform import Uniform
 from evenhand.simulation.experiment import Contender, Experiment
 from reference import exact_rank
 

@@ -16,10 +16,10 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.next_questions import expected_losses
+from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.unplanned_choice import UnplannedChoice
 from evenhand.environments.panels import SkatingPanel, skating_panels
 from evenhand.policies.confidence import Ellipsoid, noise_bound
-from evenhand.policies.items import ItemsFit
-from evenhand.policies.unplanned_choice import UnplannedChoice
 from evenhand.questions import Questions
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import integrate, stats
 
 from evenhand.arrays import Floats
-from evenhand.policies._evidence import log_moment
-from evenhand.policies.e_process import Reading, interval, one_sided, planned_interval
+from evenhand.certainty._evidence import log_moment
+from evenhand.certainty.e_process import Reading, interval, one_sided, planned_interval
 
 
 def reading(

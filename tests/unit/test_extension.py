@@ -11,8 +11,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.policies.stages import Expected
-from evenhand.policies.terms import afford_more
+from evenhand.certainty.stages import Expected
+from evenhand.certainty.terms import afford_more
 from evenhand.questions import Questions, Superset
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}

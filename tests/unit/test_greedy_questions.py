@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.policies.greedy_questions import GreedyQuestions
+from evenhand.certainty.greedy_questions import GreedyQuestions
 
 
 def panel(**more: Any) -> eh.Questions:

@@ -16,9 +16,9 @@ from evenhand.arrays import Counts, Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.limits import characteristic_time
 from evenhand.policies.confidence import Ellipsoid
-from evenhand.policies.identification import IdentificationPolicy, apportioned, within
-from evenhand.policies.lingape import LinGapE, observed
-from evenhand.policies.track_and_stop import TrackAndStop
+from evenhand.rivals.identification import IdentificationPolicy, apportioned, within
+from evenhand.rivals.lingape import LinGapE, observed
+from evenhand.rivals.track_and_stop import TrackAndStop
 
 POLICIES = [LinGapE, TrackAndStop]
 NAMES = [policy.name for policy in POLICIES]

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
-from evenhand.policies._ids import best_mixture
-from evenhand.policies.information_directed import (
+from evenhand.rivals._ids import best_mixture
+from evenhand.rivals.information_directed import (
     DirectedInformationSampling,
     InformationDirectedSampling,
 )
-from evenhand.policies.ridge import joint_coordinates
+from evenhand.rivals.ridge import joint_coordinates
 
 Floats = np.ndarray
 KINDS = (InformationDirectedSampling, DirectedInformationSampling)

@@ -15,8 +15,8 @@ from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import OFUL, OFULDebiased, OFULEvaluation, Oracle
-from evenhand.policies.oful import OptimisticPolicy
-from evenhand.policies.ridge import feature_coordinates, joint_coordinates
+from evenhand.rivals.oful import OptimisticPolicy
+from evenhand.rivals.ridge import feature_coordinates, joint_coordinates
 
 Floats = NDArray[np.float64]
 KINDS: tuple[type[OptimisticPolicy], ...] = (OFUL, OFULEvaluation, OFULDebiased, Oracle)

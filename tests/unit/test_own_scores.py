@@ -11,8 +11,8 @@ from scipy.linalg import null_space
 from scipy.stats import binom, multivariate_normal, norm, t
 
 import evenhand as eh
-from evenhand.policies.duels import Duels
-from evenhand.policies.own_scores import Contrasts, LinearFit, Scores, deviations
+from evenhand.certainty.duels import Duels
+from evenhand.certainty.own_scores import Contrasts, LinearFit, Scores, deviations
 
 RNG = np.random.default_rng(5)
 K, R = 9, 4

@@ -10,8 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
-from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.policies.plans import PhaseDesigns, whole
+from evenhand.rivals.phased_elimination import PhasedElimination
 
 Floats = np.ndarray
 

@@ -12,11 +12,11 @@ from scipy import optimize, stats
 
 import evenhand as eh
 from evenhand import families
+from evenhand.certainty import model_choice
+from evenhand.certainty.assignment import even_order, next_ones
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.environments.panels import skating_panels
-from evenhand.policies import model_choice
-from evenhand.policies.assignment import even_order, next_ones
 from evenhand.policies.messages import Feedback
-from evenhand.policies.planned_choice import PlannedChoice
 
 
 def answered(policy: eh.Policy, scores: np.ndarray, n: int | None = None) -> list[int]:

@@ -13,6 +13,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.arrays import Floats
+from evenhand.certainty.models import Shared
+from evenhand.certainty.winner import Winner
 from evenhand.limits import certainty_entropy
 from evenhand.planning.accuracy import accuracy
 from evenhand.planning.assumed import assumed, normal_ranks
@@ -24,8 +26,6 @@ from evenhand.planning.panels import asked_of, everything_once, with_neutral
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Terms
 from evenhand.planning.winner import leader_is_certain
-from evenhand.policies.models import Shared
-from evenhand.policies.winner import Winner
 from evenhand.questions import UNLIMITED, Questions
 
 SKATERS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Eva": "jp"}

@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
-from evenhand.policies.uniform import Uniform
+from evenhand.rivals.uniform import Uniform
 from evenhand.simulation import simulate
 from evenhand.simulation.experiment import Contender, play_out, policy_for
 

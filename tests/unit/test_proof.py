@@ -26,8 +26,8 @@ from evenhand.campaigns.proof.lack_of_fit import lack_of_fit
 from evenhand.campaigns.proof.squares import Fit, Sums
 from evenhand.campaigns.proof.walk import walk
 from evenhand.campaigns.proof.winner import Winner
-from evenhand.policies.model_choice import model_of
-from evenhand.policies.stages import reading
+from evenhand.certainty.model_choice import model_of
+from evenhand.certainty.stages import reading
 from records import changed, played
 
 

@@ -14,9 +14,9 @@ from evenhand.comparison.instances import Shape, Suite
 from evenhand.comparison.measure import entrants, measure
 from evenhand.policies._inquiry import Inquiry
 from evenhand.policies._sequential import Regression
-from evenhand.policies.oful import OFULDebiased
 from evenhand.policies.opening import opening
-from evenhand.policies.ridge import feature_coordinates, value_coordinates
+from evenhand.rivals.oful import OFULDebiased
+from evenhand.rivals.ridge import feature_coordinates, value_coordinates
 from evenhand.simulation.experiment import play_out, policy_for
 
 RIVALS = [

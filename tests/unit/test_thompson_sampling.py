@@ -15,7 +15,7 @@ from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import ThompsonSampling
-from evenhand.policies.ridge import joint_coordinates
+from evenhand.rivals.ridge import joint_coordinates
 
 RNG = np.random.default_rng(2)
 X = RNG.uniform(-0.7, 0.7, (9, 2))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evenhand.certainty.models import Shared
+from evenhand.certainty.winner import Winner
 from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
-from evenhand.policies.models import Shared
-from evenhand.policies.winner import Winner
 
 
 def winner_of(

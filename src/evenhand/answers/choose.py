@@ -14,11 +14,11 @@ from evenhand.answers.run import Run, run
 from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
+from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
+from evenhand.certainty.terms import afford_more, most_evaluations
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.policies import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.policies.base import Policy, is_number
 from evenhand.policies.messages import Finding
-from evenhand.policies.terms import afford_more, most_evaluations
 from evenhand.questions import Askable, Questions, checked_askable
 
 Looks = Literal["always", "once"]

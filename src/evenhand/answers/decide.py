@@ -15,13 +15,13 @@ from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_i
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
+from evenhand.certainty import PlannedChoice
+from evenhand.certainty.item_choice import ItemChoice
+from evenhand.certainty.unplanned_choice import UnplannedChoice
 from evenhand.errors import InputError
-from evenhand.policies import PlannedChoice
 from evenhand.policies.base import Policy, is_number
-from evenhand.policies.item_choice import ItemChoice
 from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.state import restore
-from evenhand.policies.unplanned_choice import UnplannedChoice
 from evenhand.questions import Askable, Questions
 from evenhand.questions.told import told_by
 from evenhand.readers import table_of

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.greedy_questions import GreedyQuestions
+from evenhand.certainty.item_choice import ItemChoice
+from evenhand.certainty.model_choice import keeps_structure, model_of
+from evenhand.certainty.models import Model
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.greedy_questions import GreedyQuestions
-from evenhand.policies.item_choice import ItemChoice
 from evenhand.policies.messages import Decision, Feedback
-from evenhand.policies.model_choice import keeps_structure, model_of
-from evenhand.policies.models import Model
 from evenhand.questions import Askable, Questions
 
 if TYPE_CHECKING:

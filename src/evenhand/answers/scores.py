@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from evenhand.answers.question import Question
+from evenhand.certainty.terms import checked_bounds
 from evenhand.errors import InputError
 from evenhand.policies.base import is_number
-from evenhand.policies.terms import checked_bounds
 from evenhand.questions import Questions
 
 Kind = Literal["votes", "verdicts"]

@@ -15,9 +15,9 @@ from evenhand.campaigns.given import checked_display, checked_reason
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.stores.session import Session
+from evenhand.certainty.terms import afford_more
 from evenhand.errors import InputError
 from evenhand.policies.base import is_number
-from evenhand.policies.terms import afford_more
 from evenhand.questions import Askable, Questions, Superset
 
 Result = TypeVar("Result")

@@ -20,9 +20,9 @@ from evenhand.cli.terminal import heading
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent
 from evenhand.policies import Estimate, FairPhasedElimination, PricedExploration
-from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.report.inspection import inspect_options
 from evenhand.report.story import certainty, standings_table
+from evenhand.rivals.phased_elimination import PhasedElimination
 from evenhand.simulation import simulate
 from evenhand.simulation.experiment import Contender, play_out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -95,3 +96,18 @@ def _usual(matrix: Floats) -> Floats:
     sizes = np.abs(matrix)
     logs = np.log2(sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
     return np.asarray(np.exp2(logs.sum(axis=0) / np.maximum((sizes > 0.0).sum(axis=0), 1)))
+
+
+def observed(S: Floats, a: Floats, n: int) -> Floats:
+    """Return a square root of (V + n a aᵀ)⁻¹, given one of V⁻¹ (Potter's update).
+
+    Examples
+    --------
+    >>> S = observed(np.eye(2), np.array([1.0, 0.0]), 3)
+    >>> S @ S.T
+    array([[0.25, 0.  ],
+           [0.  , 1.  ]])
+    """
+    f = S.T @ a
+    grown = 1.0 + n * float(f @ f)
+    return S - np.outer(S @ f, f) * (n / (grown + math.sqrt(grown)))

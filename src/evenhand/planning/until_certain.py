@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.certainty._stages import minimax_weights
 from evenhand.limits import certainty_entropy
 from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, price_of
 from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
-from evenhand.policies._stages import minimax_weights
 from evenhand.questions import Questions
 
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice

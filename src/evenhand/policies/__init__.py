@@ -2,18 +2,15 @@
 
 Every registered policy can be imported from here, though only those that the package itself builds
 on are listed: the others are found when they are asked for. A type checker sees those in their own
-modules, such as `evenhand.policies.oful`.
+modules, such as `evenhand.rivals.oful`.
 """
 
 from typing import Any
 
 from evenhand.policies.base import Policy
-from evenhand.policies.careful_choice import CarefulChoice
-from evenhand.policies.certain_choice import CertainChoice
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
-from evenhand.policies.planned_choice import PlannedChoice
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.policies.registry import built_in_policies, policy, registered_policies
 from evenhand.policies.sequential import SequentialPolicy
@@ -22,15 +19,12 @@ from evenhand.policies.state import restore
 __all__ = [
     "Allocation",
     "BoundaryExploration",
-    "CarefulChoice",
-    "CertainChoice",
     "Certified",
     "Decision",
     "Estimate",
     "FairPhasedElimination",
     "Feedback",
     "Finding",
-    "PlannedChoice",
     "Policy",
     "PricedExploration",
     "SequentialPolicy",

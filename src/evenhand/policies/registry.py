@@ -1,8 +1,8 @@
 """Policies by name: the built-in ones, and those that other packages bring.
 
-A built-in policy is a module of this folder whose class carries `registered`; all modules are
-looked at, so nothing lists them. A package adds a policy of its own through the entry point group
-``evenhand.policies``:
+A built-in policy is a class that carries `registered`, in a module of one of the folders `_ROOMS`;
+all modules there are looked at, so nothing lists them. A package adds a policy of its own through
+the entry point group ``evenhand.policies``:
 
     [project.entry-points."evenhand.policies"]
     my-policy = "my_package:MyPolicy"
@@ -22,6 +22,7 @@ from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 
 ENTRY_POINT_GROUP = "evenhand.policies"
+_ROOMS = ("evenhand.policies", "evenhand.certainty", "evenhand.rivals")
 
 _BUILT_IN: dict[str, type[Policy]] = {}
 
@@ -29,11 +30,11 @@ SomePolicy = TypeVar("SomePolicy", bound=type[Policy])
 
 
 def registered(cls: SomePolicy) -> SomePolicy:
-    """Put a policy of this folder into the registry, under its name (a class decorator).
+    """Put a policy into the registry, under its name (a class decorator).
 
     Examples
     --------
-    >>> from evenhand.policies.uniform import Uniform
+    >>> from evenhand.rivals.uniform import Uniform
     >>> registered(Uniform) is Uniform              # it is there already: nothing changes
     True
     """
@@ -48,10 +49,10 @@ def registered(cls: SomePolicy) -> SomePolicy:
 
 @functools.cache
 def _import_all() -> None:
-    """Import every module of this folder; one that cannot be imported is an error here."""
-    package = __name__.rpartition(".")[0]
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        importlib.import_module(f"{package}.{module.name}")
+    """Import every module of the rooms; one that cannot be imported is an error here."""
+    for room in _ROOMS:
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__):
+            importlib.import_module(f"{room}.{module.name}")
 
 
 def built_in_policies() -> dict[str, type[Policy]]:

@@ -14,7 +14,6 @@ from evenhand.environments import families
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.geometry import kappa as price_of_bias
 from evenhand.policies import FairPhasedElimination
-from evenhand.policies.phased_elimination import PhasedElimination
 from evenhand.reproduction.audit import Audit, audit_runs
 from evenhand.reproduction.experiments import (
     Audits,
@@ -26,6 +25,7 @@ from evenhand.reproduction.experiments import (
     RateInKappa,
     Transition,
 )
+from evenhand.rivals.phased_elimination import PhasedElimination
 from evenhand.simulation import Runs, simulate
 from evenhand.simulation.experiment import Contender
 

@@ -1,0 +1,119 @@
+"""Whether evaluators favour their own by as much as each other, where that is taken for granted.
+
+Notation
+--------
+R_0, m_0    residual sum of squares and rank with one bias for all
+R_1, m_1    the same with a bias for each evaluator;  n answers in all
+
+If they are alike, (R_0 − R_1)/(m_1 − m_0) over R_1/(n − m_1) has the distribution F of these
+degrees of freedom; over σ², where that is known, χ².
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Indices
+from evenhand.certainty.model_choice import keeps_structure, model_of
+from evenhand.certainty.models import Fit
+from evenhand.checks import Finding
+from evenhand.errors import NotIdentifiableError
+from evenhand.numerics.arrow import Arrow
+from evenhand.policies.messages import Feedback
+from evenhand.questions import Questions
+from evenhand.questions.own_biases import with_own_biases
+
+_RARE = 0.01  # how improbable a difference must be by chance to be told of
+_RANK = 1e-9
+
+
+def chance_of_difference(questions: Questions, told: Feedback, noise_scale: float | None) -> float:
+    """Return how probable it is that biases differ so much by chance; 1 where nothing tells.
+
+    Examples
+    --------
+    >>> panel = Questions.panel({"Ann": "a", "Bo": "b", "Cy": "c"}, {"P": "a", "Q": "b", "R": "c"})
+    >>> scores = panel.points @ [5.0, 4.0, 3.0, 1.0, 0.0, 0.0] + [3, 0, 0, 0, 0, 0, 0, 0, 0]
+    >>> chance_of_difference(panel, Feedback(np.ones(9), scores, scores**2), 0.3) < 0.01
+    True
+    """
+    apart = with_own_biases(questions)
+    (used,) = np.nonzero(told.counts)
+    if apart is None or not len(used):
+        return 1.0
+    scatter, rank = _left_over(questions, told, used)
+    rest, full = _left_over(apart, told, used)
+    freedom, more = float(told.counts.sum()) - full, full - rank
+    if more <= 0:
+        return 1.0
+    if noise_scale is not None:
+        return float(special.chdtrc(more, max(scatter - rest, 0.0) / noise_scale**2))
+    counts, sums, squares = (part[used] for part in told.parts)
+    within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
+    rest_of_all = rest + within
+    if freedom < 1.0 or rest_of_all <= 1e-24 * float(squares.sum()):
+        return 1.0
+    ratio = max(scatter - rest, 0.0) / more / (rest_of_all / freedom)
+    return float(special.fdtrc(more, freedom, ratio))
+
+
+def own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> Fit | None:
+    """Return least squares with a bias for each evaluator; None where that leaves values open."""
+    apart = with_own_biases(questions)
+    if apart is None:
+        return None
+    try:
+        model = model_of(apart)
+    except NotIdentifiableError:
+        return None
+    return model.fit(told, noise_scale)
+
+
+def difference_found(chance: float, confirmed: bool, identified: bool) -> Finding | None:
+    """Return what is said of evaluators who differ; None where they may well not.
+
+    Parameters
+    ----------
+    chance
+        What `chance_of_difference` returned.
+    confirmed
+        Whether the choice is the same, and as certain, with a bias for each of them.
+    identified
+        Whether such biases can be told from values at all.
+    """
+    if chance >= _RARE:
+        return None
+    seen = (
+        "Evaluators do not favour their own by the same amount, as is taken for granted: by chance "
+        f"they would differ so much {100 * chance:.2g}% of the time. "
+    )
+    if confirmed:
+        rest = "With a bias for each of them the choice is the same, and as certain."
+    elif identified:
+        rest = "With a bias for each of them the choice is not certain: ask with bias='evaluator'."
+    else:
+        rest = (
+            "These answers cannot tell a bias for each of them from value; an evaluator who "
+            "favours nobody would help, with bias='evaluator'."
+        )
+    return Finding("alike", seen + rest, alarm=not confirmed, p_value=chance)
+
+
+def _left_over(questions: Questions, told: Feedback, used: Indices) -> tuple[float, int]:
+    """Return the residual sum of squares of mean answers, and the rank of what was asked."""
+    counts, means = told.counts[used].astype(np.float64), told.means[used]
+    if keeps_structure(questions):
+        loud = 1.0 if questions.noise is None else questions.noise[used]
+        items, Z = questions.about[used, 0], questions.matrix[used][:, questions.n_features :]
+        weights, y = counts / loud**2, means * loud
+        form = Arrow.of(items, Z, weights, len(questions.items))
+        v, omega = form.solve(items, Z, weights * y)
+        return float(weights @ (y - v[items] - Z @ omega) ** 2), form.rank
+    rows, y = questions.weighted_points[used] * np.sqrt(counts)[:, None], np.sqrt(counts) * means
+    scales = np.abs(rows).max(axis=0, initial=0.0)
+    U, sizes, _ = np.linalg.svd(rows / np.where(scales > 0.0, scales, 1.0), full_matrices=False)
+    U = U[:, sizes > _RANK * sizes.max(initial=0.0)]
+    left = y - U @ (U.T @ y)
+    left -= U @ (U.T @ left)
+    return float(left @ left), U.shape[1]

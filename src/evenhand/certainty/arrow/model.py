@@ -1,0 +1,207 @@
+"""The model of panels whose options stand for themselves, in arrow form (`numerics.arrow`).
+
+It keeps the promises of `models` with nothing of the size of questions × options: rows are sparse,
+items have a diagonal block, and what is inverted has the size of evaluators + biases. Where the
+noise of questions differs, weights are counts over its square; what is told is in its units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.arrow.orders import dealt, with_attributes_known
+from evenhand.certainty.arrow.panel import Panel
+from evenhand.certainty.arrow.shares import proportions
+from evenhand.certainty.arrow.start import start
+from evenhand.certainty.models import Plan, Shared, Spread
+from evenhand.errors import NotIdentifiableError
+from evenhand.numerics.arrow import Arrow
+from evenhand.policies.messages import Feedback
+from evenhand.questions import UNLIMITED, Questions
+
+
+def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
+    """Raise `NotIdentifiableError` if some options cannot be compared, however often one asks."""
+    options = np.arange(len(questions.options))
+    apart = np.flatnonzero(np.isinf(form.lead_variances(0, options)))
+    if len(apart):
+        one, other = questions.options.labels[0], questions.options.labels[int(apart[0])]
+        raise NotIdentifiableError(
+            f"{one!r} and {other!r} cannot be compared by these questions, however often they "
+            "are asked; questions.check() says what is missing."
+        )
+
+
+@dataclass(eq=False)
+class ArrowFit:
+    """Least squares on evaluations of a panel; see `models.Fit`.
+
+    Parameters
+    ----------
+    form
+        The design.
+    items, omega
+        (i,) and (p,) what items and attributes add to an answer, where that is estimable.
+    """
+
+    form: Arrow
+    items: Floats
+    omega: Floats
+    scatter: float
+    freedom: float
+    unit: float
+    questions: Questions
+    size: float = 0.0
+
+    def leads(self, leader: int, rivals: Indices) -> Spread:
+        """Return the lead of an option over rivals."""
+        return _known(
+            self.items[leader] - self.items[rivals], self.form.lead_variances(leader, rivals)
+        )
+
+    def shared(self, leader: int, rivals: Indices) -> Shared:
+        """Return what leads over rivals share: the leader's own answers, and attributes."""
+        form = self.form
+        apart = form.centres_of(np.array([leader])) - form.centres_of(rivals)
+        level = np.full((len(rivals), 1), 1.0 / math.sqrt(form.sizes[leader]))
+        return Shared(np.hstack([level, apart @ form.root]), 1.0 / form.sizes[rivals])
+
+    def values(self) -> Spread:
+        """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""
+        options, neutral = np.arange(len(self.questions.options)), self.questions.neutral
+        return _known(
+            self.items[options] + self.omega @ neutral, self.form.value_variances(options, neutral)
+        )
+
+    def attributes(self, rows: Floats) -> Spread:
+        """Return combinations, (n, p), of what attributes add to evaluations."""
+        return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
+
+    def memory(self) -> dict[str, Any]:
+        """Return all of it by name; the model's `recalled` makes it again."""
+        form, centres = self.form, self.form.centres
+        return {
+            "sizes": form.sizes,
+            "centres": [centres.indptr, centres.indices, centres.data],
+            "root": form.root,
+            "lost": form.lost,
+            "scales": form.scales,
+            "items": self.items,
+            "omega": self.omega,
+            "scatter": self.scatter,
+            "freedom": self.freedom,
+            "unit": self.unit,
+        }
+
+
+class ArrowModel:
+    """The linear model of a panel whose options stand for themselves; see `models.Model`.
+
+    Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
+
+    Parameters
+    ----------
+    questions
+        Each is about one item, which stands for itself.
+
+    Examples
+    --------
+    >>> questions = Questions.panel(["Ann", "Bo"], ["P", "Q"], partial=None, capacity=None)
+    >>> model = ArrowModel(questions)
+    >>> told = Feedback([1, 1, 1, 1], [3.0, 5.0, 2.0, 4.0], [9.0, 25.0, 4.0, 16.0])
+    >>> model.rank, model.fit(told, noise_scale=1.0).leads(0, np.array([1]))
+    (3, Spread(estimates=array([1.]), variances=array([1.])))
+    """
+
+    def __init__(self, questions: Questions) -> None:
+        self.questions = questions
+        self.item: Indices = questions.about[:, 0]
+        self.n_items = len(questions.items)
+        self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
+        self.panel = Panel.of(questions, self.Z)
+        form = Arrow.of(self.item, self.Z, np.ones(len(questions)), self.n_items)
+        _refuse_incomparable(questions, form)
+        self.rank = form.rank
+
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> ArrowFit:
+        """Return least squares on these evaluations, of which `about` predicts a part."""
+        (used,) = np.nonzero(told.counts)
+        scale, noise = noise_scale or 1.0, self.questions.noise
+        loud = np.ones(len(used)) if noise is None else noise[used]
+        item, Z, counts = self.item[used], self.Z[used], told.counts[used].astype(np.float64)
+        weights = counts / loud**2
+        form = Arrow.of(item, Z, weights, self.n_items)
+        sums, expected = told.sums[used] / scale, np.zeros(len(used))
+        if about is not None:
+            expected = about.items[item] + Z @ about.omega
+        means = sums / counts * loud - expected
+        v, omega = form.solve(item, Z, weights * means)
+        scatter, freedom, unit, size = 0.0, math.inf, 1.0, 0.0
+        if noise_scale is None:
+            squares = told.sums_of_squares[used]
+            within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
+            scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
+            freedom = float(counts.sum() - form.rank)
+            # scores without any scatter leave rounding; who repeats himself is no proof
+            size = float(squares.sum() + counts @ expected**2)
+            least = max(scatter, 1e-24 * size, 1e-200)
+            unit = math.sqrt(least / max(1.0, freedom))
+        if about is not None:
+            v, omega = v + about.items, omega + about.omega
+        return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions, size)
+
+    def recalled(self, memory: Mapping[str, Any]) -> ArrowFit:
+        """Return the fit that `ArrowFit.memory` was made of."""
+        p = self.Z.shape[1]
+        starts, columns, entries = memory["centres"]
+        centres = sparse.csr_array(
+            (np.asarray(entries, dtype=np.float64), np.asarray(columns), np.asarray(starts)),
+            shape=(self.n_items, p),
+        )
+        sizes, scales, items, omega = (
+            np.asarray(memory[name], dtype=np.float64)
+            for name in ("sizes", "scales", "items", "omega")
+        )
+        root, lost = (
+            np.asarray(memory[name], dtype=np.float64).reshape(p, -1 if p else 0)
+            for name in ("root", "lost")
+        )
+        scatter, freedom, unit = (float(memory[name]) for name in ("scatter", "freedom", "unit"))
+        form = Arrow(sizes, centres, root, lost, scales)
+        return ArrowFit(form, items, omega, scatter, freedom, unit, self.questions)
+
+    def start(self, length: int, left: Counts) -> Indices:
+        """Return (length,) questions, or more, that identify all leads, the cheapest first."""
+        busy = bool((self.questions.workload < UNLIMITED).any())
+        return start(self.panel, length, left, by_turns=busy)
+
+    def plan(
+        self,
+        leader: int,
+        rivals: Indices,
+        weights: Floats,
+        length: int,
+        asked: Counts,
+        left: Counts,
+        shares: Floats | None = None,
+    ) -> Plan:
+        """Return what to ask next to compare the leader with its rivals."""
+        panel = self.panel
+        a = weights**2
+        found = proportions(panel, leader, rivals, a, length, asked, left)
+        if not found.money.any():
+            return Plan(np.zeros(0, dtype=np.intp), found.variances, shares)
+        order = dealt(panel, found, leader, length, asked, left)
+        order = with_attributes_known(panel, order, leader, rivals, a, found.questions, left)
+        return Plan(order, found.variances, shares)
+
+
+def _known(estimates: Floats, variances: Floats) -> Spread:
+    return Spread(np.where(np.isfinite(variances), estimates, 0.0), variances)

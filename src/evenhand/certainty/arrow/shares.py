@@ -1,0 +1,219 @@
+"""How to share money among the questions of a large panel, to compare a leader with its rivals.
+
+Notation, beside that of `numerics.arrow`
+--------
+b, j        the leader, its rivals;  a_j = weights², which multiply the variances of its leads
+c           (q,) what a question costs per weight: price times squared relative noise
+s           (q,) shares of the money, Σs = 1; the weights of an unit of money are s/c
+
+Were all evaluators impartial and as lenient, c̄ would not matter, and the price of variance 1 would
+be min c_b n_b + Σ c_j n_j over a_j(1/n_b + 1/n_j) ≤ 1: so n_j = a_j n_b/(n_b − a_j), and with the
+derivative 0, c_b n_b² = Σ c_j n_j². That is a bound from below (`star`), with c the least per item.
+It is reached where c̄_j = c̄_b for all rivals, that is if all of them are asked about by the same
+evaluators in the same proportions. Where partiality forbids that, shares are improved as for dense
+rows, by multiplicative steps on both sides of the saddle: with x_j = V⁻¹(e_b − e_j; 0),
+
+    s ← s √(Σ λ_j a_j (a·x_j)²/c),     a·x_j = [o = b]/n_b − [o = j]/n_j − (z − c̄_o)ᵀS⁺(c̄_b − c̄_j),
+
+and λ_j ← λ_j times a_j var_j. Σ λ_j a_j var_j is at most the least maximum, and the maximum over
+questions of what is under the root at least: so it is seen when nothing can be gained.
+
+Few evaluators at a time: with one or two evaluations of a rival its evaluators cannot be those of
+the leader in proportion, and the difference costs the less the better those few are known. For each
+rival twice as many are considered as it has evaluations, and more where that is not good enough:
+the cheapest first, of these who is not partial to the leader, and of these who was asked least, so
+that all have their turn over the stages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.arrow.panel import CHUNK, Panel, form_of
+from evenhand.numerics.arrow import Arrow
+
+_STEPS, _TOL = 30, 0.01  # of the search for shares
+_WORK, _LEAST_STEPS = 1_000_000, 4  # numbers that it goes through, about; and steps all the same
+_NEAR, _FAIR = 1.05, 1.25  # prices so much above the bound are good enough, and may have to be
+_ASIDE = 0.05  # share of the money for items that are neither leader nor rival, where they help
+_NEGLIGIBLE = 1e-9  # of the largest share
+_NEWTON = 100  # steps at most
+
+
+def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
+    """Return n_b and n_j, (n,), the cheapest with a_j(1/n_b + 1/n_j) = 1 for all j.
+
+    Examples
+    --------
+    >>> n, each = star(np.array([1.0, 1.0, 1.0, 1.0]), 1.0, np.ones(4))
+    >>> round(n, 9), each.round(9).tolist()
+    (3.0, [1.5, 1.5, 1.5, 1.5])
+    """
+    n = float((a * (1.0 + np.sqrt(costs / cost))).max())  # what one rival alone would need
+    for _ in range(_NEWTON):  # cost − Σ costs (a/(n − a))² rises and is concave: from below only
+        short = float((costs * (a / (n - a)) ** 2).sum()) - cost
+        step = short / (2.0 * float((costs * a**2 / (n - a) ** 3).sum()))
+        if step <= 1e-13 * n:
+            break
+        n += step
+    return n, a * n / (n - a)
+
+
+class Shares(NamedTuple):
+    """Questions, (c,), shares of the money, (c,), and variances of the leads, (n,), for a unit."""
+
+    questions: Indices
+    money: Floats
+    variances: Floats
+    price: float
+
+
+def proportions(
+    panel: Panel, leader: int, rivals: Indices, a: Floats, length: int, asked: Counts, left: Counts
+) -> Shares:
+    """Return shares of the money that make max a_j · variance of the lead over j small.
+
+    ``length`` is how many evaluations are planned. Rivals whose leads no questions that may be
+    asked identify are left out, with an infinite variance.
+    """
+    shares = _searched(panel, leader, rivals, a, length, asked, left)
+    if np.isfinite(shares.price):
+        return shares
+    known = np.isfinite(form_of(panel, np.flatnonzero(left > 0)).lead_variances(leader, rivals))
+    if known.any() and not known.all():
+        shares = _searched(panel, leader, rivals[known], a[known], length, asked, left)
+    variances = np.full(len(rivals), np.inf)
+    if known.any():
+        variances[known] = shares.variances
+    return shares._replace(variances=variances)
+
+
+def _searched(
+    panel: Panel, leader: int, rivals: Indices, a: Floats, length: int, asked: Counts, left: Counts
+) -> Shares:
+    """Return shares of open questions; infinite variances if they do not identify all leads."""
+    (open_,) = np.nonzero(left > 0)
+    role = np.full(panel.n_items, -1)
+    role[leader], role[rivals] = 0, np.arange(1, len(rivals) + 1)
+    mine = open_[role[panel.item[open_]] >= 0]
+    best = Shares(mine, np.zeros(len(mine)), np.full(len(rivals), np.inf), np.inf)
+    least = np.full(len(rivals) + 1, np.inf)
+    np.minimum.at(least, role[panel.item[mine]], panel.cost[mine])
+    if not np.isfinite(least).all():
+        return best
+    n, others = star(a, float(least[0]), least[1:])
+    sizes = np.concatenate([[n], others])
+    bound = float(sizes @ least)
+    whom = _whom_to_ask(panel, mine, leader, asked)
+    rank = np.empty(panel.n_evaluators, dtype=np.intp)
+    rank[whom] = np.arange(len(whom))
+    times = length / sizes.sum() * sizes
+    number = np.maximum(2.0, np.minimum(2.0 * times, times[1:] @ times[1:] / times[1:].sum()))
+    number[0] = number.max()
+    if (left[mine] < times[role[panel.item[mine]]]).any():
+        number[:] = len(whom)
+    while True:
+        among = mine[rank[panel.evaluator[mine]] < number[role[panel.item[mine]]]]
+        found = _improved(panel, among, role, sizes, a)
+        no_use = best.price <= _FAIR * bound and found.price > best.price / _NEAR
+        best = min(best, found, key=lambda shares: shares.price)
+        if best.price <= _NEAR * bound or no_use or number.min() >= len(whom):
+            break
+        number *= 2.0
+    if np.isinf(best.price) and len(open_) > len(mine):
+        best = _improved(panel, open_, role, sizes, a)
+    return best
+
+
+def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -> Indices:
+    """Return evaluators who can be asked, the best first.
+
+    That is who can be asked about the leader, is cheap, is not partial to it, was asked least.
+    """
+    e, who = panel.n_evaluators, panel.evaluator[questions]
+    number = np.bincount(who, minlength=e)
+    cost = np.bincount(who, panel.cost[questions], e) / np.maximum(number, 1)
+    about_it = panel.item[questions] == leader
+    not_about_it = np.bincount(who, about_it, e) == 0
+    partial = np.bincount(who, about_it & panel.partial[questions], e) > 0
+    so_far = np.bincount(panel.evaluator, asked, e)
+    order = np.lexsort((so_far, partial, np.round(cost, 9), not_about_it))
+    return order[number[order] > 0]
+
+
+def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a: Floats) -> Shares:
+    """Return shares from those of a star on, by multiplicative steps on both sides of the saddle.
+
+    ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
+    """
+    n, o, cost = len(sizes), role[panel.item[questions]], panel.cost[questions]
+    nobody = Shares(questions, np.zeros(len(questions)), np.full(n - 1, np.inf), np.inf)
+    if (np.bincount(o[o >= 0], minlength=n) == 0).any():
+        return nobody
+    others, place = np.unique(panel.item[questions[o < 0]], return_inverse=True)
+    o[o < 0] = n + place
+    full = n + len(others)
+    Z = panel.Z[questions]
+    Z = Z[:, np.unique(Z.indices)]
+    s, least = _star_shares(o, cost, sizes, full)
+    dual = least[1:n] * sizes[1:] ** 2 / a  # exact where only items matter
+    dual /= dual.sum()
+    best = nobody
+    steps = int(np.clip(_WORK // (len(questions) * (2 + Z.shape[1])), _LEAST_STEPS, _STEPS))
+    for step in range(steps + 1):
+        form = Arrow.of(o, Z, s / cost, full)
+        variances = form.lead_variances(0, np.arange(1, n))
+        scaled = a * variances
+        worst, mean = float(scaled.max()), float(dual @ scaled)
+        if worst < best.price:
+            best = Shares(questions, s, variances, worst)
+        if step == steps or not np.isfinite(worst):
+            break
+        gain = _gains(form, o, Z, dual * a) / cost
+        if worst <= mean * (1.0 + _TOL) and float(gain.max()) <= mean * (1.0 + _TOL):
+            break
+        s = s * np.sqrt(gain)
+        s = np.where(s < _NEGLIGIBLE * s.max(), 0.0, s) / s.sum()
+        dual = np.maximum(dual * scaled / worst, 1e-12)
+        dual /= dual.sum()
+    return best
+
+
+def _star_shares(o: Indices, cost: Floats, sizes: Floats, full: int) -> tuple[Floats, Floats]:
+    """Return shares by the sizes of items, for each the most for its cheapest, and least costs."""
+    n = len(sizes)
+    least = np.full(full, np.inf)
+    np.minimum.at(least, o, cost)
+    within = (least[o] / cost) ** 2
+    total = np.full(full, _ASIDE / max(full - n, 1))
+    total[:n] = sizes * least[:n] / (sizes @ least[:n])
+    s = (total / np.bincount(o, within, full))[o] * within
+    return s / s.sum(), least
+
+
+def _gains(form: Arrow, o: Indices, Z: sparse.csr_array, dual: Floats) -> Floats:
+    """Return (c,) Σ dual_j (a·x_j)² for the rows a of questions; see the module's notation."""
+    n = len(dual) + 1
+    centres = form.centres.toarray()
+    x = (centres[1:n] - centres[0]) @ form.root @ form.root.T  # −S⁺(c̄_b − c̄_j)
+    W = (x * dual[:, None]).T @ x
+    toward = centres @ W
+    out = np.einsum("ij,ij->i", toward, centres)[o]
+    # along: what is linear in z − c̄_o, twice; W for all, and for leader and rivals their own x
+    along = -2.0 * toward
+    along[0] += 2.0 * (dual @ x) / form.sizes[0]
+    along[1:n] -= 2.0 * (dual / form.sizes[1:n])[:, None] * x
+    constant = np.zeros(len(form.sizes))
+    constant[0] = dual.sum() / form.sizes[0] ** 2
+    constant[1:n] = dual / form.sizes[1:n] ** 2
+    constant[:n] -= np.einsum("ij,ij->i", along[:n] + 2.0 * toward[:n], centres[:n])
+    for begin in range(0, len(o), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        rows = sparse.coo_array(Z[part])
+        linear = rows.tocsr() @ W + along[o[part]]
+        out[part] += np.bincount(rows.row, rows.data * linear[rows.row, rows.col], len(o[part]))
+    return np.asarray(np.maximum(out + constant[o], 0.0))

@@ -1,0 +1,227 @@
+"""Who is asked what, decided before the first answer: how often each question, in which order.
+
+Answers are asked for in an order that is random but even: options have their turn about equally
+often, whenever one looks. So what drifts with time meets all of them alike, and leads become known
+at the rate at which answers come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evenhand.arrays import Counts, Floats, Indices, unmasked
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.models import Model
+from evenhand.errors import InputError
+from evenhand.policies.confidence import Frame
+from evenhand.questions import UNLIMITED, Questions
+
+_UNKNOWN = 1e-6  # precision of what nothing is known of yet
+_AGAIN = 4  # how often a question is asked that may be asked as often as one likes
+
+
+def all_there_is(questions: Questions) -> int:
+    """Return how many evaluations a plan has where nobody says: all, or four of each question.
+
+    Examples
+    --------
+    >>> panel = Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"})
+    >>> all_there_is(panel)
+    4
+    """
+    often = np.where(questions.capacity == UNLIMITED, _AGAIN, questions.capacity)
+    return max(1, int(_within_workloads(questions, often).sum()))
+
+
+def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
+    """Return (q,) how often each question is asked, as somebody planned it, or what is wrong.
+
+    Examples
+    --------
+    >>> checked_plan([1, 0, 1, 1], Questions.panel(["Ann", "Bo"], ["P", "Q"]))
+    array([1, 0, 1, 1])
+    """
+    q, given = len(questions), unmasked(planned, "planned")
+    if given.shape != (q,) or given.dtype.kind not in "iuf":
+        raise InputError(
+            f"planned must be {q} whole numbers, one for each question; got an array of "
+            f"{given.dtype} of shape {given.shape}."
+        )
+    if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():
+        raise InputError("planned must be whole numbers ≥ 0: how often each question is asked.")
+    counts = given.astype(np.int64)
+    if not counts.any():
+        raise InputError("planned has no answers at all; ask something at least once.")
+    beyond = np.flatnonzero(counts > questions.capacity)
+    if len(beyond):
+        x = int(beyond[0])
+        raise InputError(
+            f"planned asks {questions.label(x)!r} {counts[x]} times, and it may be asked "
+            f"{questions.capacity[x]}; plan less of it, or allow more (capacity)."
+        )
+    return counts
+
+
+def planned_counts(
+    questions: Questions, model: Model, most: int, money: float, have: Counts | None = None
+) -> Counts:
+    """Return (q,) how often to ask each question: all alike, as far as that goes.
+
+    What does not suffice for one more evaluation of all questions goes to those that tell most of
+    the leads for their price.
+
+    Parameters
+    ----------
+    questions, model
+        What can be asked, and how answers depend on it.
+    most, money
+        How many evaluations there are at most, and what they may cost.
+    have
+        (q,) how often questions were asked already, which is part of the plan.
+    """
+    often = np.minimum(questions.capacity, most)
+    least = np.zeros_like(often) if have is None else have
+
+    low, high = 0, int(often.max(initial=0))  # the largest number of rounds that fits
+    while low < high:
+        middle = (low + high + 1) // 2
+        filled = np.maximum(np.minimum(often, middle), least)
+        low, high = (middle, high) if fits(questions, filled, most, money) else (low, middle - 1)
+    counts: Counts = np.maximum(np.minimum(often, low), least)
+    left = ((often > low) & (counts <= low)).astype(np.int64)
+    rest = min(most - int(counts.sum()), int(left.sum()))
+    if rest <= 0:
+        return counts
+
+    def may(counts: Counts) -> NDArray[np.bool_]:
+        """Tell (q,) which questions can be added."""
+        open_: NDArray[np.bool_] = counts < low + left
+        if (questions.workload < UNLIMITED).any():
+            who = questions.evaluator
+            done = np.bincount(who[who >= 0], counts[who >= 0], len(questions.evaluators))
+            open_ &= (who < 0) | (done < questions.workload)[who]
+        spent = float(counts @ questions.prices)
+        return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
+
+    if isinstance(model, DenseModel):
+        return _filled(model.frame, counts, rest, may, questions.prices)
+    for question in model.start(rest, left)[:rest].tolist():
+        counts[question] += may(counts)[question]
+    return counts
+
+
+def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:
+    """Tell whether so many evaluations may be asked, within workloads and for the money.
+
+    Examples
+    --------
+    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], workload=[2, 1])
+    >>> [fits(panel, np.array(counts), 3, 9.0) for counts in ([1, 0, 1, 1], [0, 1, 0, 1])]
+    [True, False]
+    """
+    if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
+        return False
+    return bool((_within_workloads(questions, counts) == counts).all())
+
+
+def _filled(
+    frame: Frame,
+    counts: Counts,
+    n: int,
+    may: Callable[[Counts], NDArray[np.bool_]],
+    prices: Floats,
+) -> Counts:
+    """Return the counts with n more evaluations, each that which lowers the leads' variances most.
+
+    With V = Σ n p pᵀ and U all leads against their mean, one more of p lowers tr U V⁻¹ Uᵀ by
+    ‖U V⁻¹ p‖²/(1 + pᵀV⁻¹p); what is not known yet has a variance that is as large as can be.
+    """
+    P, U = frame.points, frame.values - frame.values.mean(axis=0)
+    inverse = np.linalg.inv((P.T * counts) @ P + _UNKNOWN * np.eye(P.shape[1]))
+    Z = P @ inverse  # V⁻¹p, kept up to date by rank-one corrections, as is what follows
+    S, lever = Z @ U.T, 1.0 + np.einsum("ij,ij->i", Z, P)
+    counts = counts.copy()
+    for _ in range(n):
+        open_ = may(counts)
+        if not open_.any():
+            break
+        gain = np.einsum("ij,ij->i", S, S) / (lever * prices)
+        a = int(np.argmax(np.where(open_, gain, -1.0)))
+        counts[a] += 1
+        beside, size = Z @ P[a], lever[a]
+        Z -= np.outer(beside, Z[a] / size)
+        S -= np.outer(beside, S[a] / size)
+        lever -= beside**2 / size
+    return counts
+
+
+def even_order(questions: Questions, rng: np.random.Generator) -> Indices:
+    """Return all questions in a random order in which options have their turns equally often.
+
+    Examples
+    --------
+    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
+    >>> order = even_order(panel, np.random.default_rng(1))
+    >>> sorted(order.tolist()), [sorted(panel.about[order[i : i + 2], 0].tolist()) for i in (0, 2)]
+    ([0, 1, 2, 3, 4, 5], [[0, 1], [0, 1]])
+    """
+    order = rng.permutation(len(questions))
+    turns = np.zeros(len(questions.items), dtype=np.int64)
+    turn = np.zeros(len(questions), dtype=np.int64)
+    for question in order.tolist():
+        about = questions.about[question]
+        about = about[about >= 0]
+        turn[question] = turns[about].max(initial=0)
+        turns[about] += 1
+    return np.asarray(order[np.argsort(turn[order], kind="stable")])
+
+
+def next_ones(planned: Counts, have: Counts, order: Indices, may: Counts, n: int) -> Counts:
+    """Return (q,) the next n evaluations of a plan: round after round, each in order.
+
+    Parameters
+    ----------
+    planned, have
+        (q,) how often each question is asked in all, and was so far.
+    order
+        (q,) the order of a round.
+    may
+        (q,) how often each may be asked just now.
+    n
+        How many.
+
+    Examples
+    --------
+    >>> planned, have = np.array([2, 2, 2]), np.array([1, 0, 0])
+    >>> next_ones(planned, have, np.array([2, 0, 1]), np.array([9, 9, 9]), 3)
+    array([0, 1, 2])
+    """
+    want: Counts = np.minimum(np.maximum(planned - have, 0), may)
+    if int(want.sum()) <= n:
+        return want
+
+    def up_to(level: int) -> Counts:
+        return np.asarray(np.minimum(np.maximum(level - have, 0), want))
+
+    low, high = 0, int(planned.max())  # the most whole rounds of which no more than n are left
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if int(up_to(middle).sum()) <= n else (low, middle - 1)
+    counts = up_to(low)
+    more = order[(up_to(low + 1) > counts)[order]][: n - int(counts.sum())]
+    counts[more] += 1
+    return counts
+
+
+def _within_workloads(questions: Questions, counts: Counts) -> Counts:
+    """Return the counts, those of an evaluator with too much work cut off at the end."""
+    if not (questions.workload < UNLIMITED).any():
+        return counts
+    kept = counts.copy()
+    for e, most in enumerate(questions.workload.tolist()):
+        (own,) = np.nonzero(questions.evaluator == e)
+        kept[own] = np.diff(np.minimum(np.cumsum(counts[own]), most), prepend=0)
+    return kept

@@ -1,0 +1,220 @@
+"""What a careful choice knows after a batch: leads by own scores, and what would settle them.
+
+`own_scores` has the notation. Leads within a group come from `duels`, those across groups from
+contrasts with the bias taken out. A floor is what a lead across groups must exceed at any number of
+evaluations: what its unexplained part exceeds rarely enough when noise is gone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from evenhand.arrays import Floats
+from evenhand.certainty.duels import Duels
+from evenhand.certainty.own_scores import Contrasts, Deviations, LinearFit, Scores, deviations
+from evenhand.numerics.ties import first_largest
+from evenhand.policies.confidence import Frame
+
+HOPE = 3.0
+"""What is needed is reckoned with leads so many deviations larger than they look."""
+
+_USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
+MOST_GROUPS = 8
+"""More distinct attributes than that are no groups."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Probabilities of failure, each for one statement.
+
+    Parameters
+    ----------
+    unexplained
+        That what the features do not explain misleads about a lead across groups.
+    noise
+        That noise does, at one look.
+    duel
+        That noise does about a lead within a group, at any time.
+    linear
+        That noise misleads about a lead of the linear model, at one look.
+    """
+
+    unexplained: float
+    noise: float
+    duel: float
+    linear: float
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """All scores so far, and what they say.
+
+    Parameters
+    ----------
+    frame
+        The options.
+    scores
+        What was scored.
+    duels
+        Comparisons within groups; None where there are too many options.
+    levels
+        Probabilities of failure.
+    deviation
+        τ where it is known.
+    """
+
+    frame: Frame
+    scores: Scores
+    duels: Duels | None
+    levels: Levels
+    deviation: float | None
+
+    @cached_property
+    def known(self) -> Deviations | None:
+        """What is known of τ; None if nothing is."""
+        s = self.scores
+        return deviations(self.frame.points, s.means, s.variances, self.deviation)
+
+    @cached_property
+    def fit(self) -> LinearFit | None:
+        """The linear fit; None while the options with scores do not show all parameters."""
+        return LinearFit.of(self.frame.points, self.scores)
+
+    @cached_property
+    def bias_part(self) -> Floats:
+        """B, (k, r)."""
+        return np.asarray(self.frame.points - self.frame.values)
+
+    # ------------------------------------------------------------------ what to choose
+
+    @cached_property
+    def guesses(self) -> Floats:
+        """(k,) own scores, less the bias as far as it is known; −∞ without scores.
+
+        A bias of which the scores leave the variance s² is taken off by the share b²/(b² + s²),
+        with b what a bias usually is, as if its law were Gaussian; or by 1 − 4s²/bias² if that is
+        more, for then it is plainly there. So scores that tell little of it stay as they are.
+        """
+        seen = self.scores.counts > 0
+        values = np.where(seen, self.scores.means, -np.inf)
+        if self.known is None:
+            return values
+        parts = Contrasts.of(self.scores, self.known, None, -self.bias_part)
+        usual = (_USUAL_BIAS * self.scores.scales) ** 2
+        bias, variance = parts.middle, np.maximum(parts.spread, 1e-300)
+        share = np.maximum(
+            usual / (usual + variance), 1.0 - 4.0 * variance / np.maximum(bias**2, 1e-300)
+        )
+        return np.asarray(values - share * bias)
+
+    @cached_property
+    def contenders(self) -> list[int]:
+        """What may be the best: the best guess, and the best of every group by its own scores."""
+        seen = np.where(self.scores.counts > 0, self.scores.means, -np.inf)
+        found = [first_largest(self.guesses)]
+        if len(self.frame.cells) <= MOST_GROUPS:
+            for g in range(len(self.frame.cells)):
+                (members,) = np.nonzero(self.frame.cell == g)
+                found.append(int(members[first_largest(seen[members])]))
+        return [x for x in dict.fromkeys(found) if self.scores.counts[x] > 0]
+
+    def leads_of(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option by own scores, with intervals."""
+        if i not in self._leads:
+            self._leads[i] = self._own_leads(i)
+        return self._leads[i]
+
+    @cached_property
+    def _leads(self) -> dict[int, Floats]:
+        return {}
+
+    def linear_leads(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option if the features are exact, with intervals."""
+        assert self.fit is not None
+        directions = self.frame.values[i] - self.frame.values
+        leads = directions @ self.fit.parameters
+        width = self.scores.quantile(self.levels.linear) * self.fit.deviations(directions)
+        return np.column_stack([leads, leads - width, leads + width])
+
+    def hardest(self, i: int) -> int:
+        """Return the rival of option i whose lead is farthest from being settled."""
+        leads = self.leads_of(i)
+        width = np.maximum(leads[:, 0] - leads[:, 1], 1e-300)
+        ratio = np.where(np.isfinite(width), leads[:, 0] / width, -np.inf)
+        ratio[i] = np.inf
+        return int(np.argmin(ratio))
+
+    def _own_leads(self, i: int) -> Floats:
+        k, scores = len(self.scores.counts), self.scores
+        leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
+        if self.duels is not None:
+            same = self._same(i)
+            stretch = scores.quantile(self.levels.duel) / -float(ndtri(self.levels.duel))
+            if math.isfinite(stretch):
+                leads[same] = self.duels.leads(i, scores.scales, self.levels.duel, stretch)[same]
+            if self.known is not None and not same.all():
+                across = self._contrasts(i, self.known)
+                noise = scores.quantile(self.levels.noise)
+                leads[~same] = across.interval(noise, self.levels.unexplained)[~same]
+        leads[scores.counts == 0] = (np.nan, -np.inf, np.inf)
+        leads[i] = 0.0
+        return leads
+
+    def _same(self, i: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return np.asarray(self.frame.cell == self.frame.cell[i])
+
+    def _contrasts(self, i: int, known: Deviations) -> Contrasts:
+        own = -np.eye(len(self.scores.counts))
+        own[:, i] += 1.0
+        return Contrasts.of(self.scores, known, own, self.bias_part[i] - self.bias_part)
+
+    # ------------------------------------------------------------------ what would settle it
+
+    def floors(self, i: int) -> Floats:
+        """Return (k,) what the leads of option i must exceed at any number of evaluations."""
+        if self.known is None:
+            return np.where(self._same(i), 0.0, np.inf)
+        seen = self.scores.counts > 0
+        K = np.zeros((self.frame.rank, len(seen)))
+        K[:, seen] = np.linalg.pinv(self.frame.points[seen])
+        h = (self.bias_part[i] - self.bias_part) @ K
+        exceeded = self.known.exceeded(self.levels.unexplained)
+        return np.asarray(exceeded * np.linalg.norm(h, axis=1))
+
+    def settling(self, i: int, tolerance: float) -> Floats:
+        """Return (k,) evaluations of each option in all that should show option i ahead.
+
+        Infinite if no number of evaluations can. Every lead is reckoned `HOPE` deviations larger
+        than it looks, so that few are given up that need not be.
+        """
+        scores, leads = self.scores, self.leads_of(i)
+        (open_,) = np.nonzero(leads[:, 1] < -tolerance)
+        K = (
+            np.zeros((self.frame.rank, len(leads)))
+            if self.known is None
+            else self.known.median.estimators[0]
+        )
+        c = -(self.bias_part[i] - self.bias_part[open_]) @ K
+        c[:, i] += 1.0
+        c[np.arange(len(open_)), open_] -= 1.0
+        V = np.where(scores.counts > 0, scores.variances, 0.0)
+        noise = c**2 @ V
+        few = scores.quantile(self.levels.noise)
+        if math.isinf(few):  # nothing is known of the noise
+            return np.full(len(leads), np.inf)
+        floors = self.floors(i)[open_]
+        lead = np.nan_to_num(leads[open_, 0]) + tolerance
+        if (lead + few * np.sqrt(noise) < floors).any():
+            return np.full(len(leads), np.inf)
+        shares = np.abs(c) * scores.scales
+        hoped = lead + HOPE * np.sqrt(noise)
+        least = 1e-30 * shares.sum(axis=1) ** 2  # more than 10³⁰ evaluations are as good as none
+        spare = np.where(hoped > floors, np.maximum(hoped**2 - floors**2, least), least)
+        # Σ c²σ²/n is least for n in the shares |c|σ, and then (Σ |c|σ)²/n
+        needed = few**2 * shares * (shares.sum(axis=1) / spare)[:, None]
+        return np.asarray(needed.max(axis=0, initial=0.0))

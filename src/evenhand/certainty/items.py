@@ -1,0 +1,246 @@
+"""Least squares on options that were tried on items, with errors that items have in common.
+
+Notation
+--------
+a, y, g     row of a question (features, attributes), a score, and the item it was given on
+ã, ỹ        the same less their means on the item: an effect of the item is gone
+V_g, b_g    Σ ã ãᵀ and Σ ã ỹ over the scores on item g;  V, b their sums;  θ̂ = V⁺b
+ν           mean of the items' effects ȳ_g − ā_g·θ̂;  φ̂ = (θ̂, ν)
+φ̂₍g₎        the same without item g;  G the number of items
+
+Scores on one item are no independent tries: it may suit an option, and every judge sees that. What
+is independent are the items. So an error is what leaving out an item changes (the jackknife):
+
+    covariance of D φ̂ = (G − 1)/G · Σ_g D (φ̂₍g₎ − φ̂)(φ̂₍g₎ − φ̂)ᵀ Dᵀ.
+
+Where all options were tried on all items, this is for a lead the variance of the mean of its G
+differences, item by item, and its ratio to the lead Student's t with G − 1 degrees of freedom. Else
+G is the number of items that carry as much, (Σ w_g)²/Σ w_g², w_g = cᵀV⁺V_gV⁺c, for the lead c·θ.
+
+In comparisons an item adds nothing to all verdicts alike: nothing is taken off there. Nor where
+every option has items of its own; then these are taken to be drawn alike.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import sparse, special
+
+from evenhand.arrays import Floats, Indices
+from evenhand.certainty.models import Shared, Spread
+from evenhand.numerics.ties import first_largest
+from evenhand.questions import Questions
+
+_RANGE = 1e-10  # eigenvalues of V above this share of the largest count
+_LOST = 1e-9  # share of a direction's information that is left without an item, if any is
+_INSIDE = 1e-8  # share of a direction that scores may miss for it to count as seen
+_ROUNDING = 1e-12  # of the largest score: what scatters, scatters more
+_CHUNK = 256  # items at once
+
+
+class ItemsFit:
+    """Least squares with errors by items; see `models.Fit`.
+
+    Variances are those of the estimates themselves: scatter and freedom say no more than how well
+    they are known.
+
+    Parameters
+    ----------
+    questions
+        What was asked.
+    asked, items, scores
+        (n,) questions, numbers of items from 0 and scores.
+
+    Attributes
+    ----------
+    scatter, freedom, unit
+        As `models.Fit` has them; scatter is as large as freedom.
+    within
+        Whether effects of items were taken off.
+    n_items
+        How many items there are.
+
+    Examples
+    --------
+    Two options on four items: the differences are 1, 2, 3 and 2.
+
+    >>> questions = Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+    >>> fit = ItemsFit(questions, [0, 1] * 4, [0, 0, 1, 1, 2, 2, 3, 3],
+    ...                [5.0, 4.0, 9.0, 7.0, 4.0, 1.0, 3.0, 1.0])
+    >>> lead = fit.leads(0, np.array([1]))
+    >>> np.round([*lead.estimates, *lead.variances, fit.freedom], 6)          # variance (2/3)/4
+    array([2.      , 0.166667, 3.      ])
+    """
+
+    def __init__(self, questions: Questions, asked: Any, items: Any, scores: Any) -> None:
+        self.questions = questions
+        which = np.asarray(asked, dtype=np.intp)
+        g, y = np.asarray(items, dtype=np.intp), np.asarray(scores, dtype=np.float64)
+        self.n_items = int(g.max(initial=-1)) + 1
+        self.within = bool((questions.about[:, 1] < 0).all())
+        X = questions.options.features
+        leads = np.hstack([X[:1] - X[1:], np.zeros((len(X) - 1, questions.n_attributes))])
+        self._take(questions, which, g, y)
+        if self.within and not self._tells(leads).all():
+            self.within = False
+            self._take(questions, which, g, y)
+        self.unit = 1.0
+        self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
+        self.size = 0.0
+        self.freedom = self.scatter = self._freedom()  # variances are not in units of any noise
+
+    def _take(self, questions: Questions, which: Indices, g: Indices, y: Floats) -> None:
+        """Gather V_g and b_g, and solve for all items, and without each."""
+        G, m = self.n_items, questions.rows.shape[1]
+        noise = np.ones(len(which)) if questions.noise is None else 1.0 / questions.noise[which]
+        # coordinates of the rows' span: what no score shows is not there
+        rows = sparse.csr_array(questions.matrix[which].multiply(noise[:, None]))
+        y = y * noise
+        order = np.argsort(g, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(np.bincount(g, minlength=G))])
+        V, b = np.zeros((m, m)), np.zeros(m)
+        parts: list[tuple[Floats, Floats]] = []
+        means, levels = np.zeros((G, m)), np.zeros(G)
+        for one in range(G):
+            mine = order[ends[one] : ends[one + 1]]
+            A, s = rows[mine].toarray(), y[mine]
+            if len(mine):
+                means[one], levels[one] = A.mean(axis=0), s.mean()
+            if self.within:
+                A, s = A - means[one], s - levels[one]
+            parts.append((A, s))
+            V += A.T @ A
+            b += A.T @ s
+        sizes, axes = np.linalg.eigh(V)
+        seen = sizes > _RANGE * sizes[-1:].max(initial=0.0)
+        self._axes = axes[:, seen] / np.sqrt(sizes[seen])  # θ = axes·u, in which V is a unit
+        self._beside = axes[:, ~seen]
+        u = self._axes.T @ b
+        self._level = levels.mean() if G else 0.0
+        self._mean: Floats = means.mean(axis=0) if G else np.zeros(m)
+        self.theta: Floats = self._axes @ u
+        self._without(parts, u, means, levels)
+
+    def _without(
+        self, parts: list[tuple[Floats, Floats]], u: Floats, means: Floats, levels: Floats
+    ) -> None:
+        """Solve without each item: in u, V less V_g is 1 − M, and b less b_g is u − c."""
+        G, r = len(parts), self._axes.shape[1]
+        moved = np.zeros((G, r))
+        self._shares = np.zeros((G, r, r)) if r * r * G <= 2**24 else None
+        lost: list[Floats] = []
+        for start in range(0, G, _CHUNK):
+            some = [A @ self._axes for A, _ in parts[start : start + _CHUNK]]
+            M = np.stack([B.T @ B for B in some])
+            c = np.stack(
+                [B.T @ s for B, (_, s) in zip(some, parts[start : start + _CHUNK], strict=True)]
+            )
+            left, turn = np.linalg.eigh(np.eye(r) - M)
+            kept = left > _LOST
+            inverse = np.where(kept, 1.0 / np.where(kept, left, 1.0), 0.0)
+            along = np.einsum("gij,gi->gj", turn, u - c) * inverse
+            moved[start : start + len(some)] = np.einsum("gij,gj->gi", turn, along) - u
+            lost += [turn[i][:, ~kept[i]] for i in np.flatnonzero(~kept.all(axis=1)).tolist()]
+            if self._shares is not None:
+                self._shares[start : start + len(some)] = M
+        self._lost = np.hstack(lost) if lost else np.zeros((r, 0))
+        away = moved @ self._axes.T
+        self._moved: Floats = away * math.sqrt(max(G - 1, 0) / max(G, 1))
+        if G > 1:  # ν without an item, less ν
+            others = (levels.sum() - levels) / (G - 1) - self._level
+            rows = (means.sum(axis=0) - means) / (G - 1)
+            nu = others - np.einsum("gi,gi->g", rows, self.theta + away) + self._mean @ self.theta
+        else:
+            nu = np.zeros(G)
+        self._moved_level: Floats = nu * math.sqrt(max(G - 1, 0) / max(G, 1))
+
+    # ------------------------------------------------------------------ what it says
+
+    def _freedom(self) -> float:
+        """Return the degrees of freedom of the leader's lead that is known least; 0 if none."""
+        X = self.questions.options.features
+        leader = first_largest(X @ self.theta[: X.shape[1]])
+        leads = self._leads(leader, np.delete(np.arange(len(X)), leader))
+        sizes = np.abs(np.hstack([(leads @ self.theta)[:, None], leads @ self._moved.T]))
+        if sizes.max(initial=0.0) <= self._rounding:
+            return 0.0  # all options have the same scores
+        v = leads @ self._axes
+        v = v[np.abs(v).max(axis=1, initial=0.0) > 0.0]
+        if self.n_items < 2 or not len(v):
+            return 0.0
+        away = np.abs(v @ self._lost).max(axis=1, initial=0.0)
+        if (away > _INSIDE * np.abs(v).max(axis=1)).any():
+            return 0.0  # a lead rests on one item
+        if self._shares is None:
+            return float(self.n_items - 1)
+        w = np.einsum("ni,gij,nj->ng", v, self._shares, v)
+        carry = w.sum(axis=1) ** 2 / np.maximum((w**2).sum(axis=1), 1e-300)
+        return max(0.0, float(carry.min()) - 1.0)
+
+    def leads(self, leader: int, rivals: Indices) -> Spread:
+        """Return the lead of an option over rivals."""
+        estimates, variances = self._spread(self._leads(leader, rivals))
+        return Spread(estimates, variances + self._least(estimates, variances))
+
+    def shared(self, leader: int, rivals: Indices) -> Shared:
+        """Return what leads over rivals have in common."""
+        directions = self._leads(leader, rivals)
+        return Shared(directions @ self._moved.T, self._least(*self._spread(directions)))
+
+    def _least(self, leads: Floats, variances: Floats) -> Floats:
+        """Return what to add to variances that are 0: leads that are the same on every item.
+
+        Were either sign as probable on each, all G would agree by a chance of 2^(1 − G); so the
+        variance is the one that gives a lead this chance.
+        """
+        if self.freedom < 1.0:
+            return np.full(len(leads), self._rounding**2)
+        t = -float(special.stdtrit(self.freedom, 2.0**-self.n_items))
+        same = variances <= self._rounding**2
+        return np.where(same, np.maximum(np.abs(leads) / t, self._rounding) ** 2, 0.0)
+
+    def values(self) -> Spread:
+        """Return (k,) the value of every option, on an average item."""
+        questions = self.questions
+        X = questions.options.features
+        rows = np.hstack([X, np.tile(questions.neutral, (len(X), 1))])
+        if not self.within:
+            return self._spread(rows)
+        about = rows - self._mean
+        moved = rows @ self._moved.T + self._moved_level
+        seen = self._tells(about)
+        estimates = about @ self.theta + self._level
+        return Spread(
+            np.where(seen, estimates, 0.0), np.where(seen, (moved**2).sum(axis=1), np.inf)
+        )
+
+    def attributes(self, rows: Floats) -> Spread:
+        """Return combinations, (n, p), of what attributes add to scores."""
+        return self._spread(np.hstack([np.zeros((len(rows), self.questions.n_features)), rows]))
+
+    def memory(self) -> dict[str, Any]:
+        """Return nothing: what it is made of says all."""
+        return {}
+
+    def _leads(self, leader: int, rivals: Indices) -> Floats:
+        X = self.questions.options.features
+        apart = X[leader] - X[rivals]
+        return np.hstack([apart, np.zeros((len(rivals), self.questions.n_attributes))])
+
+    def _spread(self, directions: Floats) -> Spread:
+        seen = self._tells(directions)
+        moved = directions @ self._moved.T
+        return Spread(
+            np.where(seen, directions @ self.theta, 0.0),
+            np.where(seen, (moved**2).sum(axis=1), np.inf),
+        )
+
+    def _tells(self, directions: Floats) -> Any:
+        """Tell (n,) which directions the scores show."""
+        if not self._beside.shape[1]:
+            return np.ones(len(directions), dtype=np.bool_)
+        lost = np.linalg.norm(directions @ self._beside, axis=1)
+        return lost <= _INSIDE * np.maximum(np.linalg.norm(directions, axis=1), 1e-300)

@@ -1,0 +1,149 @@
+"""The winner test: whether the option that leads when all scores are in is the best one.
+
+Notation
+--------
+b           the option that leads: its estimated leads L_j over all rivals j are ≥ 0
+S           (n, n)  covariance of the leads over σ²;  S_j = S_jj, c_l = S_lj/S_j
+N_l         L_l − c_l L_j, which is independent of L_j
+R, ν        residual sum of squares and its degrees of freedom, where σ is not known
+μ           what the true lead over j is compared with
+
+That b leads is no accident: it was looked for, and what was looked for looks better than it is. So
+everything here is given that b leads. Given the N_l, too, that is the case exactly for L_j from
+
+    lo = L_j − min {L_l/c_l: c_l > 0}    to    hi = L_j + min {L_l/|c_l|: c_l < 0},
+
+and the chance of a lead as large as L_j, if the true one is μ, is
+
+    p_j(μ) = P(L_j ≤ X ≤ hi)/P(lo ≤ X ≤ hi),    X normal of mean μ and variance σ²S_j.
+
+With σ unknown, given Q = R + (L_j − μ)²/S_j as well, X is such that √ν (X − μ)/√(S_j Q − (X − μ)²)
+is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger. docs/people.md
+has the proof, and why one rival is enough: b is wrong only if the best option j has p_j(0) < δ,
+given whichever b leads, and that has a chance of at most δ. So there is no factor for the number of
+options.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from evenhand.arrays import Floats
+from evenhand.certainty.e_process import first_beyond
+from evenhand.certainty.models import Shared
+from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
+
+_CHUNK = 256  # rivals at once: nothing has the size of options × options
+_TOGETHER = 1e-12  # correlation of leads from which on one bounds the other
+
+
+@dataclass(frozen=True, eq=False)
+class Winner:
+    """Leads of the option that leads, and between what they may lie if it is to lead.
+
+    Parameters
+    ----------
+    leads, variances
+        (n,) L and S_jj, over σ and σ² where that is known.
+    low, high
+        (n,) lo and hi.
+    scatter, freedom
+        R and ν; infinite ν where σ is known.
+
+    Examples
+    --------
+    Two options, one look: half of all chances are gone, since one of them leads anyway.
+
+    >>> winner = Winner.of(np.array([2.0]), Shared(np.zeros((1, 0)), np.array([1.0])))
+    >>> round(float(winner.chances()[0]), 4)
+    0.0455
+    """
+
+    leads: Floats
+    variances: Floats
+    low: Floats
+    high: Floats
+    scatter: float = 0.0
+    freedom: float = math.inf
+
+    @classmethod
+    def of(
+        cls, leads: Floats, shared: Shared, scatter: float = 0.0, freedom: float = math.inf
+    ) -> Winner:
+        """Return the winner with these leads, (n,), and what they have in common."""
+        n, variances = len(leads), shared.variances
+        down, up, roots = np.full(n, np.inf), np.full(n, np.inf), np.sqrt(variances)
+        for start in range(0, n, _CHUNK):
+            which = np.arange(start, min(start + _CHUNK, n))
+            S = shared.columns(which)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = np.maximum(leads, 0.0)[:, None] * (variances[which] / np.abs(S))  # L_l/|c_l|
+            correlation = S / np.outer(roots, roots[which])
+            down[which] = np.where(correlation > _TOGETHER, room, np.inf).min(axis=0)
+            up[which] = np.where(correlation < -_TOGETHER, room, np.inf).min(axis=0)
+        return cls(leads, variances, leads - down, leads + up, scatter, freedom)
+
+    def memory(self) -> dict[str, Any]:
+        """Return all of it by name."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @classmethod
+    def recalled(cls, memory: Mapping[str, Any]) -> Winner:
+        """Return the winner that `memory` was made of; arrays may have become lists."""
+        leads, variances, low, high = (
+            np.array(memory[name], dtype=np.float64)
+            for name in ("leads", "variances", "low", "high")
+        )
+        return cls(leads, variances, low, high, memory["scatter"], memory["freedom"])
+
+    def chances(self, null: Floats | float = 0.0) -> Floats:
+        """Return (n,) p_j(``null``): how probable leads as large are, given that it leads."""
+        return np.exp(self._log_chances(null, upper=False))
+
+    def at_least(self, failure: float) -> Floats:
+        """Return (n,) what each lead is at least, with a chance of ``failure`` to be wrong."""
+        return self._end(failure, upper=False)
+
+    def at_most(self, failure: float) -> Floats:
+        """Return (n,) what each lead is at most, with a chance of ``failure`` to be wrong."""
+        return self._end(failure, upper=True)
+
+    @property
+    def _silent(self) -> bool:
+        """Whether nothing can be said, for want of any scatter to hear the noise by."""
+        return self.freedom < 1.0 or (math.isfinite(self.freedom) and self.scatter <= 0.0)
+
+    def _end(self, failure: float, upper: bool) -> Floats:
+        side = 1.0 if upper else -1.0
+        if self._silent or not len(self.leads):
+            return np.full(len(self.leads), side * np.inf)
+
+        def beyond(null: Floats) -> Floats:
+            return math.log(failure) - self._log_chances(null, upper)
+
+        noise = 1.0 if math.isinf(self.freedom) else math.sqrt(self.scatter / self.freedom)
+        return first_beyond(beyond, self.leads, 2.0 * side * noise * np.sqrt(self.variances))
+
+    def _log_chances(self, null: Floats | float, upper: bool) -> Floats:
+        """Return the log of p_j, or of 1 − p_j."""
+        if self._silent:
+            return np.zeros(len(self.leads))
+        roots = np.sqrt(self.variances)
+        x, low, high = ((end - null) / roots for end in (self.leads, self.low, self.high))
+
+        def tail(z: Floats) -> Floats:
+            if math.isinf(self.freedom):
+                return log_normal_tail(z)
+            with np.errstate(over="ignore"):
+                rest = self.scatter + (np.abs(x) - z) * (np.abs(x) + z)  # Q − z², without loss
+            return log_student_tail(np.maximum(rest, 0.0) / (self.scatter + x**2), self.freedom)
+
+        whole = log_mass(tail, low, high)
+        part = log_mass(tail, low, x) if upper else log_mass(tail, x, high)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isfinite(whole), np.minimum(part - whole, 0.0), 0.0)

@@ -1,0 +1,354 @@
+"""Until it is sure: what policies that look for the best option, and then stop, have in common.
+
+Notation
+--------
+P       (q, r)  points of what is asked, in the coordinates of `confidence.Frame`
+H       (k, r)  directions h_x of what is chosen; in an action set q = k
+n, s    (q,)    counts and sums of all evaluations;  V = Σ n_a a aᵀ,  θ̂ pooled least squares
+x̂, d_x          option of largest estimated value, and its lead over x: (h_x̂ − h_x)·θ̂
+w_x             half-width of that lead
+t, δ, ε         evaluations in all, 1 − confidence, tolerance
+
+All of them stop as soon as w_x − d_x ≤ ε for every x. They differ in what they evaluate before, and
+in where the widths come from:
+
+- "proved": the mixture of `confidence`. It holds at all times, whatever decided what was evaluated,
+  so with probability 1 − δ the option that it stops with loses at most ε.
+- "usual": w_x = σ ‖h_x̂ − h_x‖ √(2 log((1 + log t)/δ)) in the norm of V⁻¹, what papers run in their
+  experiments. No theorem is known to cover it, so a decision that rests on it states no level.
+
+An unknown σ is bounded as in `certified`, where a fifth of δ goes; for the usual threshold it is
+estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
+
+import numpy as np
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.terms import most_evaluations
+from evenhand.errors import InputError
+from evenhand.numerics.ties import TIE, first_largest
+from evenhand.policies._sequential import Ledger
+from evenhand.policies.base import Policy, Settings, is_number
+from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
+from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
+from evenhand.policies.opening import opening
+from evenhand.questions import Askable
+
+Threshold = Literal["proved", "usual"]
+
+_SPARE = 15  # evaluations beyond the rank of the points before an unknown noise is estimated
+
+
+class IdentificationSettings(TypedDict, total=False):
+    """What a policy that looks for the best option can be told; see `IdentificationPolicy`."""
+
+    at_most: int | None
+    confidence: float
+    tolerance: float
+    threshold: Threshold
+    noise_scale: float | None
+    value_bound: float
+    seed: int
+    budget: float | None
+
+
+class IdentificationPolicy(Policy):
+    """A policy that evaluates until it is sure which option is the best, and stops by itself.
+
+    One of this kind has a ``name`` and writes `allocate`, perhaps `plan`.
+
+    Parameters
+    ----------
+    actions
+        The options: two groups, or any attributes; or questions about them.
+    horizon, at_most
+        Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
+    settings
+        ``confidence``: probability 1 − δ that the option it stops with is the best.
+        ``tolerance``: ε, what that option may lose at most.
+        ``threshold``: when to stop. "proved" holds at all times; "usual" stops earlier and states
+        no level.
+        ``noise_scale``: standard deviation σ of an evaluation; None if it is not known (noise is
+        then taken to be Gaussian).
+        ``budget``: how much money may be spent, at the questions' prices.
+        ``value_bound`` and ``seed``, which are not used, but that chance decides between questions
+        that are as good.
+
+    Attributes
+    ----------
+    fit
+        Least squares on all evaluations so far.
+    noise
+        σ; what stands in for it where it is not known, infinite while there is too little.
+    leads
+        x̂, its leads d_x and their half-widths w_x.
+    apart
+        (k, r) the directions h_x̂ − h_x; zero for options that are worth the same as x̂.
+    basis
+        Questions that make all options comparable; the cheapest, where they have prices.
+    """
+
+    spends_all = False
+    plays_questions: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        actions: Askable,
+        horizon: int | None = None,
+        **settings: Unpack[IdentificationSettings],
+    ) -> None:
+        limit = most_evaluations(actions, horizon, settings.get("at_most"))
+        noise_scale = settings.get("noise_scale")
+        told: Settings = {
+            "noise_scale": 1.0 if noise_scale is None else noise_scale,
+            "seed": settings.get("seed", 0),
+            "budget": settings.get("budget"),
+        }
+        if "value_bound" in settings:
+            told["value_bound"] = settings["value_bound"]
+        super().__init__(actions, limit, **told)
+        self.noise_known = noise_scale is not None
+        self.confidence = settings.get("confidence", 0.95)
+        self.tolerance = settings.get("tolerance", 0.0)
+        self.threshold: Threshold = settings.get("threshold", "proved")
+        if not is_number(self.confidence) or not 0.0 < self.confidence < 1.0:
+            raise InputError(f"confidence must lie in (0, 1); got {self.confidence!r}.")
+        if not is_number(self.tolerance) or self.tolerance < 0.0:
+            raise InputError(f"tolerance must be a number ≥ 0; got {self.tolerance!r}.")
+        if self.threshold not in ("proved", "usual"):
+            raise InputError(f"threshold must be 'proved' or 'usual'; got {self.threshold!r}.")
+        self._ellipsoid = Ellipsoid(self.actions, self.horizon)
+        self.frame = self._ellipsoid.frame
+        self.ledger = Ledger(
+            len(self.actions), 0.0, rows=None if self.noise_known else self.frame.points
+        )
+        self.basis: Indices = self.frame.basis
+        if self.actions is self.questions:
+            turn = np.random.default_rng(self.seed).permutation(len(self.questions))
+            all_of_it = np.eye(self.frame.rank)
+            self.basis = opening(self.frame.points, all_of_it, self.questions.prices, turn)
+        self._settled: Leads | None = None  # what it stopped with
+        self._look()
+
+    # ------------------------------------------------------------------ what an author writes
+
+    @abstractmethod
+    def allocate(self, n: int | None, pending: Counts) -> Counts:
+        """Return counts of what to evaluate beside what is on its way; must change nothing.
+
+        n in all; with None as many as a decision stands for. Asked while the policy is not sure,
+        and V has an inverse. More than there is room for is cut off.
+        """
+
+    def replan(self, evaluations: int) -> None:
+        """Take note that so many evaluations came in; what they say is known already."""
+
+    # ------------------------------------------------------------------ how it is played
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Ask nothing once sure; at first, for what makes all options comparable."""
+        if self._settled is not None:
+            return self._nothing
+        counts = self.allocate(n, pending) if self.fit.identified else self._first(n, pending)
+        room = self.room(pending)
+        return within(counts, room if n is None else min(n, room))
+
+    def learn(self, feedback: Feedback) -> None:
+        """Look at what is known now."""
+        self.take_in(feedback)
+        self._round += 1
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Learn from what was not asked for as well: it makes no difference to what is said."""
+        self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, False)
+        self._look()
+        self.replan(int(feedback.counts.sum()))
+        return True
+
+    def _first(self, n: int | None, pending: Counts) -> Counts:
+        """Return points that span all others: each once, then in turns for who is free."""
+        basis = self.basis
+        known = (self.ledger.counts + pending)[basis]
+        turns = basis[np.argsort(known, kind="stable")]
+        size = int((known == 0).sum()) if n is None else n
+        return np.bincount(np.resize(turns, size), minlength=len(self.actions))
+
+    def least_asked(self, gains: Floats, asked: Counts) -> int:
+        """Return the question of largest gain: of those that tie one asked least, by chance.
+
+        Where options are their own questions, the first.
+        """
+        first = first_largest(gains)
+        if self.actions is not self.questions:
+            return first
+        (ties,) = np.nonzero(gains >= gains[first] - TIE * abs(gains[first]))
+        least = ties[asked[ties] == asked[ties].min()]
+        return int(least[0]) if len(least) == 1 else int(self.rng().choice(least))
+
+    def memory(self) -> dict[str, Any]:
+        """Return the evaluations so far, and what it stopped with."""
+        settled = None if self._settled is None else asdict(self._settled)
+        return {"ledger": self.ledger.memory(), "settled": settled}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        self.ledger.recall(memory["ledger"])
+        settled = memory["settled"]
+        if settled is not None:
+            arrays = (np.asarray(settled[name], dtype=np.float64) for name in ("leads", "widths"))
+            self._settled = Leads(settled["option"], *arrays)
+        self._look()
+
+    # ------------------------------------------------------------------ what it knows
+
+    def _look(self) -> None:
+        """Work out what is known now; that depends on what was told only."""
+        self.fit: Fit = self._ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        H = self.frame.values
+        best = first_largest(H @ self.fit.parameter) if self.fit.identified else 0
+        self.apart: Floats = H[best] - H
+        failure, self.noise = self._certain_noise()
+        if self.threshold == "usual":
+            self.noise = self._estimated_noise()
+        if not self.fit.identified or math.isinf(self.noise):
+            unknown = np.where(self.apart.any(axis=1), np.inf, 0.0)
+            self.leads = Leads(best, np.zeros(len(H)), unknown)
+        elif self.threshold == "proved":
+            self.leads = self.fit.leads(failure, self.noise, best)
+        else:
+            odds = math.log((1.0 + math.log(self._evaluations)) / (1.0 - self.confidence))
+            widths = self.noise * math.sqrt(2.0 * odds) * lengths(self.apart @ self.fit.root)
+            self.leads = Leads(best, self.apart @ self.fit.parameter, widths)
+        if self._settled is None and self.leads.loss <= self.tolerance:
+            self._settled = self.leads
+
+    @property
+    def _alarmed(self) -> bool:
+        return any(finding.alarm for finding in self.findings())
+
+    @property
+    def _evaluations(self) -> int:
+        return int(self.ledger.counts.sum())
+
+    def _certain_noise(self) -> tuple[float, float]:
+        """Return the failure probability that is left for leads and bias, and a bound of σ."""
+        delta = 1.0 - self.confidence
+        if self.noise_known:
+            return delta, self.noise_scale
+        ledger = self.ledger
+        bound = noise_bound(ledger.scatter, ledger.room, 0.2 * delta, self.horizon)
+        return 0.8 * delta, bound
+
+    def _estimated_noise(self) -> float:
+        if self.noise_known:
+            return self.noise_scale
+        spare = self._evaluations - self.frame.rank
+        if spare < _SPARE or self.ledger.scatter == 0.0:
+            return math.inf
+        # what a prediction is off, squared and weighted, adds up to the residual sum of squares
+        return math.sqrt(self.ledger.scatter / spare) * (1.0 + 1.0 / math.sqrt(spare))
+
+    def recommend(self) -> Decision:
+        """Return the option of largest estimated value, once sure the one that it stopped with.
+
+        How sure that is, if features are exact. With the usual threshold, or after an alarm of the
+        checks, nothing is said of it.
+        """
+        found = self.leads if self._settled is None else self._settled
+        decision = self.decision(found.option)
+        if self.threshold == "usual" or self._alarmed:
+            return decision
+        low, high = found.leads - found.widths, found.leads + found.widths
+        return replace(
+            decision,
+            loss=found.loss,
+            level=self.confidence,
+            leads=np.column_stack([found.leads, low, high]),
+            certainty=self._certainty if math.isfinite(found.loss) else None,
+        )
+
+    @property
+    def _certainty(self) -> Certainty:
+        """What is taken for granted: of options that stand for themselves, nothing of values."""
+        return "own scores" if self.options.stand_alone else "features exact"
+
+    def bias(self) -> Estimate:
+        """Return the (first) bias, with an interval that holds at all times at once.
+
+        After an alarm of the checks it is everything, at level 0.
+        """
+        failure, noise = self._certain_noise()
+        estimate = self.fit.bias(failure, noise)
+        if self._alarmed:
+            return Estimate(estimate.value, -np.inf, np.inf, 0.0)
+        return replace(estimate, level=self.confidence)
+
+    def forecast(self) -> float:
+        """Return how many evaluations it would take if leads stayed and widths fell like 1/√t."""
+        if self._settled is not None or self.remaining == 0:
+            return 0.0
+        widths, leads = self.leads.widths, self.leads.leads + self.tolerance
+        if not np.isfinite(widths).all():
+            return math.nan
+        open_ = widths > leads
+        short = np.divide(widths, leads, out=np.full(len(widths), np.inf), where=leads > 0.0)
+        times = float((short[open_] ** 2).max(initial=1.0))
+        return min(float(self.remaining), self._evaluations * (times - 1.0))
+
+    @property
+    def stopped_because(self) -> str | None:
+        """Why it stopped, in plain words."""
+        if self._settled is not None:
+            name = self.options.labels[self._settled.option]
+            found = f"{name} is the best"
+            if self.tolerance > 0.0:
+                found = f"{name} loses at most {self.tolerance:g}"
+            if self._alarmed:
+                return f"{found} if the model were right, but an alarm says that it is not"
+            if self.threshold == "usual":
+                return f"{found} by the usual threshold, which proves nothing"
+            provided = "" if self.options.stand_alone else ", if the features are exact"
+            return f"{found} with probability {self.confidence:g}{provided}"
+        return f"all {self.horizon:,} evaluations are spent" if self.remaining == 0 else None
+
+
+def lengths(rows: Floats) -> Floats:
+    """Return the length of every row."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
+
+
+def within(counts: Counts, most: int) -> Counts:
+    """Return the counts, cut to so many in all: as shares of what was wanted.
+
+    Examples
+    --------
+    >>> within(np.array([6, 3, 0]), 10), within(np.array([6, 3, 0]), 4)
+    (array([6, 3, 0]), array([3, 1, 0]))
+    """
+    if counts.sum() <= most:
+        return counts
+    return apportioned(counts.astype(np.float64), most)
+
+
+def apportioned(wanted: Floats, n: int) -> Counts:
+    """Return n as whole numbers in proportion to what is wanted, by largest remainders.
+
+    Examples
+    --------
+    >>> apportioned(np.array([1.0, 1.0, 0.5]), 4)
+    array([2, 1, 1])
+    """
+    exact = np.round(wanted * (n / wanted.sum()), 9)  # ties are broken by place, not by rounding
+    counts: Counts = np.floor(exact).astype(np.int64)
+    order = np.argsort(counts - exact, kind="stable")
+    left = n - int(counts.sum())
+    counts[order[:left]] += 1
+    return counts

@@ -1,0 +1,162 @@
+"""Uniform evaluation: every option equally often, whatever comes back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+
+from evenhand.arrays import Counts, Floats
+from evenhand.certainty.allowance import Allowance
+from evenhand.estimation import fixed_design_width, least_squares_estimator
+from evenhand.numerics.ties import first_largest
+from evenhand.policies.base import Policy, Settings, checked_failure
+from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.registry import registered
+from evenhand.questions import Askable
+
+
+@registered
+class Uniform(Policy):
+    """Evaluates all options equally often, in rounds that double; a baseline.
+
+    Recommends by pooled least squares, with the bias taken out. Of questions it asks all equally
+    often, as far as they may be asked.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
+    >>> policy = Uniform(actions, horizon=100)
+    >>> policy.tell(eh.Feedback([1, 1], [0.2, 1.0], [0.04, 1.0]))
+    >>> round(policy.bias().value, 6)
+    0.4
+    """
+
+    name = "uniform"
+    plays_questions = True
+    heeds_limits = True
+
+    def __init__(
+        self,
+        actions: Askable,
+        horizon: int,
+        *,
+        delta: float = 0.05,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        self.delta = checked_failure(delta)
+        self._counts = np.zeros(len(actions), dtype=np.int64)
+        self._sums = np.zeros(len(actions))
+        self._squares = np.zeros(len(actions))
+
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        """Ask 1, 1, 2, 4, … evaluations of every option, those that have the fewest first."""
+        have = self._counts + pending
+        if n is None:  # twice as many of each
+            n = int(np.maximum(max(1, 2 * int(self._counts.max())) - have, 0).sum())
+        n = min(n, self.room(pending))
+        if not self._restricted:
+            return _evenly(have, n)
+        return self._evenly_within(have, n, Allowance(self, pending))
+
+    def learn(self, feedback: Feedback) -> None:
+        """Add the evaluations up."""
+        self._round += 1
+        self._counts += feedback.counts
+        self._sums += feedback.sums
+        self._squares += feedback.sums_of_squares
+
+    def take_in(self, feedback: Feedback) -> bool:
+        """Add up what was not asked for."""
+        self.learn(feedback)
+        return True
+
+    def memory(self) -> dict[str, Any]:
+        """Return counts and sums."""
+        parts = {"counts": self._counts, "sums": self._sums, "squares": self._squares}
+        return {name: part.copy() for name, part in parts.items()}
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        self._counts[:], self._sums[:] = memory["counts"], memory["sums"]
+        self._squares[:] = memory["squares"]
+
+    def recommend(self) -> Decision:
+        """Return the option of largest estimated value."""
+        X = self.options.features
+        if self.actions is self.questions:
+            X = X - X.mean(
+                axis=0
+            )  # beyond the average option: that is identified wherever leads are
+        targets = np.hstack([X, np.zeros((len(X), self.questions.n_attributes))])
+        return self.decision(first_largest(self._estimator(targets) @ self._means))
+
+    def bias(self) -> Estimate:
+        """Return the least squares estimate; the interval holds for all rounds at once."""
+        e = np.zeros((1, self.points.shape[1]))
+        w = np.zeros(len(self.points))
+        if self.questions.n_attributes:
+            e[0, self.n_features] = 1.0
+            w = self._estimator(e)[0]
+        whole = bool(self._counts.all()) and self.questions.n_attributes > 0
+        if not whole or not np.allclose(w @ self.points, e[0]):
+            return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
+        value = float(w @ self._means)
+        deviation = float(np.sqrt((w**2 / self._counts).sum()))
+        # looks at the estimate, each with evaluations that were not chosen by it
+        looks = self._round * (self._round + 1)
+        evaluations = self._counts, self._sums, self._squares
+        width = fixed_design_width(deviation, self.delta / looks, *evaluations, self.stated_noise)
+        return Estimate(value, value - width, value + width, 1.0 - self.delta)
+
+    @property
+    def _means(self) -> Floats:
+        return np.asarray(self._sums / np.maximum(self._counts, 1))
+
+    def _estimator(self, targets: Floats) -> Floats:
+        return least_squares_estimator(self.points, self._counts, targets)
+
+    @property
+    def _restricted(self) -> bool:
+        """Whether something limits what may be asked, now or ever."""
+        limited = self.questions.limited or math.isfinite(self.money)
+        return limited or bool(self._absent) or self._available is not None
+
+    def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
+        """Return up to n more evaluations: one at a time, to what has the fewest and may be asked.
+
+        Of equals, at random: with a capacity of one, a panel is asked in random order.
+        """
+        more = np.zeros(len(have), dtype=np.int64)
+        rng = self.rng()
+        while more.sum() < n and (open_ := allowance.open).any():
+            (free,) = np.nonzero(open_)
+            level = (have + more)[free]
+            x = int(rng.choice(free[level == level.min()]))
+            more[x] += 1
+            allowance.take(x, 1)
+        return more
+
+
+def _evenly(have: Counts, n: int) -> Counts:
+    """Return n more evaluations, given to those that have the fewest; of equals, the first.
+
+    Examples
+    --------
+    >>> _evenly(np.array([2, 0, 1, 5]), 5)
+    array([1, 3, 1, 0])
+    """
+    order = np.argsort(have, kind="stable")
+    ranked = have[order]
+    # raise the first i + 1 to the level of the next, for as long as that takes no more than n
+    lifts = np.arange(1, len(ranked)) * np.diff(ranked)
+    i = int(np.searchsorted(np.cumsum(lifts), n, side="right"))
+    each, rest = divmod(n - int(lifts[:i].sum()), i + 1)
+    more = np.zeros(len(have), dtype=np.int64)
+    more[order[: i + 1]] = ranked[i] + each - ranked[: i + 1]
+    more[np.sort(order[: i + 1])[:rest]] += 1
+    return more
