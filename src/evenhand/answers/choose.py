@@ -17,7 +17,8 @@ from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.certainty.terms import afford_more, most_evaluations
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Finding
 from evenhand.questions import Askable, Questions, checked_askable
 

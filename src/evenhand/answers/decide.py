@@ -19,7 +19,8 @@ from evenhand.certainty import PlannedChoice
 from evenhand.certainty.item_choice import ItemChoice
 from evenhand.certainty.unplanned_choice import UnplannedChoice
 from evenhand.errors import InputError
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions

@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.answers.question import Question
 from evenhand.certainty.terms import checked_bounds
 from evenhand.errors import InputError
-from evenhand.policies.base import is_number
+from evenhand.policies.limits import is_number
 from evenhand.questions import Questions
 
 Kind = Literal["votes", "verdicts"]

@@ -17,7 +17,7 @@ from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.stores.session import Session
 from evenhand.certainty.terms import afford_more
 from evenhand.errors import InputError
-from evenhand.policies.base import is_number
+from evenhand.policies.limits import is_number
 from evenhand.questions import Askable, Questions, Superset
 
 Result = TypeVar("Result")

@@ -21,7 +21,8 @@ from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.certainty.terms import afford_more, checked_bounds, most_evaluations
 from evenhand.errors import ConflictError, InputError
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.errors import InputError
-from evenhand.policies.base import is_number
+from evenhand.policies.limits import is_number
 from evenhand.tables.names import listed
 
 _LONGEST = 200  # characters of a name

@@ -54,8 +54,9 @@ from evenhand.certainty.terms import allow_more, checked_bounds, most_evaluation
 from evenhand.designs import c_optimal_design
 from evenhand.errors import InputError
 from evenhand.numerics.ties import TIE, first_largest
-from evenhand.policies.base import Play, Policy, first_of, is_number
+from evenhand.policies.base import Play, Policy, first_of
 from evenhand.policies.confidence import Frame
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import (
     Certainty,
     Decision,

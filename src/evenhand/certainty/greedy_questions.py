@@ -39,11 +39,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.allowance import Allowance
 from evenhand.numerics.solves import observed
 from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.limits import Allowance
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
@@ -118,7 +118,7 @@ class GreedyQuestions(Policy):
         for x in np.flatnonzero(pending).tolist():
             S = observed(S, P[x], int(pending[x]))
         counts = np.zeros(len(P), dtype=np.int64)
-        allowance, chance = Allowance(self, pending), Chance(self)
+        allowance, chance = Allowance(self.limits, pending), Chance(self)
         room = self.room(pending)
         most = room if n is None else min(n, room)
         at_once = 1 if n is None else max(1, n // _DECISIONS)

@@ -47,7 +47,8 @@ from evenhand.certainty.winner import Winner
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import (
     Certainty,
     Decision,

@@ -1,185 +1,387 @@
-"""Stages: evaluations whose design is frozen before any of them is made.
+"""What is certain after plans that were frozen before their scores, and why.
 
 Notation
 --------
-N               evaluations before the stage, by whose least squares (`Stage.before`)
-g, s            the lead of the leader over a rival is g ± s, both in units of σ
-need            log(1/δ) − log W + 1: evidence still lacking against a rival, and some more
+i           the leader of a plan;  x ≠ i its rivals
+H_x         'x is the best, and better than the leader by more than the tolerance'
+E_x         evidence of one plan against H_x, from its own scores alone (`e_process`)
+W_x         its product over the plans, in order
+δ           1 − confidence
 
-A stage makes max need · variance of the lead / max(g, s)² small for its price (`Model.plan`). What
-was learnt before decides who leads, the proportions, the length and the priors; then all of it is
-frozen. That it is planned by pooled least squares and by guesses costs evaluations where the guess
-is bad, and never certainty.
+Why it holds
+------------
+Given all scores that count for earlier plans, a plan is a fixed design with fresh noise (`record`).
+If x is the best option, E_x is then a martingale of mean at most one along the scores of the plan,
+and W_x one over all pairs (plan, score), whoever leads when. It reaches 1/δ at any time with
+probability at most δ (Ville). A wrong answer needs that of one x, the best: so there is no union
+over rivals, and no factor for the dimension. Plans must be weighed in order: out of it, who reads
+the scores of a plan under way could choose what to ask by their noise. docs/certainty.md has the
+proof.
+
+An answer ends its plan by its scores; such a plan is evidence for that answer only. If more plans
+follow all the same (options were added, a score was withdrawn) it adds nothing to W.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.e_process import Reading
+from evenhand.arrays import Floats, Indices
+from evenhand.certainty.dense import DenseFit
+from evenhand.certainty.e_process import Reading, first_beyond, interval, planned_interval
 from evenhand.certainty.models import Fit, Model, Spread
-from evenhand.policies.base import more_of, nth
+from evenhand.certainty.record import Expected, Plan, Record
+from evenhand.policies.messages import Feedback
+from evenhand.questions import Questions
 
-LONGEST = 4096
-"""Evaluations after which the order of a stage is repeated."""
 _ROUNDING = 1e-14  # share of all squares below which what is left of them is rounding
-_FEW = 4  # evaluations of each option that looks see to, where there are so many
-
-
-class Expected(NamedTuple):
-    """What was expected of a stage's leads when it was frozen: all that its priors depend on.
-
-    Parameters
-    ----------
-    leads, variances
-        (n,) leads over the rivals in units of the evidence (of σ, where that is known), and their
-        variances per unit of noise variance.
-    unit, freedom
-        What the noise was taken to be, 1 where it is known, and with how many degrees of freedom.
-    """
-
-    leads: Floats
-    variances: Floats
-    unit: float
-    freedom: float
-
-    @classmethod
-    def by(cls, before: Fit, leader: int, rivals: Indices) -> Self:
-        """Return what a fit expects."""
-        return cls(*before.leads(leader, rivals), before.unit, before.freedom)
-
-    @property
-    def spread(self) -> Spread:
-        """The leads and their variances."""
-        return Spread(self.leads, self.variances)
-
-    def prior(self, above: float) -> tuple[Floats, Floats]:
-        """Return (n, 30) effects of leads beyond ``above``, and their log weights."""
-        n = len(self.leads)
-        known = (self.variances > 0.0) & np.isfinite(self.variances)
-        spreads, nothing = np.sqrt(np.where(known, self.variances, 1.0)), np.zeros(n)
-        units = np.full(n, self.unit)
-        plain = Reading(self.leads, nothing, nothing, nothing, self.leads, spreads, units)
-        return plain.prior(above, max(1.0, self.freedom))
-
-    @classmethod
-    def recalled(cls, memory: Mapping[str, Any]) -> Self:
-        """Return what ``_asdict`` was made of; arrays may have become lists on the way."""
-        leads, variances = (np.array(memory[n], dtype=np.float64) for n in cls._fields[:2])
-        return cls(leads, variances, float(memory["unit"]), float(memory["freedom"]))
+_FALLBACK = 0.1  # share of δ for what the first plan says of a bias
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """What is frozen before a stage begins.
+class Aim:
+    """What is to be known, and what is taken for granted.
 
     Parameters
     ----------
-    leader
-        The option whose leads are tested; −1 for a start, which tests nothing.
-    rivals
-        (n,) those it is tested against.
-    order, times
-        (length,) questions in the order in which they are handed out, and how often that is
-        repeated.
-    before
-        Least squares on all evaluations before; None if there were none.
-    expected
-        What was expected of the leads; None of a start.
-    among
-        (n,) the options that there were then, where others came since; None if none did.
+    model
+        The linear model of the questions.
+    confidence, tolerance
+        How sure the choice is to be, and what it may lose.
+    noise
+        Standard deviation σ of a score; None if it is not known.
+    deviation
+        Standard deviation of what features do not explain of values; None if it is not known. For
+        guesses alone.
     """
 
-    leader: int
-    rivals: Indices
-    order: Indices
-    before: Fit | None = None
-    times: int = 1
-    expected: Expected | None = None
-    among: Indices | None = None
+    model: Model
+    confidence: float
+    tolerance: float = 0.0
+    noise: float | None = None
+    deviation: float | None = None
 
-    @classmethod
-    def opening(cls, order: Indices, before: Fit | None = None) -> Self:
-        """Return a stage that tests nothing."""
-        return cls(-1, np.zeros(0, dtype=np.intp), order, before)
+    @property
+    def questions(self) -> Questions:
+        """What can be asked."""
+        return self.model.questions
 
-    @cached_property
-    def _places(self) -> tuple[Counts, Counts]:
-        """The order twice, and which evaluation of its question each place is."""
-        twice = np.concatenate([self.order, self.order])
-        return twice, nth(twice)
+    @property
+    def delta(self) -> float:
+        """δ, the probability of being wrong."""
+        return 1.0 - self.confidence
 
-    def wanted(self, k: int) -> Counts:
-        """Return (k,) evaluations that make the stage whole."""
-        return self.times * np.bincount(self.order, minlength=k).astype(np.int64)
+    @property
+    def enough(self) -> float:
+        """Log 1/δ: evidence that rejects an option."""
+        return math.log(1.0 / self.delta)
 
-    def next_ones(self, have: Counts) -> Indices:
-        """Return what is next of the stage, in order, beside what is there or on its way."""
-        twice, turn = self._places
-        block = np.bincount(self.order, minlength=len(have))
-        used = block > 0
-        gone = min(self.times - 1, int((have[used] // block[used]).min()))
-        (left,) = np.nonzero(turn > (have - gone * block)[twice])
-        if gone == self.times - 1:
-            left = left[left < len(self.order)]
-        return np.asarray(twice[left])
+    @property
+    def slack(self) -> float:
+        """The tolerance in units of the evidence."""
+        return self.tolerance / (self.noise or 1.0)
 
-    def beyond(self, have: Counts, n: int) -> Indices:
-        """Return n questions with which the order is gone through once more, beside what is there.
+    def same(self, option: int) -> NDArray[np.bool_]:
+        """Tell (k,) which options have the same features as one, and so the same value."""
+        X = self.questions.options.own_features
+        if X is None:
+            return np.asarray(np.arange(len(self.questions.options)) == option)
+        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
 
-        Once all of the stage is on its way, evaluators need not wait for the last to come back.
-        """
-        return _in_turn(more_of(np.bincount(self.order, minlength=len(have)), have, n))
+    def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
+        """Return least squares for plans and priors; features may help, which proves nothing."""
+        fit = self.model.fit(told, self.noise, about)
+        options = self.questions.options
+        if options.known_features is None or not options.stand_alone:
+            return fit
+        if not isinstance(fit, DenseFit):
+            return fit
+        deviation = self.deviation
+        if deviation is not None:
+            deviation = max(deviation, 1e-6 * fit.unit) / (self.noise or 1.0)
+        return fit.helped(options.known_features, deviation, among)
 
-    def memory(self) -> dict[str, Any]:
-        """Return all of it by name."""
-        return {
-            "leader": self.leader,
-            "rivals": self.rivals,
-            "order": self.order,
-            "before": None if self.before is None else self.before.memory(),
-            "times": self.times,
-            "expected": None if self.expected is None else self.expected._asdict(),
-            "among": self.among,
-        }
 
-    @classmethod
-    def recalled(cls, memory: Mapping[str, Any], model: Model) -> Self:
-        """Return the stage that `memory` was made of."""
-        leader, before = int(memory["leader"]), memory["before"]
-        fit = None if before is None else model.recalled(before)
-        rivals = np.asarray(memory["rivals"], dtype=np.intp)
-        expected, among = memory.get("expected"), memory.get("among")
-        if expected is not None:
-            expected = Expected.recalled(expected)
-        elif fit is not None and leader >= 0:  # a state from before it was kept
-            expected = Expected.by(fit, leader, rivals)
-        return cls(
-            leader,
-            rivals,
-            np.asarray(memory["order"], dtype=np.intp),
-            fit,
-            int(memory["times"]),
-            expected,
-            None if among is None else np.asarray(among, dtype=np.intp),
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What some plans have shown.
+
+    Parameters
+    ----------
+    wealth
+        (k,) log W without a tolerance.
+    gains
+        By leader, (k,) what the tolerance adds to it in the plans that option led.
+    rejected
+        (k,) options that cannot be the best.
+    cleared
+        By leader, (k,) options that are not better than it by more than the tolerance.
+    where
+        By leader and option: the plan, and how many of its scores it took, until the evidence
+        sufficed. That is the certificate of a decision.
+    answer
+        The option that is certain; None if none is.
+    cut
+        Plans that an answer ended.
+    """
+
+    wealth: Floats
+    rejected: NDArray[np.bool_]
+    gains: dict[int, Floats] = field(default_factory=dict)
+    cleared: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
+    where: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    answer: int | None = None
+    cut: frozenset[int] = frozenset()
+
+    def of(self, leader: int) -> Floats:
+        """Return (k,) log W with the tolerance in the plans that this option led."""
+        return self.wealth + self.gains.get(leader, 0.0)
+
+    def shut(self, leader: int) -> NDArray[np.bool_]:
+        """Return (k,) who is rejected, or not better than the leader by more than the tolerance."""
+        return self.rejected | self.cleared.get(leader, np.zeros_like(self.rejected))
+
+
+class Inference:
+    """What a record says; worked out once for every plan that is over.
+
+    Parameters
+    ----------
+    aim
+        What is to be known.
+    record
+        What was asked and what came back; it may grow.
+    """
+
+    def __init__(self, aim: Aim, record: Record) -> None:
+        self.aim, self.record = aim, record
+        k = len(aim.questions.options)
+        start = Evidence(np.zeros(k), np.zeros(k, dtype=np.bool_))
+        if aim.same(0).all():
+            start = replace(start, answer=0)  # one option, or all of them alike
+        self._after = [start]  # the first plans, as far as they are over
+        self._under_way: tuple[int, int, Evidence] = (0, 0, start)  # plan, looks, evidence by then
+        self._before: list[Fit] = []
+
+    # ------------------------------------------------------------------ evidence
+
+    def evidence(self) -> Evidence:
+        """Return what the plans that are over have shown, and the one under way so far."""
+        record = self.record
+        while len(self._after) <= len(record.rounds):
+            r = len(self._after) - 1
+            now = self._looked(r)
+            if not record.is_over(r):
+                return now
+            self._after.append(self._closed(r, now))
+        return self._after[-1]
+
+    def _looked(self, r: int) -> Evidence:
+        """Return the evidence after all looks at plan r so far."""
+        at, seen, now = self._under_way
+        round_, plan = self.record.rounds[r], self.record.rounds[r].plan
+        if at != r or seen == 0:
+            seen, now = 0, self._after[r]
+            if plan.purpose != "check the model":
+                now = replace(now, answer=None, gains=dict(now.gains), where=dict(now.where))
+        if plan.leader >= 0:
+            for count, told in round_.looks(seen):
+                if now.answer is None:
+                    now = self._look(r, now, told, count)
+        self._under_way = r, len(round_.blocks), now
+        return now
+
+    def _look(self, r: int, now: Evidence, told: Feedback, count: int) -> Evidence:
+        """Reject rivals of plan r against whom there is enough evidence after some scores."""
+        plan = self.record.rounds[r].plan
+        leader, rivals = plan.leader, plan.rivals
+        evidence = self._reading(r, told).evidence(self._prior(plan), -self.aim.slack)
+        shut = now.shut(leader)
+        beaten = rivals[(now.of(leader)[rivals] + evidence >= self.aim.enough) & ~shut[rivals]]
+        shut[beaten] = True
+        where = now.where | {(leader, x): (r, count) for x in beaten.tolist()}
+        if self.aim.slack:
+            now = replace(now, cleared=now.cleared | {leader: shut}, where=where)
+        else:
+            now = replace(now, rejected=shut, where=where)
+        if len(self.open(now, leader, plan.among)) == 0:
+            whole = count >= plan.number
+            return replace(now, answer=leader, cut=now.cut if whole else now.cut | {r})
+        return now
+
+    def _closed(self, r: int, now: Evidence) -> Evidence:
+        """Return the evidence after plan r, which is over: what it has shown counts for good."""
+        round_ = self.record.rounds[r]
+        plan = round_.plan
+        if plan.leader < 0 or r in now.cut or not round_.count:
+            return now
+        if now.answer is None:  # it may have been closed between two looks
+            now = self._look(r, now, round_.total, round_.count)
+        said, prior, rivals = self._reading(r, round_.total), self._prior(plan), plan.rivals
+        wealth, plain = now.wealth.copy(), said.evidence(prior)
+        wealth[rivals] += plain
+        if not self.aim.slack:
+            return replace(now, wealth=wealth)
+        gains = now.gains.get(plan.leader, np.zeros(len(wealth))).copy()
+        gains[rivals] += said.evidence(prior, -self.aim.slack) - plain
+        rejected = now.rejected | (wealth >= self.aim.enough)
+        return replace(
+            now, wealth=wealth, gains=now.gains | {plan.leader: gains}, rejected=rejected
         )
 
+    def _prior(self, plan: Plan) -> tuple[Floats, Floats]:
+        assert plan.expected is not None
+        return prior(plan.expected, -self.aim.slack)
 
-def _in_turn(counts: Counts) -> Indices:
-    """Return questions so often as they are counted, each round of them in order."""
-    order = np.repeat(np.arange(len(counts)), counts)
-    return order[np.argsort(nth(order), kind="stable")]
+    def _reading(self, r: int, told: Feedback) -> Reading:
+        """Return what scores of plan r say of the leads that it tests."""
+        plan, aim = self.record.rounds[r].plan, self.aim
+        assert plan.expected is not None
+        fit = aim.model.fit(told, aim.noise, self.before(r))
+        expected = Spread(plan.expected.leads, plan.expected.variances)
+        return reading(fit, fit.leads(plan.leader, plan.rivals), expected, plan.expected.unit)
+
+    def before(self, r: int) -> Fit:
+        """Return the guess from all that was known when plan r was frozen."""
+        while len(self._before) <= r:
+            n = len(self._before)
+            about = self._before[-1] if self._before else None
+            among = self.record.rounds[n].plan.among if n < len(self.record.rounds) else None
+            guess = self.aim.guess(self.record.known_to(n), about, among)
+            if n >= len(self.record.rounds):
+                return guess  # of the plan to come: what is known may still become more
+            self._before.append(guess)
+        return self._before[r]
+
+    def open(self, now: Evidence, leader: int, among: Indices | None = None) -> Indices:
+        """Return the rivals of a leader that may still be better, of all options or of some."""
+        shut = now.shut(leader) | self.aim.same(leader)
+        if among is not None:
+            shut[np.setdiff1d(np.arange(len(shut)), among)] = True
+        return np.flatnonzero(~shut)
+
+    # ------------------------------------------------------------------ what else is said
+
+    def loss(self, option: int) -> float:
+        """Return the least loss for which the evidence against all rivals was ever enough.
+
+        That is ε with W_x ≥ 1/δ for all x, where ε is the tolerance in plans that the option led
+        and 0 in others; see docs/certainty.md for why that needs no union over leaders.
+        """
+        aim, now = self.aim, self.evidence()
+        rivals = self.open(now, option)
+        cleared = now.cleared.get(option)
+        floor = aim.tolerance if cleared is not None and cleared.any() else 0.0
+        if len(rivals) == 0:
+            return floor
+        readings, own = [], []
+        priors: list[tuple[Floats, Floats]] = []
+        for plan, before, fit in self._tests():
+            expected = before.leads(plan.leader, rivals)
+            said = reading(fit, fit.leads(plan.leader, rivals), expected, before.unit)
+            said.information[~np.isin(rivals, plan.rivals)] = 0.0
+            readings.append(said)
+            priors.append(prior(Expected(*expected, before.unit, before.freedom), -aim.slack))
+            own.append(np.full(len(rivals), plan.leader == option))
+        if not np.any(own):
+            return np.inf
+        rows, led = Reading.joined(readings), np.concatenate(own)
+        effects = np.concatenate([p[0] for p in priors]), np.concatenate([p[1] for p in priors])
+        if not (rows.information.reshape(-1, len(rivals)) * np.array(own)).any(axis=0).all():
+            return np.inf
+
+        def beyond(loss: Floats) -> Floats:
+            null = np.where(led, -np.tile(loss, len(readings)), 0.0)
+            evidence = rows.evidence(effects, null).reshape(-1, len(rivals))
+            return np.asarray(evidence.cumsum(axis=0).max(axis=0) - aim.enough)
+
+        start = np.zeros(len(rivals))
+        sizes = rows.spreads.reshape(-1, len(rivals))
+        step = sizes.min(axis=0, where=np.array(own), initial=np.inf)  # of leads over the rivals
+        found = first_beyond(beyond, start, rows.units.max() * step)
+        return max(floor, float(found.max()) * (aim.noise or 1.0))
+
+    def interval(
+        self, what: Callable[[Fit], Spread], leader: int | None = None, failure: float | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return the ends of intervals of what a fit says, that hold at all times, each by itself.
+
+        In units of the evidence; for leads, by the plans that the option led alone.
+        """
+        readings = [
+            reading(fit, what(fit), what(before), before.unit)
+            for plan, before, fit in self._tests()
+            if leader is None or plan.leader == leader
+        ]
+        if not readings:
+            n = len(what(self.before(len(self.record.rounds))).estimates)
+            return np.full(n, -np.inf), np.full(n, np.inf)
+        return interval(readings, self.aim.delta if failure is None else failure)[1:]
+
+    def _tests(self) -> list[tuple[Plan, Fit, Fit]]:
+        """Return plans that tested something, with the guess before and the fit of their scores.
+
+        Those that are over, and the last as far as it was looked at. Not one that an answer ended,
+        if another came after it.
+        """
+        record, cut = self.record, self.evidence().cut
+        compared = [r for r, round_ in enumerate(record.rounds) if round_.plan.leader >= 0]
+        found = []
+        for r in compared:
+            round_ = record.rounds[r]
+            if r in cut and r != compared[-1]:
+                continue
+            told = round_.total
+            if not record.is_over(r) or r in cut:
+                seen = [scores for _, scores in round_.looks()]
+                if not seen:
+                    continue
+                told = seen[-1]
+            fit = self.aim.model.fit(told, self.aim.noise, self.before(r))
+            found.append((round_.plan, self.before(r), fit))
+        return found
+
+    def bias_ends(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of intervals of combinations of attributes, (n, p).
+
+        Plans that settle leads within a group say nothing of a bias. The first plan mostly does, so
+        a tenth of δ is for an interval from it alone; where both are there, both hold.
+        """
+        record, aim = self.record, self.aim
+        if not record.rounds or not record.is_over(0):
+            return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+        fit = aim.model.fit(record.rounds[0].total, aim.noise)
+        first = np.empty((len(rows), 2))
+        for i, (estimate, variance) in enumerate(zip(*fit.attributes(rows), strict=True)):
+            J = 1.0 / variance if variance > 0.0 else 0.0
+            plan = 0.1 * J if aim.noise is None else J  # few degrees of freedom: a wide mixture
+            failure = _FALLBACK * aim.delta
+            first[i] = planned_interval(estimate, J, fit.scatter, fit.freedom, plan, failure)
+        later = self.interval(
+            lambda fit: fit.attributes(rows), failure=(1.0 - _FALLBACK) * aim.delta
+        )
+        low, high = np.maximum(first[:, 0], later[0]), np.minimum(first[:, 1], later[1])
+        apart = low > high
+        return np.where(apart, later[0], low), np.where(apart, later[1], high)
+
+
+def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:
+    """Return (n, 30) effects of leads beyond ``above``, and their log weights."""
+    n = len(expected.leads)
+    known = (expected.variances > 0.0) & np.isfinite(expected.variances)
+    spreads, none = np.sqrt(np.where(known, expected.variances, 1.0)), np.zeros(n)
+    units = np.full(n, expected.unit)
+    plain = Reading(expected.leads, none, none, none, expected.leads, spreads, units)
+    return plain.prior(above, max(1.0, expected.freedom))
 
 
 def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
-    """Return what the fit of a stage says of directions, beside what was expected before it.
+    """Return what the fit of a plan says of directions, beside what was expected before it.
 
     Nothing of a direction of which nothing was expected: there is no prior for it. And nothing
     where scores are so much alike that both the residuals and the estimate are rounding: with a
@@ -200,33 +402,3 @@ def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
         np.sqrt(np.where(known, expected.variances, 1.0)),
         unit * ones,
     )
-
-
-def with_looks(
-    order: Indices, share: float, told: Counts, left: Counts, rng: np.random.Generator
-) -> Indices:
-    """Return an order of the same length with a share of looks at what was asked least so far.
-
-    They come in random order at random places, as far as there is something ``left`` to ask. Of
-    questions that were asked equally seldom, chance decides; so early ones are looked at again, and
-    where there are many a sample of them. Where there are few, up to twice the share goes to those
-    with less than four evaluations.
-    """
-    n, q = max(1, round(share * len(order))), len(told)
-    if _FEW * q <= told.sum() + len(order):
-        lacking = np.maximum(_FEW - told - np.bincount(order, minlength=q), 0).sum()
-        n = min(max(n, int(lacking)), 2 * n, len(order))
-    kept = order[: len(order) - n]
-    made = np.bincount(kept, minlength=q)
-    have, room = told + made, left - made
-    looks: list[int] = []
-    while len(looks) < n and (room > 0).any():
-        (least,) = np.nonzero((room > 0) & (have == have[room > 0].min()))
-        looks.append(int(rng.choice(least)))
-        have[looks[-1]] += 1
-        room[looks[-1]] -= 1
-    mixed = np.empty(len(kept) + len(looks), dtype=np.intp)
-    at = np.zeros(len(mixed), dtype=np.bool_)
-    at[rng.choice(len(mixed), len(looks), replace=False)] = True
-    mixed[at], mixed[~at] = looks, kept
-    return mixed

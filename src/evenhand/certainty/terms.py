@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
 from evenhand.questions import Askable, Questions, checked_askable
 
 _PER_OPTION = 1_000

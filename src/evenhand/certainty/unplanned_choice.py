@@ -23,8 +23,9 @@ import numpy as np
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.numerics.solves import observed
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
 from evenhand.policies.confidence import Ellipsoid, Fit, noise_bound
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
 from evenhand.questions import Askable
 

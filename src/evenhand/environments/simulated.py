@@ -39,7 +39,7 @@ from evenhand.arrays import Counts, Floats
 from evenhand.environments._streams import Streams
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
-from evenhand.policies.base import is_number
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Allocation, Feedback
 
 _CLOCK = 2**32 - 1  # the stream of the latencies: options count from 0, and are fewer

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.errors import AbsentError, EvenhandError, InputError
-from evenhand.policies.base import is_number
+from evenhand.policies.limits import is_number
 
 _LONGEST_WAIT = 60.0  # seconds between two attempts
 

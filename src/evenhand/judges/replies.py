@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.policies.base import is_number
+from evenhand.policies.limits import is_number
 
 _VERDICTS = {
     "a": 1.0,

@@ -39,15 +39,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.base import Policy, checked_failure, first_of, is_number
+from evenhand.policies.base import Policy, checked_failure, first_of, only
 from evenhand.policies.confidence import Ellipsoid, Fit, Frame, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
 
 _REFRESH = 128  # refused again, bounds are looked at again if there are 1/128 more evaluations
@@ -217,15 +217,12 @@ class Certified(Policy):
             left = self._block - self._gathered.counts
             of_block = (feedback.counts > 0) & (feedback.counts <= left)
             others = (feedback.counts > 0) & ~of_block
-            rest = _only(feedback, others) if others.any() else None
+            rest = only(feedback, others) if others.any() else None
             if of_block.any():
-                self._learn_block(_only(feedback, of_block))
+                self._learn_block(only(feedback, of_block))
         if rest is not None:
             self._record(rest, charged=True)
-            if self.policy.expects(rest):
-                self.policy.learn(rest)
-            else:
-                self.policy.take_in(rest)
+            self.policy.learn(rest)
         if self._frugal:
             self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
@@ -543,11 +540,6 @@ class Certified(Policy):
             return fit, failure, self.noise_scale
         scatter, room = self.ledger.scatter, self.ledger.room
         return fit, 0.8 * failure, noise_bound(scatter, room, 0.2 * failure, horizon)
-
-
-def _only(feedback: Feedback, options: NDArray[np.bool_]) -> Feedback:
-    """Return the part of a feedback that is about some of the options."""
-    return Feedback(*(np.where(options, part, 0) for part in feedback.parts))
 
 
 def _withstands(attributes: Floats, option: int, low: Floats) -> float:

@@ -30,9 +30,10 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.base import Settings, checked_failure, is_number
+from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Frame, Leads
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.registry import registered
 from evenhand.policies.sequential import SequentialPolicy

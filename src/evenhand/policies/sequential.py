@@ -49,4 +49,4 @@ class SequentialPolicy(Policy):
     @property
     def compiled(self) -> Stepper | None:
         """The stepper; none where money limits what is asked, which it knows nothing of."""
-        return self.stepper if math.isinf(self.money) else None
+        return self.stepper if math.isinf(self.limits.money) else None

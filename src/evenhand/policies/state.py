@@ -1,8 +1,7 @@
 """The state of a policy as a plain value, and back: to stop here and go on anywhere.
 
 A state holds what the policy was made of, and what it remembers of its run: k counts and sums, an
-m × m matrix, the record of the checks (at most 2048 entries), and what was asked for and not told,
-which is never derived again. It is made of dictionaries, lists, texts and numbers only, so JSON
+m × m matrix, plans with their scores, the record of the checks (at most 2048 entries). It is made of dictionaries, lists, texts and numbers only, so JSON
 carries it without loss.
 """
 
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Counts
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Allocation
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Questions
 
@@ -86,19 +85,15 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a policy is made of, and what it remembers of its run; arrays as they are."""
     if policy._failure is not None:
         raise policy._failure
+    limits = policy.limits
     run = {
         "round": policy._round,
-        "plan_number": policy._plan_number,
         "spent": policy._spent,
         "observed": policy._observed,
         "outstanding": policy.outstanding,
-        "asked": policy._asked,
-        "paid": policy._paid,
-        "absent": sorted(policy._absent),
-        "answers": [
-            {"key": _key_parts(key), "counts": answer.counts, "whole": answer.whole}
-            for key, answer in policy._answers.items()
-        ],
+        "asked": limits.asked,
+        "paid": limits.paid,
+        "absent": sorted(limits.absent),
         "memory": policy.memory(),
         "checks": None if policy._checks is None else policy._checks.memory(),
     }
@@ -108,26 +103,42 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
 def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]) -> Policy:
     """Make a policy of a class from a snapshot."""
     policy = _new(cls, arguments)
-    policy._round, policy._spent = run["round"], run["spent"]
-    policy._observed, policy._paid = run["observed"], run["paid"]
-    policy._asked = np.array(run["asked"], dtype=np.int64)
-    policy._absent = set(run["absent"])
-    outstanding = np.array(run["outstanding"], dtype=np.int64)
-    if not 0 <= policy.spent <= policy.horizon or outstanding.shape != policy._outstanding.shape:
-        raise ValueError(
-            f"{policy.spent} of {policy.horizon} evaluations spent, {outstanding} outstanding"
-        )
+    limits = policy.limits
+    policy._round, policy._spent, policy._observed = (
+        whole_number(run[name], name) for name in ("round", "spent", "observed")
+    )
+    limits.paid = float(run["paid"])
+    limits.asked = whole_numbers(run["asked"], len(limits.asked), "asked")
+    limits.absent = {whole_number(e, "absent") for e in run["absent"]}
+    outstanding = whole_numbers(run["outstanding"], len(limits.asked), "outstanding")
+    if policy.spent > policy.horizon or not 0.0 <= limits.paid < math.inf:
+        raise ValueError(f"{policy.spent} of {policy.horizon} evaluations spent, {limits.paid}")
+    if not limits.absent <= set(range(len(policy.questions.evaluators))):
+        raise ValueError(f"evaluators {sorted(limits.absent)} left, of {policy.questions!r}")
     policy.recall(run["memory"])
-    # states from before plans had numbers have none
-    policy._plan_number = run.get("plan_number", policy._plan_number)
     if run["checks"] is not None:
         policy.checks.recall(run["checks"])
     policy._outstanding = outstanding
-    for answer in run["answers"]:
-        counts = np.array(answer["counts"], dtype=np.int64)
-        counts.flags.writeable = False
-        policy._answers[_key(answer["key"])] = Allocation(counts, policy._round, answer["whole"])
     return policy
+
+
+def whole_number(given: Any, name: str) -> int:
+    """Return a whole number from 0 to 10¹⁸, or raise `ValueError`."""
+    if isinstance(given, bool | str) or given != int(given) or not 0 <= given <= 10**18:
+        raise ValueError(f"{name} is {given!r:.80}")
+    return int(given)
+
+
+def whole_numbers(given: Any, n: int, name: str) -> Counts:
+    """Return (n,) whole numbers from 0 to 10¹⁸, or raise `ValueError`."""
+    found = np.asarray(given)
+    if (
+        found.shape != (n,)
+        or found.dtype.kind not in "iu"
+        or not ((found >= 0) & (found <= 10**18)).all()
+    ):
+        raise ValueError(f"{name} is {given!r:.80}")
+    return found.astype(np.int64)
 
 
 def _class_called(name: str) -> type[Policy]:
@@ -142,29 +153,6 @@ def _class_called(name: str) -> type[Policy]:
         if len(found) != 1:
             raise
         return found[0]
-
-
-def _key_parts(key: Any) -> list[Any] | None:
-    """Return what an answer was to: n, what was pending, who was available, whether beyond."""
-    if key is None:
-        return None
-    n, pending, who, beyond = key
-    available = None if who is None else np.flatnonzero(np.frombuffer(who, dtype=np.bool_))
-    return [n, np.frombuffer(pending, dtype=np.int64), available, beyond]
-
-
-def _key(parts: list[Any] | None) -> object:
-    if parts is None:
-        return None
-    n, pending, available = parts[:3]
-    counts = np.asarray(pending, dtype=np.int64)
-    beyond = bool(parts[3]) if len(parts) > 3 else bool(counts.any())  # as it was, if not said
-    who = None
-    if available is not None:
-        mask = np.zeros(len(counts), dtype=np.bool_)
-        mask[np.asarray(available, dtype=np.intp)] = True
-        who = mask.tobytes()
-    return n, counts.tobytes(), who, beyond
 
 
 def _arguments_of(policy: Policy) -> dict[str, Any]:

@@ -38,8 +38,9 @@ from evenhand.errors import InputError
 from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.base import Play, Policy, Settings, checked_failure, is_number
+from evenhand.policies.base import Play, Policy, Settings, checked_failure
 from evenhand.policies.kept import per_action_set
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.plans import whole
 from evenhand.policies.registry import registered

@@ -32,12 +32,13 @@ from typing import Any, ClassVar, Literal, TypedDict, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.terms import most_evaluations
+from evenhand.certainty.choice import limit_of
 from evenhand.errors import InputError
 from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.base import Policy, Settings, is_number
+from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
 from evenhand.policies.opening import opening
 from evenhand.questions import Askable
@@ -105,7 +106,7 @@ class IdentificationPolicy(Policy):
         horizon: int | None = None,
         **settings: Unpack[IdentificationSettings],
     ) -> None:
-        limit = most_evaluations(actions, horizon, settings.get("at_most"))
+        limit = limit_of(actions, horizon, settings.get("at_most"))
         noise_scale = settings.get("noise_scale")
         told: Settings = {
             "noise_scale": 1.0 if noise_scale is None else noise_scale,

@@ -49,8 +49,9 @@ import numpy as np
 
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Settings, checked_failure, is_number
+from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.opening import inquiry_of
 from evenhand.policies.registry import registered

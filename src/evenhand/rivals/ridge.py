@@ -34,8 +34,9 @@ from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
 from evenhand.policies._inquiry import Inquiry
-from evenhand.policies.base import Settings, checked_failure, is_number
+from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.kept import per_action_set
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision
 from evenhand.policies.opening import inquiry_of
 from evenhand.policies.sequential import SequentialPolicy

@@ -29,8 +29,8 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.policies.base import is_number
 from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Estimate
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable

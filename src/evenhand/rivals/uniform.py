@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats
-from evenhand.certainty.allowance import Allowance
 from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
+from evenhand.policies.limits import Allowance
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
@@ -59,9 +58,9 @@ class Uniform(Policy):
         if n is None:  # twice as many of each
             n = int(np.maximum(max(1, 2 * int(self._counts.max())) - have, 0).sum())
         n = min(n, self.room(pending))
-        if not self._restricted:
+        if not self.limits.restricted:
             return _evenly(have, n)
-        return self._evenly_within(have, n, Allowance(self, pending))
+        return self._evenly_within(have, n, Allowance(self.limits, pending))
 
     def learn(self, feedback: Feedback) -> None:
         """Add the evaluations up."""
@@ -119,12 +118,6 @@ class Uniform(Policy):
 
     def _estimator(self, targets: Floats) -> Floats:
         return least_squares_estimator(self.points, self._counts, targets)
-
-    @property
-    def _restricted(self) -> bool:
-        """Whether something limits what may be asked, now or ever."""
-        limited = self.questions.limited or math.isfinite(self.money)
-        return limited or bool(self._absent) or self._available is not None
 
     def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
         """Return up to n more evaluations: one at a time, to what has the fewest and may be asked.

@@ -18,7 +18,8 @@ from evenhand.arrays import Floats
 from evenhand.environments import Latency, SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import EvenhandError, InputError
-from evenhand.policies.base import Policy, is_number
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Allocation, Estimate, Feedback
 from evenhand.policies.registry import policy_class
 from evenhand.simulation._loop import Regret, advance

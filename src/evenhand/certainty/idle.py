@@ -1,9 +1,9 @@
-"""What to ask those whom a plan does not ask, or no more, so that they need not wait.
+"""What to ask evaluators who would be idle while the last scores of a plan are out.
 
-To each the same is put as to others, in the proportions of the plan: so what somebody says can be
-set against what he says himself, however lenient he is. Which question that is depends on the plan,
-on what is on its way and on who is there. No answer since the plan was made has a say in it, so
-these answers are as good as any others where a proof asks for a design that was fixed before.
+Each is asked what the plan asks others, in the plan's proportions: so that his scores can be
+compared with one another, however lenient he is. Which question that is depends on the plan, on what
+is on its way and on who is there, and on no score since the plan was frozen: so his scores are rows
+of a design that was fixed before them, of this plan or of the next.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from evenhand.questions import Questions
 _DEAR = 2.0  # times the price of the plan, for what an answer tells: more is not spent
 
 
-class Beside:
-    """The questions that may be asked beside a plan.
+class Idle:
+    """The questions that may be asked beyond a plan.
 
     Questions are of one kind if they are about the same and differ in who is asked. Those that cost
     much more than the plan does, for what they tell, are left out.
@@ -35,7 +35,7 @@ class Beside:
     >>> panel = Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
     >>> plan = panel.find(["Ann", "Bo"], ["P", "P"])
     >>> none, left = np.zeros(6, dtype=np.int64), np.where(panel.evaluator == 1, 9, 0)
-    >>> [panel.label(x) for x in Beside(panel, plan).next_ones(none, left, 3).tolist()]
+    >>> [panel.label(x) for x in Idle(panel, plan).next_ones(none, left, 3).tolist()]
     ['Ann by Q', 'Bo by Q', 'Ann by Q']
     """
 

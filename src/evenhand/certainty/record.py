@@ -1,0 +1,448 @@
+"""A record: what was asked and what came back. It is the whole state of a search for certainty.
+
+Plans stand in it in order, each frozen before its scores, each with the scores that count for it;
+beside them scores that nobody asked for, by which plans may be made and which are no evidence.
+Everything else that is said or asked is a function of the record.
+
+Which plan a score counts for
+-----------------------------
+For the plan in force when it arrives, as long as that lacks scores; else for the next one. So a plan
+is whole when its number of scores has come, by counts alone, whoever gave them; a ticket that comes
+late, and one that was handed out beyond the plan so that nobody had to wait, are rows of the next
+plan's design. Given all scores that count for plans before it, each plan is then a fixed design with
+fresh noise: its questions were fixed by what was known before its first score, and the order in
+which they are answered does not depend on the answers. docs/certainty.md has the proof.
+
+A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added up
+from look to look. So what is concluded does not depend on when somebody asks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.policies.limits import nth
+from evenhand.policies.messages import Feedback, nothing
+from evenhand.questions import Superset
+
+Purpose = Literal[
+    "open", "compare", "check the model", "measure the bias", "ask what was planned", "explore"
+]
+_MOST = 10**18
+_NO_ONE: Indices = np.zeros(0, dtype=np.intp)
+
+
+class Expected(NamedTuple):
+    """What is expected of a plan's leads when it is frozen: all that its priors depend on.
+
+    Parameters
+    ----------
+    leads, variances
+        (n,) leads over the rivals in units of the evidence (of σ, where that is known), and their
+        variances per unit of noise variance.
+    unit, freedom
+        What the noise was taken to be, 1 where it is known, and with how many degrees of freedom.
+    """
+
+    leads: Floats
+    variances: Floats
+    unit: float
+    freedom: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is asked next, frozen before any of its scores.
+
+    Parameters
+    ----------
+    purpose
+        What it is for: "open" is a start that tests nothing, "compare" tests a leader.
+    order, times
+        (n,) questions in the order in which they are handed out, and how often that is repeated.
+    looks
+        At how many equal shares of its scores it is looked at; 1: when it is whole.
+    more
+        Whether evaluators who would have to wait for its last scores are asked more of the same.
+    at_most, forecast
+        Evaluations that were allowed in all when it was made, and that were expected to come.
+    leader, rivals, expected
+        The option that is tested, −1 if none is; (n,) those it is tested against; what is expected
+        of its leads over them.
+    among
+        (n,) the options that there were, where others came since; None if none did.
+
+    Examples
+    --------
+    >>> plan = Plan("open", np.array([2, 0, 2]), times=2)
+    >>> plan.number, plan.wanted(3), plan.next_ones(np.array([1, 0, 2]))
+    (6, array([2, 0, 4]), array([2, 0, 2]))
+    """
+
+    purpose: Purpose
+    order: Indices
+    times: int = 1
+    looks: int = 1
+    more: bool = False
+    at_most: int = _MOST
+    forecast: float = math.nan
+    leader: int = -1
+    rivals: Indices = field(default_factory=lambda: _NO_ONE)
+    expected: Expected | None = None
+    among: Indices | None = None
+
+    @property
+    def number(self) -> int:
+        """How many scores make it whole."""
+        return len(self.order) * self.times
+
+    def wanted(self, q: int) -> Counts:
+        """Return (q,) how often it asks each of q questions."""
+        return self.times * np.bincount(self.order, minlength=q).astype(np.int64)
+
+    def next_ones(self, have: Counts) -> Indices:
+        """Return questions that are next, in order, beside those that are there or on their way.
+
+        All that are left, or of a long plan about as many as the order has.
+
+        Parameters
+        ----------
+        have
+            (q,) scores that count for it, and evaluations on their way.
+        """
+        twice, turn = self._places
+        block = np.bincount(self.order, minlength=len(have))
+        used = block > 0
+        gone = min(self.times - 1, int((have[used] // block[used]).min(initial=_MOST)))
+        (left,) = np.nonzero(turn > (have - gone * block)[twice])
+        if gone == self.times - 1:
+            left = left[left < len(self.order)]
+        return np.asarray(twice[left])
+
+    @cached_property
+    def _places(self) -> tuple[Indices, Counts]:
+        """The order twice, and which score of its question each place is."""
+        twice = np.concatenate([self.order, self.order])
+        return twice, nth(twice)
+
+    def moved(self, to: Superset) -> Self:
+        """Return the plan by the places of its questions and options among more of them."""
+        return replace(
+            self,
+            order=to.questions[self.order],
+            leader=self.leader if self.leader < 0 else int(to.options[self.leader]),
+            rivals=to.options[self.rivals],
+            among=to.options if self.among is None else to.options[self.among],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as numbers, texts and arrays by name."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return kept | {"expected": None if self.expected is None else self.expected._asdict()}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], q: int, k: int) -> Self:
+        """Return the plan that `to_dict` was made of; `ValueError` if it is none of q questions."""
+        kept = dict(given)
+        kept["order"], kept["rivals"] = places(kept["order"], q), places(kept["rivals"], k)
+        if kept["among"] is not None:
+            kept["among"] = places(kept["among"], k)
+        for name, least, most in (
+            ("times", 1, _MOST), ("looks", 1, _MOST), ("at_most", 0, _MOST), ("leader", -1, k - 1)
+        ):  # fmt: skip
+            if type(kept[name]) is not int or not least <= kept[name] <= most:
+                raise ValueError(f"{name} is {kept[name]!r:.80}")
+        if not isinstance(kept["purpose"], str) or type(kept["more"]) is not bool:
+            raise ValueError(f"{kept['purpose']!r:.80}, {kept['more']!r:.80}")
+        kept["forecast"] = float(kept["forecast"])
+        if kept["expected"] is not None:
+            kept["expected"] = _expected(kept["expected"], len(kept["rivals"]))
+        if (kept["expected"] is None) != (kept["leader"] < 0):
+            raise ValueError(f"leader {kept['leader']}, of whom {kept['expected']} is expected")
+        plan = cls(**kept)
+        if not 1 <= plan.number <= _MOST:
+            raise ValueError(f"{plan.number} scores")
+        return plan
+
+
+def _expected(given: Mapping[str, Any], n: int) -> Expected:
+    leads, variances = (numbers(given[name], n, name) for name in ("leads", "variances"))
+    unit, freedom = float(given["unit"]), float(given["freedom"])
+    sound = np.isfinite(leads).all() and not np.isnan(variances).any() and (variances >= 0.0).all()
+    if not (sound and 0.0 < unit < math.inf and freedom >= 0.0):
+        raise ValueError(f"leads, variances, noise {unit} with {freedom} degrees of freedom")
+    return Expected(leads, variances, unit, freedom)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why nothing more is planned.
+
+    Parameters
+    ----------
+    reason
+        "certain"; "checked", where nothing was to be asked at all; "hopeless", where options cannot
+        be told apart with what is left; "stuck", where nobody who is there can compare them;
+        "spent", "broke"; "gave up"; "alarm".
+    options
+        Those that it is about.
+    why
+        In words, where there is more to say.
+    """
+
+    reason: str
+    options: tuple[int, ...] = ()
+    why: str = ""
+
+
+class Sums(NamedTuple):
+    """Scores added up by question: (n,) which, how many, their sums and sums of squares."""
+
+    questions: Indices
+    counts: Counts
+    sums: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, feedback: Feedback) -> Self:
+        """Return a feedback by the questions it has scores of."""
+        (which,) = np.nonzero(feedback.counts)
+        return cls(which, *(part[which] for part in feedback.parts))
+
+    def feedback(self, q: int) -> Feedback:
+        """Return them as the feedback of q questions."""
+        found = nothing(q)
+        for whole, part in zip(found.parts, self[1:], strict=True):
+            whole[self.questions] = part
+        return found
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], q: int) -> Self:
+        """Return what ``_asdict`` was made of; `ValueError` if they are no scores of q questions."""
+        which = places(given["questions"], q)
+        counts = places(given["counts"], _MOST + 1).astype(np.int64)
+        sums, squares = (numbers(given[name], len(which), name) for name in ("sums", "squares"))
+        if counts.shape != which.shape or len(np.unique(which)) < len(which) or not counts.all():
+            raise ValueError(f"{len(which)} questions with {len(counts)} counts")
+        if not np.isfinite([sums, squares]).all() or (squares < 0.0).any():
+            raise ValueError("scores that are no numbers")
+        return cls(which, counts, sums, squares)
+
+
+class Round:
+    """A plan and the scores that count for it, added up from look to look.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    q
+        How many questions there are.
+    """
+
+    def __init__(self, plan: Plan, q: int) -> None:
+        self.plan = plan
+        self.count = self.looked = 0  # scores, and looks whose share of them has come
+        self.blocks: list[Sums] = []  # up to the last of these looks
+        self._since = nothing(q)  # that look
+        self.total = nothing(q)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the plan lacks no score."""
+        return self.count >= self.plan.number
+
+    def tell(self, feedback: Feedback) -> None:
+        """Count scores for the plan."""
+        self._since, self.total = self._since + feedback, self.total + feedback
+        self.count += int(feedback.counts.sum())
+        due = min(self.plan.looks, self.count * self.plan.looks // self.plan.number)
+        if due > self.looked:
+            self.looked = due
+            self.blocks.append(Sums.of(self._since))
+            self._since = nothing(len(feedback.counts))
+
+    def looks(self, after: int = 0) -> Iterator[tuple[int, Feedback]]:
+        """Yield for each block the number of scores and all of them up to its end."""
+        told, count = nothing(len(self.total.counts)), 0
+        for i, block in enumerate(self.blocks):
+            told = told + block.feedback(len(told.counts))
+            count += int(block.counts.sum())
+            if i >= after:
+                yield count, told
+
+    def moved(self, to: Superset, q: int) -> Round:
+        """Return the round of a moved plan; see `Record.moved`."""
+        new = Round(self.plan.moved(to), q)
+        for block in self.blocks:
+            new.tell(block._replace(questions=to.questions[block.questions]).feedback(q))
+        if self._since.counts.any():
+            new.tell(moved(self._since, to, q))
+        return new
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as numbers, texts and arrays by name."""
+        return {
+            "plan": self.plan.to_dict(),
+            "blocks": [block._asdict() for block in self.blocks],
+            "since": Sums.of(self._since)._asdict(),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], q: int, k: int) -> Round:
+        """Return the round that `to_dict` was made of; `ValueError` if it is none."""
+        new = cls(Plan.from_dict(given["plan"], q, k), q)
+        for block in given["blocks"]:
+            new.tell(Sums.from_dict(block, q).feedback(q))
+        if len(new.blocks) < len(given["blocks"]):
+            raise ValueError(f"{len(given['blocks'])} looks, with scores for {len(new.blocks)}")
+        since = Sums.from_dict(given["since"], q)
+        if len(since.questions):
+            new.tell(since.feedback(q))
+        return new
+
+
+class Record:
+    """What was asked and what came back.
+
+    Parameters
+    ----------
+    q
+        How many questions there are.
+
+    Attributes
+    ----------
+    rounds
+        The plans in order, with their scores.
+    outside
+        How many plans there were, and scores that came then and that nobody asked for.
+    early
+        Scores that came when the last plan was whole: they count for the next.
+
+    Examples
+    --------
+    >>> record = Record(2)
+    >>> record.begin(Plan("open", np.array([0, 1])))
+    >>> for question in (0, 1, 1):
+    ...     told = Feedback(np.arange(2) == question, [1.0, 2.0] * (np.arange(2) == question), [4.0] * 2)
+    ...     record.tell(told)
+    >>> record.now.whole, len(record.early)
+    (True, 1)
+    """
+
+    def __init__(self, q: int) -> None:
+        self.q = q
+        self.rounds: list[Round] = []
+        self.outside: list[tuple[int, Feedback]] = []
+        self.early: list[Feedback] = []
+
+    @property
+    def now(self) -> Round | None:
+        """The plan in force, with its scores; None before the first."""
+        return self.rounds[-1] if self.rounds else None
+
+    def begin(self, plan: Plan) -> None:
+        """Put a plan in force; the one before is closed with what it has."""
+        self.rounds.append(Round(plan, self.q))
+        early, self.early = self.early, []
+        for feedback in early:
+            self.tell(feedback)
+
+    def tell(self, feedback: Feedback) -> None:
+        """Take scores that were asked for."""
+        now = self.now
+        if now is None or now.whole:
+            self.early.append(feedback)
+        else:
+            now.tell(feedback)
+
+    def observe(self, feedback: Feedback) -> None:
+        """Take scores that nobody asked for."""
+        self.outside.append((len(self.rounds), feedback))
+
+    def is_over(self, r: int) -> bool:
+        """Tell whether plan r takes no more scores: it is whole, or another one follows."""
+        return r < len(self.rounds) - 1 or self.rounds[r].whole
+
+    def known_to(self, r: int) -> Feedback:
+        """Return all that was known when plan r was frozen, or, of the next one, that is now."""
+        known = nothing(self.q)
+        for round_ in self.rounds[:r]:
+            known = known + round_.total
+        for at, feedback in self.outside:
+            known = known + feedback if at <= r else known
+        return known
+
+    @property
+    def everything(self) -> Feedback:
+        """All scores there are."""
+        known = self.known_to(len(self.rounds))
+        for feedback in self.early:
+            known = known + feedback
+        return known
+
+    def moved(self, to: Superset, q: int) -> Record:
+        """Return the record by the places of its questions among q of them."""
+        new = Record(q)
+        new.rounds = [round_.moved(to, q) for round_ in self.rounds]
+        new.outside = [(at, moved(feedback, to, q)) for at, feedback in self.outside]
+        new.early = [moved(feedback, to, q) for feedback in self.early]
+        return new
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as numbers, texts and arrays by name."""
+        return {
+            "rounds": [round_.to_dict() for round_ in self.rounds],
+            "outside": [{"at": at} | Sums.of(told)._asdict() for at, told in self.outside],
+            "early": [Sums.of(told)._asdict() for told in self.early],
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], q: int, k: int) -> Record:
+        """Return the record that `to_dict` was made of; `ValueError` if it is none."""
+        new = cls(q)
+        new.rounds = [Round.from_dict(round_, q, k) for round_ in given["rounds"]]
+        for kept in given["outside"]:
+            at = kept["at"]
+            if type(at) is not int or not 0 <= at <= len(new.rounds):
+                raise ValueError(f"scores that came with plan {at!r:.80}")
+            new.outside.append((at, Sums.from_dict(kept, q).feedback(q)))
+        new.early = [Sums.from_dict(kept, q).feedback(q) for kept in given["early"]]
+        return new
+
+
+def moved(feedback: Feedback, to: Superset, q: int) -> Feedback:
+    """Return a feedback by the places of its questions among q of them."""
+    sums = Sums.of(feedback)
+    return sums._replace(questions=to.questions[sums.questions]).feedback(q)
+
+
+def places(given: Any, n: int) -> Indices:
+    """Return whole numbers from 0 to n − 1, or raise `ValueError`.
+
+    Examples
+    --------
+    >>> places([2, 0], 3)
+    array([2, 0])
+    """
+    found = np.asarray(given)
+    if found.size == 0 and found.ndim == 1:
+        return _NO_ONE
+    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
+        raise ValueError(f"{given!r:.200} are no places among {n}")
+    return found.astype(np.intp)
+
+
+def numbers(given: Any, n: int, name: str) -> Floats:
+    """Return (n,) numbers, or raise `ValueError`."""
+    found = np.asarray(given)
+    if found.shape != (n,) or (n and found.dtype.kind not in "iuf"):
+        raise ValueError(f"{name} must be {n} numbers; got {given!r:.200}")
+    return found.astype(np.float64)

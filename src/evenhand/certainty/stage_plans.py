@@ -1,0 +1,311 @@
+"""What to ask next to be certain: heuristics, which cost evaluations where they err, never certainty.
+
+Notation
+--------
+g, s    the lead of the leader over a rival is g ± s by all that is known, both in units of σ
+need    log(1/δ) − log W + 1: evidence still lacking against a rival, and some more
+
+A plan makes max need · variance of the lead / max(g, s)² small for its price (`Model.plan`). Who
+leads, the proportions, the length and what is expected are guessed by pooled least squares; then
+all of it is frozen, and nothing of it is ever derived again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.models import Fit
+from evenhand.certainty.record import Expected, Plan, Stop
+from evenhand.certainty.stages import Evidence, Inference
+from evenhand.numerics.ties import first_largest
+from evenhand.policies.limits import Limits, nth
+from evenhand.policies.messages import Feedback
+
+_LONGEST = 4096  # evaluations after which the order of a plan is repeated
+_MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
+_GROWTH, _LAST = 0.2, 0.3  # a plan as a share of what was spent; at most, to end with it
+_EXTRA = 1.0  # evidence that is planned for beyond what is needed
+_CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
+_HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
+_LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
+_MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
+_FEW = 4  # evaluations of each option that looks see to, where there are so many
+
+
+class Pace(NamedTuple):
+    """How long plans are, by the dimension r of what is asked.
+
+    Where options are their own questions all dimensions matter to all leads. Of a panel, most are
+    those of options that are soon out of the question.
+    """
+
+    start: float  # evaluations per dimension of the start,
+    later: float  # and of any later plan at least
+    spare: int  # evaluations of a start beyond r, at least, to hear an unknown noise
+
+
+OPTIONS, PANEL = Pace(2.0, 3.0, 6), Pace(1.0, 1.5, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """Plans what to ask next.
+
+    Parameters
+    ----------
+    inference
+        What the record says.
+    limits, at_most, spent
+        What may be asked, how many evaluations in all, and how many were told.
+    pending
+        (q,) evaluations that are on their way.
+    own_questions
+        Whether options are their own questions.
+    looks
+        Share of the evaluations that look where the design would not, to check the model.
+    whole
+        Whether scores are looked at only when a plan is whole, since they may have any
+        distribution.
+    seed
+        Where the randomness of ``looks`` starts.
+    """
+
+    inference: Inference
+    limits: Limits
+    at_most: int
+    spent: int
+    pending: Counts
+    own_questions: bool
+    looks: float
+    whole: bool
+    seed: int
+
+    def next(self) -> Plan | Stop:
+        """Return the next plan, or why there is none."""
+        now, record = self.inference.evidence(), self.inference.record
+        if now.answer is not None:
+            lacking = self._allowed(np.repeat(np.arange(record.q), self._lacking()))
+            if len(lacking) and self._remaining:
+                return self._plan("check the model", lacking[: self._remaining])
+            return Stop("certain", (now.answer,))
+        if not self._remaining:
+            return Stop("spent")
+        guess = self.inference.before(len(record.rounds))
+        leader = self.leading(guess, now)
+        rivals = self.inference.open(now, leader)
+        known = np.isfinite(guess.leads(leader, rivals).variances)
+        heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
+        if not (heard and known.all()):
+            start = self._start(leader, rivals, known, heard)
+            if len(start):
+                return self._plan("open", start, forecast=math.nan)
+        return self._test(guess, now, leader, rivals[known])
+
+    def leading(self, guess: Fit, now: Evidence) -> int:
+        """Return the option that is best by a guess, of those that may be."""
+        options = self.inference.aim.questions.options
+        lead_of_first = guess.leads(0, np.arange(len(options))).estimates
+        size = float(np.abs(self.inference.record.everything.means).max(initial=0.0))
+        return first_largest(np.where(now.rejected, -np.inf, -lead_of_first), size)
+
+    # ------------------------------------------------------------------ a start
+
+    def opening(self) -> Indices:
+        """Return the questions that a search starts with: as far as possible, all leads."""
+        model, pace = self.inference.aim.model, self._pace
+        length = math.ceil(pace.start * model.rank)
+        if self.inference.aim.noise is None:
+            length = max(length, model.rank + pace.spare)
+        return self._allowed(model.start(length, self._left))
+
+    def _start(
+        self, leader: int, rivals: Indices, known: NDArray[np.bool_], heard: bool
+    ) -> Indices:
+        """Return what to ask before leads can be tested: none where that would not help."""
+        start = self.opening()
+        if self._pool.counts.any():
+            start = self._rest_of(start, leader, rivals, heard)
+        more = (self._reached(start, leader, rivals) & ~known).any()
+        return start[: self._remaining] if more or not heard else start[:0]
+
+    def _rest_of(self, start: Indices, leader: int, rivals: Indices, heard: bool) -> Indices:
+        """Return what of a start is lacking: questions about unknown options, if these will do."""
+        counts, about = self._pool.counts, self.inference.aim.questions.about
+        rest = start[nth(start) > counts[start]]
+        unknown = np.setdiff1d(np.append(rivals, leader), about[counts > 0])
+        few = rest[np.isin(about[rest], unknown).any(axis=1)]
+        by_few, by_all = (self._reached(one, leader, rivals) for one in (few, start))
+        if heard and (by_few | ~by_all).all():
+            return few
+        return rest if len(rest) else start
+
+    def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
+        """Tell which leads are identified once these questions are answered, too."""
+        more = np.bincount(order, minlength=self.inference.record.q)
+        none = np.zeros(len(more))
+        answered = Feedback(self._pool.counts + more, none, none)
+        fit = self.inference.aim.model.fit(answered, 1.0)
+        return np.isfinite(fit.leads(leader, rivals).variances)
+
+    # ------------------------------------------------------------------ a test
+
+    def _test(self, guess: Fit, now: Evidence, leader: int, rivals: Indices) -> Plan | Stop:
+        """Return a plan that tests a leader against rivals whose leads are known somehow."""
+        aim, limits = self.inference.aim, self.limits
+        expected, prices = guess.leads(leader, rivals), aim.questions.prices
+        spread, leads = np.sqrt(expected.variances), (expected.estimates + aim.slack) / guess.unit
+        need = np.sqrt(aim.enough - now.of(leader)[rivals] + _EXTRA)
+        weights = need / np.maximum(leads, _CAUTION * spread)
+        shortest = self._pace.later * aim.model.rank
+        most = math.ceil(min(max(shortest, _LAST * limits.paid / prices.min()), _LONGEST))
+        left, pool = self._left, self._pool.counts
+        design = aim.model.plan(leader, rivals, weights, most, pool, left, self._last_shares())
+        able = np.isfinite(design.variances)
+        if not able.any():
+            return Stop("stuck", (leader, *self.inference.open(now, leader).tolist()))
+        price = float(prices[design.order].mean())
+        money = 2.0 * float((weights**2 * design.variances)[able].max())
+        hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
+        least = 2.0 * hope**2 * design.variances
+        rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
+        beyond = rivals[able & (least > rest)]
+        if len(beyond):
+            return Stop("hopeless", (leader, *beyond.tolist()))
+        share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
+        length = math.ceil(max(shortest, share / price))
+        times = 1 if aim.questions.limited else math.ceil(length / _LONGEST)
+        order = self._allowed(design.order[: math.ceil(length / times)])
+        if self.looks:
+            rng = np.random.default_rng([self.seed, len(self.inference.record.rounds)])
+            order = self._allowed(with_looks(order, self.looks, pool, left, rng))
+        if times == 1:
+            order = order[: self._remaining]
+        if not len(order) or not limits.pays_for(np.bincount(order, minlength=len(pool)) > 0):
+            return Stop("broke")
+        return self._plan(
+            "compare",
+            order,
+            times=times,
+            looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
+            forecast=money / price,
+            leader=leader,
+            rivals=rivals[able],
+            expected=Expected(*guess.leads(leader, rivals[able]), guess.unit, guess.freedom),
+        )
+
+    def _plan(
+        self,
+        purpose: str,
+        order: Indices,
+        *,
+        times: int = 1,
+        looks: int = 1,
+        forecast: float = math.nan,
+        leader: int = -1,
+        rivals: Indices | None = None,
+        expected: Expected | None = None,
+    ) -> Plan:
+        return Plan(
+            purpose,  # type: ignore[arg-type] # one of those that there are
+            order,
+            times,
+            looks,
+            True,
+            self.at_most,
+            forecast,
+            leader,
+            order[:0] if rivals is None else rivals,
+            expected,
+        )
+
+    def _last_shares(self) -> Floats | None:
+        """Return (q,) the shares of the last test, from which the search for the next begins."""
+        tests = [r.plan for r in self.inference.record.rounds if r.plan.leader >= 0]
+        if not tests:
+            return None
+        shares = np.bincount(tests[-1].order, minlength=self.inference.record.q)
+        return np.asarray(shares * self.inference.aim.questions.prices / len(tests[-1].order))
+
+    # ------------------------------------------------------------------ looks at the model
+
+    def _lacking(self) -> Counts:
+        """Return (q,) evaluations that are lacking for the model to have been checked.
+
+        What they say comes after the answer, and so changes neither it nor its proof. Of options
+        that are their own questions, a few of each, or of some where there are many. Of others,
+        enough different ones for what the model leaves over, and enough repeats for the noise.
+        """
+        told = self.inference.record.everything.counts
+        wanted = np.zeros_like(told)
+        if not self.looks or not told.any():
+            return wanted
+        order = np.random.default_rng(self.seed).permutation(len(told))
+        if self.own_questions:
+            wanted[order[:_MOST_LOOKED_AT] if len(told) > _MOST_LOOKED_AT else order] = _LEAST_LOOKS
+            return np.maximum(wanted - told, 0)
+        order = order[(self._left > 0)[order]]
+        new, again = order[told[order] == 0], order[told[order] > 0]
+        again = again[np.argsort(told[again], kind="stable")]
+        n, kinds = int(told.sum()), int(np.count_nonzero(told))
+        rank = self.inference.aim.model.rank
+        wanted[new[: max(0, rank + _MORE_KINDS - kinds)]] = 1
+        wanted[again[: max(0, _MORE_REPEATS - (n - kinds))]] = 1
+        return wanted
+
+    # ------------------------------------------------------------------ what there is
+
+    @property
+    def _remaining(self) -> int:
+        return max(0, self.at_most - self.spent)
+
+    @property
+    def _pace(self) -> Pace:
+        return OPTIONS if self.own_questions else PANEL
+
+    @property
+    def _pool(self) -> Feedback:
+        """All that is known and is no evidence to come."""
+        return self.inference.record.known_to(len(self.inference.record.rounds))
+
+    @property
+    def _left(self) -> Counts:
+        return self.limits.left(self.pending)
+
+    def _allowed(self, order: Indices) -> Indices:
+        return self.limits.allowed(order, self.pending)
+
+
+def with_looks(
+    order: Indices, share: float, told: Counts, left: Counts, rng: np.random.Generator
+) -> Indices:
+    """Return an order of the same length with a share of looks at what was asked least so far.
+
+    They come in random order at random places, as far as there is something ``left`` to ask. Of
+    questions that were asked equally seldom, chance decides; so early ones are looked at again, and
+    where there are many a sample of them. Where there are few, up to twice the share goes to those
+    with less than four evaluations.
+    """
+    n, q = max(1, round(share * len(order))), len(told)
+    if _FEW * q <= told.sum() + len(order):
+        lacking = np.maximum(_FEW - told - np.bincount(order, minlength=q), 0).sum()
+        n = min(max(n, int(lacking)), 2 * n, len(order))
+    kept = order[: len(order) - n]
+    made = np.bincount(kept, minlength=q)
+    have, room = told + made, left - made
+    looks: list[int] = []
+    while len(looks) < n and (room > 0).any():
+        (least,) = np.nonzero((room > 0) & (have == have[room > 0].min()))
+        looks.append(int(rng.choice(least)))
+        have[looks[-1]] += 1
+        room[looks[-1]] -= 1
+    mixed = np.empty(len(kept) + len(looks), dtype=np.intp)
+    at = np.zeros(len(mixed), dtype=np.bool_)
+    at[rng.choice(len(mixed), len(looks), replace=False)] = True
+    mixed[at], mixed[~at] = looks, kept
+    return mixed

@@ -1,0 +1,260 @@
+"""What may be asked: how many evaluations, for how much money, of whom, and how often.
+
+Capacities and workloads belong to the questions; a budget and who is there to a run. Evaluations on
+their way (``pending``) count as asked.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Counts, Indices
+from evenhand.errors import InputError
+from evenhand.questions import UNLIMITED, Questions
+
+_ROUNDING = 1.0 + 1e-12  # of prices that add up to the budget
+_PER_OPTION = 1_000  # evaluations of a search for certainty, where nobody says how many
+_MOST = 10**18
+
+
+class Limits:
+    """What of the questions may still be asked in a run.
+
+    Parameters
+    ----------
+    questions
+        The questions, with capacities, workloads and prices.
+    budget
+        How much money may be spent; infinite if that is not limited.
+
+    Attributes
+    ----------
+    money, paid
+        How much money there is in all, and what evaluations so far have cost.
+    asked
+        (q,) evaluations so far, asked for or not.
+    absent
+        Places of the evaluators who left.
+    available
+        (q,) which questions may be asked just now; None if all.
+
+    Examples
+    --------
+    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], workload=[1, 2])
+    >>> limits = Limits(panel)
+    >>> limits.left(np.array([1, 0, 0, 0]))                # Ann by P is on its way: P has no time
+    array([0, 1, 0, 1])
+    """
+
+    def __init__(self, questions: Questions, budget: float = math.inf) -> None:
+        self.questions = questions
+        self.money, self.paid = budget, 0.0
+        self.asked: Counts = np.zeros(len(questions), dtype=np.int64)
+        self.absent: set[int] = set()
+        self.available: NDArray[np.bool_] | None = None
+
+    @property
+    def restricted(self) -> bool:
+        """Whether anything but the number of evaluations limits what may be asked."""
+        limited = self.questions.limited or math.isfinite(self.money)
+        return limited or bool(self.absent) or self.available is not None
+
+    def left(self, pending: Counts) -> Counts:
+        """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says."""
+        questions = self.questions
+        left = np.full(len(questions), UNLIMITED, dtype=np.int64)
+        if questions.limited:
+            left = np.maximum(questions.capacity - self.asked - pending, 0)
+            left[questions.capacity == UNLIMITED] = UNLIMITED
+            who = questions.evaluator
+            if (questions.workload < UNLIMITED).any():
+                free = self.workload_left(pending)
+                left[who >= 0] = np.minimum(left[who >= 0], free[who[who >= 0]])
+        if self.absent:
+            left[np.isin(questions.evaluator, list(self.absent))] = 0
+        if self.available is not None:
+            left[~self.available] = 0
+        return left
+
+    def workload_left(self, pending: Counts) -> Counts:
+        """Return (e,) how much every evaluator may still be asked; `UNLIMITED` if nothing says."""
+        questions = self.questions
+        who, have = questions.evaluator, self.asked + pending
+        done = np.bincount(who[who >= 0], have[who >= 0], len(questions.evaluators))
+        free = np.maximum(questions.workload - done.astype(np.int64), 0)
+        return np.where(questions.workload == UNLIMITED, UNLIMITED, free)
+
+    def allowed(self, order: Indices, pending: Counts) -> Indices:
+        """Return what of an order of questions may be asked now, from its beginning on."""
+        questions = self.questions
+        if not (questions.limited or self.absent or self.available is not None):
+            return order
+        order = order[nth(order) <= self.left(pending)[order]]
+        if (questions.workload < UNLIMITED).any():
+            who = questions.evaluator[order]
+            order = order[(who < 0) | (nth(who) <= self.workload_left(pending)[who])]
+        return order
+
+    def affordable(self, counts: Counts, pending: Counts) -> Counts:
+        """Return the cheapest of these evaluations that the budget pays for beside those pending."""
+        if math.isinf(self.money):
+            return counts
+        prices = self.questions.prices
+        money = (self.money - self.paid - float(pending @ prices)) * _ROUNDING
+        if float(counts @ prices) <= money:
+            return counts
+        (wanted,) = np.nonzero(counts)
+        within = np.zeros_like(counts)
+        for x in wanted[np.argsort(prices[wanted], kind="stable")]:
+            within[x] = min(int(counts[x]), int(money // prices[x]))
+            money -= within[x] * prices[x]
+        return within
+
+    def pays_for(self, wanted: NDArray[np.bool_]) -> bool:
+        """Tell whether the budget pays for one of these questions, (q,) truth values, at least."""
+        if math.isinf(self.money):
+            return True
+        cheapest = self.questions.prices.min(where=wanted, initial=math.inf)
+        return not (self.money - self.paid) * _ROUNDING < cheapest < math.inf
+
+    def place(self, evaluator: object) -> int:
+        """Return the place of an evaluator by name, or say who there is."""
+        names = self.questions.evaluators
+        if evaluator not in names:
+            raise InputError(f"there is no evaluator {evaluator!r}; there are {names!r}.")
+        return names.index(str(evaluator))
+
+    @property
+    def absent_names(self) -> tuple[str, ...]:
+        """Names of the evaluators who left."""
+        return tuple(self.questions.evaluators[e] for e in sorted(self.absent))
+
+
+class Allowance:
+    """What may be asked beside what is on its way; less with everything that is taken.
+
+    `Limits.left` says so for every question by itself; an evaluator's workload and the money are
+    shared by many, so that every question taken leaves less for others.
+
+    Parameters
+    ----------
+    limits
+        Of the run.
+    pending
+        (q,) evaluations on their way.
+
+    Examples
+    --------
+    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=1, workload=[1, 2])
+    >>> allowance = Allowance(Limits(panel), np.zeros(4, dtype=np.int64))
+    >>> allowance.take(0, 1)                # Ann by P: that is all of P's time
+    >>> allowance.open.tolist()
+    [False, True, False, True]
+    """
+
+    def __init__(self, limits: Limits, pending: Counts) -> None:
+        questions = limits.questions
+        self._left = limits.left(pending)
+        self._evaluator, self._prices = questions.evaluator, questions.prices
+        self._workload: Counts | None = None
+        if (questions.workload < UNLIMITED).any():
+            self._workload = limits.workload_left(pending)
+        spent = limits.paid + float(pending @ self._prices)
+        self._money = (limits.money - spent) * _ROUNDING
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """(q,) which questions may be asked once more."""
+        may = self._left > 0
+        if self._workload is not None:
+            named = self._evaluator >= 0
+            may[named] &= self._workload[self._evaluator[named]] > 0
+        if math.isfinite(self._money):
+            may &= self._prices <= self._money
+        return np.asarray(may)
+
+    def most(self, question: int) -> int:
+        """Return how often a question may be asked."""
+        most = int(self._left[question])
+        who = int(self._evaluator[question])
+        if self._workload is not None and who >= 0:
+            most = min(most, int(self._workload[who]))
+        if math.isfinite(self._money):
+            most = min(most, int(self._money // self._prices[question]))
+        return max(most, 0)
+
+    def take(self, question: int, n: int) -> None:
+        """Take note that a question is asked n times."""
+        if self._left[question] < UNLIMITED:
+            self._left[question] -= n
+        who = int(self._evaluator[question])
+        if self._workload is not None and who >= 0 and self._workload[who] < UNLIMITED:
+            self._workload[who] -= n
+        self._money -= n * float(self._prices[question])
+
+
+def nth(values: Indices) -> Counts:
+    """Return (n,) how often each value has come up to its place, itself included.
+
+    Examples
+    --------
+    >>> nth(np.array([3, 5, 3, 3]))
+    array([1, 1, 2, 3])
+    """
+    by_value = np.argsort(values, kind="stable")
+    starts = np.searchsorted(values[by_value], values[by_value])
+    times = np.empty(len(values), dtype=np.int64)
+    times[by_value] = np.arange(len(values)) - starts + 1
+    return times
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether the value is a finite real number (a bool is not meant as one)."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def most_evaluations(n_options: int, horizon: int | None, at_most: int | None) -> int:
+    """Return how many evaluations there are at most, by either name; else 1,000 per option.
+
+    Examples
+    --------
+    >>> most_evaluations(2, None, 60), most_evaluations(2, None, None)
+    (60, 2000)
+    """
+    if horizon is not None and at_most is not None:
+        raise InputError(
+            f"horizon and at_most are two names for the same number; got {horizon!r} and "
+            f"{at_most!r}. Give one."
+        )
+    if horizon is not None:
+        return horizon  # `Policy` checks it
+    if at_most is None:
+        return _PER_OPTION * n_options
+    if not is_number(at_most) or not 1 <= at_most <= _MOST or at_most != int(at_most):
+        raise InputError(f"at_most must be a whole number from 1 to 10¹⁸; got {at_most!r}.")
+    return int(at_most)
+
+
+def checked_budget(budget: float | None) -> float:
+    """Return how much money there is; infinite if nobody says.
+
+    Examples
+    --------
+    >>> checked_budget(None), checked_budget(20)
+    (inf, 20.0)
+    """
+    if budget is None:
+        return math.inf
+    if not is_number(budget) or budget <= 0.0:
+        raise InputError(f"budget must be a number larger than 0, or None; got {budget!r}.")
+    return float(budget)
