@@ -255,19 +255,14 @@ class Choice(Policy):
 
     # ------------------------------------------------------------------ what changes meanwhile
 
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """The evaluators who left."""
-        return self.limits.absent_names
-
     def leave(self, evaluator: str) -> None:
         """Take note that an evaluator cannot be asked any more, until `join`."""
-        self.limits.absent.add(self.limits.place(evaluator))
+        super().leave(evaluator)
         self._changed()
 
     def join(self, evaluator: str) -> None:
         """Take note that an evaluator can be asked, again or from now on."""
-        self.limits.absent.discard(self.limits.place(evaluator))
+        super().join(evaluator)
         self._changed()
 
     def allow(self, at_most: int | None = None, budget: float | None = None) -> None:

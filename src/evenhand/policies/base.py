@@ -537,6 +537,18 @@ class Policy(ABC):
         self._observed += int(feedback.counts.sum())
         self._answers.clear()
 
+    def leave(self, evaluator: str) -> None:
+        """Take note that an evaluator cannot be asked any more, until `join`."""
+        self._refuse_absence()
+        self.limits.absent.add(self.limits.place(evaluator))
+        self._answers.clear()
+
+    def join(self, evaluator: str) -> None:
+        """Take note that an evaluator can be asked, again or from now on."""
+        self._refuse_absence()
+        self.limits.absent.discard(self.limits.place(evaluator))
+        self._answers.clear()
+
     @property
     def asks_whole(self) -> bool:
         """Tell whether what is asked for now is learnt only when all of it was told."""
@@ -660,6 +672,13 @@ class Policy(ABC):
                 "only so often. Use certain-choice, or say capacity=None."
             )
 
+    def _refuse_absence(self) -> None:
+        if not self.heeds_limits:
+            raise InputError(
+                f"{self.name!r} asks whom it likes, and cannot do without some. Use certain-choice "
+                "or greedy-questions."
+            )
+
     def _weighted(self, feedback: Feedback) -> Feedback:
         """Return what came back in units of each question's relative noise."""
         noise = self.questions.noise
@@ -671,11 +690,7 @@ class Policy(ABC):
         """Return (q,) which questions may be asked just now; None if all."""
         if available is None:
             return None
-        if not self.heeds_limits:
-            raise InputError(
-                f"{self.name!r} asks whom it likes, and cannot do without some. Use certain-choice "
-                "or greedy-questions."
-            )
+        self._refuse_absence()
         q = len(self.questions)
         if isinstance(available, np.ndarray) and available.dtype == np.bool_:
             if available.shape != (q,):
