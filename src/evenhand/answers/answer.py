@@ -21,6 +21,7 @@ from evenhand.answers.scores import compares
 from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
+from evenhand.policies.sayings import end_of, forecast_of, values_of
 from evenhand.questions import Options, Questions
 
 _SAME = 1e-12  # share of a value below which a difference is rounding
@@ -354,10 +355,10 @@ def answer_of(
         biases=biases,
         spent=policy.spent,
         at_most=policy.horizon,
-        paid=policy.paid,
-        budget=policy.money,
-        forecast=0.0 if sure else policy.forecast() or math.nan,
-        stopped_because=stopped_because or policy.stopped_because or _end_of(policy),
+        paid=policy.limits.paid,
+        budget=policy.limits.money,
+        forecast=0.0 if sure else forecast_of(policy) or math.nan,
+        stopped_because=stopped_because or end_of(policy) or _end_of(policy),
         warnings=warnings,
         failures=tuple(failures),
         raw_choice=raw.best,
@@ -416,7 +417,7 @@ def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
         behind = 0.0 - decision.leads[:, [0, 2, 1]]
         behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
         return behind
-    said = policy.values()
+    said = values_of(policy)
     alone = policy.options.stand_alone
     if said is not None and not alone and decision.certainty != "features exact":
         return said
@@ -462,15 +463,16 @@ def _end_of(policy: Policy) -> str:
     """Return why a policy that does not say is done."""
     if policy.remaining == 0:
         return f"all {policy.horizon:,} evaluations are spent"
-    left = policy.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
-    if not left.any() and policy.absent:
-        return f"nobody is left to ask: {', '.join(policy.absent)} left"
+    limits = policy.limits
+    left = limits.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
+    if not left.any() and limits.absent:
+        return f"nobody is left to ask: {', '.join(limits.absent_names)} left"
     if not left.any():
         return "every question has been asked as often as it may be"
     cheapest = float(policy.questions.prices[left].min())
-    if policy.money - policy.paid < cheapest:
+    if limits.money - limits.paid < cheapest:
         return (
-            f"the budget of {policy.money:,g} is spent: {policy.money - policy.paid:,g} is left, "
+            f"the budget of {limits.money:,g} is spent: {limits.money - limits.paid:,g} is left, "
             f"and an evaluation costs {cheapest:,g}"
         )
     return "the policy asks for no more"

@@ -24,6 +24,7 @@ from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Estimate
+from evenhand.policies.sayings import biases_of
 from evenhand.questions import Column, Questions
 from evenhand.questions.options import Kind
 
@@ -154,7 +155,7 @@ def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
 
 def _said(policy: Policy) -> Iterable[tuple[Column, Estimate]]:
     """Return what the policy says of biases, by their columns."""
-    said = policy.biases()
+    said = biases_of(policy)
     bias = first_bias(policy)
     if not said and math.isfinite(bias.value):
         return [(policy.questions.columns[0], bias)]

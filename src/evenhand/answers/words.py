@@ -260,7 +260,7 @@ def advice(answer: Answer) -> str:
         )
     if answer.next_questions.advice:
         return answer.next_questions.advice
-    if not answer.policy.left(np.zeros(len(answer.questions), dtype=np.int64)).any():
+    if not answer.policy.limits.left(np.zeros(len(answer.questions), dtype=np.int64)).any():
         return "Ask further evaluators: of these, everybody has said what there is to ask."
     if math.isfinite(answer.forecast) and answer.forecast >= 1.0:
         return f"About {math.ceil(answer.forecast):,} evaluations more should settle it."
