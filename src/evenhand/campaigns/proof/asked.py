@@ -1,4 +1,4 @@
-"""The questions of a record, read by code of its own.
+"""The questions of a record, read by code of its own, and checked before anything is made of them.
 
 Notation
 --------
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,34 +24,28 @@ from evenhand.errors import InputError
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Counts = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
-MOST_COLUMNS = 4_000
-"""Columns of a model that is solved densely; larger records are not derived again."""
-_MOST_DENSE = 30_000_000  # numbers in rows that are decomposed as they are
+MOST_COLUMNS, MOST_NUMBERS = 2_000, 30_000_000
+"""Columns of a model, and numbers in its rows, up to which records are confirmed."""
+LARGEST = 1e100
+"""Size of a number up to which it may stand in a record: its square is a number, too."""
 _RANK = 1e-10  # singular values of rows above this share of the largest count
-_RANK_OF_SQUARES = 1e-11  # the same of eigenvalues of their squares
 _WITHIN = 1e-7  # share of a row that may lie outside a span for the row to count as inside
 
 
-@dataclass(frozen=True)
-class Named:
-    """Something that scores react to: what it is called, and what of the attributes it is.
+class TooLargeError(Exception):
+    """The model of a record is too large to be solved here."""
 
-    Parameters
-    ----------
-    name, kind, evaluator, group
-        As in the record.
-    row
-        What combination of the attributes it is.
-    """
 
-    name: str
+class Bias(NamedTuple):
+    """Something that scores react to: what tells it from others, and (m,) its row."""
+
     kind: str
     evaluator: str | None
     group: str | None
-    row: tuple[float, ...]
+    name: str
+    row: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +62,18 @@ class Asked:
         How many of the columns are features.
     options
         (k, m) X.
-    noise, prices
-        (q,) relative noise and price.
-    capacity, workload
-        (q,) how often each may be asked, (e,) how much every evaluator; −1 for any number.
+    noise
+        (q,) relative noise.
     about
         (q, 2) items of every question; −1 for none.
-    evaluators, evaluator
-        Their names, and (q,) who is asked; −1 if that is not said.
+    evaluators
+        Their names.
     columns
         What the attributes are called and stand for.
     alone
         Whether options stand for themselves.
-    known
-        (k, d) features of options that stand for themselves all the same; None if there are none.
+    helped
+        Whether features of such options are known all the same, and help to guess.
     own_questions
         Whether options are their own questions.
     """
@@ -92,15 +84,11 @@ class Asked:
     n_features: int
     options: Floats
     noise: Floats
-    prices: Floats
-    capacity: Counts
-    workload: Counts
     about: Indices
     evaluators: tuple[str, ...]
-    evaluator: Indices
     columns: tuple[Mapping[str, Any], ...]
     alone: bool
-    known: Floats | None
+    helped: bool
     own_questions: bool
 
     @classmethod
@@ -113,18 +101,15 @@ class Asked:
         ...                   "groups": ["home", "away"], "positive": "home"})
         >>> asked.rows.toarray().tolist(), asked.labels
         ([[1.0, 1.0], [2.0, -1.0]], ('Ann', 'Bo'))
+        >>> Asked.of({"labels": ["Ann"], "features": [[float("inf")]]})
+        Traceback (most recent call last):
+        evenhand.errors.InputError: the questions in the record cannot be read: features must be …
         """
         try:
             return _options(content) if "features" in content else _questions(content)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise InputError(
-                f"the questions in the record cannot be read: {type(error).__name__}, {error}."
-            ) from error
-
-    @property
-    def n_attributes(self) -> int:
-        """How many of the columns are attributes."""
-        return int(self.rows.shape[1]) - self.n_features
+            what = f"no {error}" if isinstance(error, KeyError) else error
+            raise InputError(f"the questions in the record cannot be read: {what}.") from error
 
     @property
     def compared(self) -> bool:
@@ -145,29 +130,22 @@ class Asked:
         return rows
 
     @cached_property
-    def biases(self) -> tuple[Named, ...]:
+    def biases(self) -> list[Bias]:
         """What scores react to; leniencies as deviations from the mean of all evaluators."""
-        unit, found = np.eye(self.n_attributes), []
+        d, unit, found = self.n_features, np.eye(len(self.columns), self.rows.shape[1]), []
+        unit = np.roll(unit, d, axis=1)
         lenient: dict[str | None, Floats] = {}
         for column, row in zip(self.columns, unit, strict=True):
-            who = column.get("evaluator")
-            if column["kind"] == "leniency":
+            who, kind = column.get("evaluator"), column["kind"]
+            if kind == "leniency":
                 lenient[who] = row
             else:
-                kind, group = str(column["kind"]), column.get("group")
-                found.append(Named(str(column["name"]), kind, who, group, tuple(row)))
+                found.append(Bias(kind, who, column.get("group"), str(column["name"]), row))
         for name in self.evaluators if lenient else ():
-            row = lenient.get(name, np.zeros(len(unit))) - self.neutral
-            found.append(Named(name, "leniency", name, None, tuple(row)))
-        return tuple(found)
-
-    @cached_property
-    def bias_rows(self) -> Floats:
-        """(n, m) the rows of `biases`."""
-        rows = np.zeros((len(self.biases), self.rows.shape[1]))
-        for i, bias in enumerate(self.biases):
-            rows[i, self.n_features :] = bias.row
-        return rows
+            row = lenient.get(name, np.zeros(unit.shape[1])).copy()
+            row[d:] -= self.neutral
+            found.append(Bias("leniency", name, None, name, row))
+        return found
 
     def same(self, option: int) -> Truths:
         """Tell which options have the value of this one, having its features."""
@@ -202,21 +180,13 @@ class Span:
     def of(cls, rows: sparse.csr_array) -> Span:
         """Return the span of rows, (q, m)."""
         q, m = rows.shape
-        if m > MOST_COLUMNS:
-            raise InputError(
-                f"the model of this record has {m:,} parameters; records are derived again up to "
-                f"{MOST_COLUMNS:,}."
-            )
-        scales = np.asarray(abs(rows).max(axis=0).todense()).reshape(-1).astype(np.float64)
+        if m > MOST_COLUMNS or q * m > MOST_NUMBERS:
+            raise TooLargeError(f"{q:,} questions with {m:,} parameters")
+        dense = rows.toarray()
+        scales = np.abs(dense).max(axis=0, initial=0.0)
         scales[scales == 0.0] = 1.0
-        scaled = rows @ sparse.diags_array(1.0 / scales)
-        if q * m <= _MOST_DENSE:
-            _, sizes, Wt = np.linalg.svd(scaled.toarray(), full_matrices=False)
-            kept = sizes > _RANK * sizes.max(initial=0.0)
-        else:
-            squares, W = np.linalg.eigh((scaled.T @ scaled).toarray())
-            kept = squares > _RANK_OF_SQUARES * squares.max(initial=0.0)
-            sizes, Wt = np.sqrt(np.maximum(squares, 0.0)), W.T
+        _, sizes, Wt = np.linalg.svd(dense / scales, full_matrices=False)
+        kept = sizes > _RANK * sizes.max(initial=0.0)
         sizes, Wt = sizes[kept], Wt[kept]
         return cls(scales, Wt.T / sizes, sizes[:, None] * Wt)
 
@@ -225,11 +195,9 @@ class Span:
         """Its dimension r."""
         return int(self.into.shape[1])
 
-    def coordinates(self, rows: Floats | sparse.csr_array) -> Floats:
+    def coordinates(self, rows: Floats) -> Floats:
         """Return (n, r) coordinates of rows, (n, m)."""
-        if isinstance(rows, np.ndarray):
-            return np.asarray((rows / self.scales) @ self.into)
-        return np.asarray((rows @ sparse.diags_array(1.0 / self.scales)) @ self.into)
+        return np.asarray((rows / self.scales) @ self.into)
 
     def has(self, rows: Floats) -> Truths:
         """Tell which rows, (n, m), lie in the span."""
@@ -238,74 +206,116 @@ class Span:
         return np.asarray(off <= _WITHIN * np.maximum(np.linalg.norm(scaled, axis=1), 1e-300))
 
 
+def numbers(given: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """Return an array of numbers of a shape, −1 for any length; `ValueError` if it is none.
+
+    Examples
+    --------
+    >>> numbers([[1, 2.5]], (-1, 2), "entries").tolist()
+    [[1.0, 2.5]]
+    """
+    found = np.asarray(given)
+    right = found.ndim == len(shape) and all(n in (-1, m) for n, m in zip(shape, found.shape))
+    if found.size == 0 and right:
+        return found.astype(np.float64)
+    if not right or found.dtype.kind not in "iuf" or not (np.abs(found) <= LARGEST).all():
+        size = " × ".join("n" if n < 0 else f"{n:,}" for n in shape)
+        raise ValueError(f"{what} must be {size} numbers; got {given!r:.80}")
+    return found.astype(np.float64)
+
+
+def places(given: Any, n: int, what: str, least: int = 0) -> Indices:
+    """Return whole numbers from ``least`` to n − 1; `ValueError` if some are none.
+
+    Examples
+    --------
+    >>> places([2, 0], 3, "rivals").tolist()
+    [2, 0]
+    """
+    found = numbers(given, (-1,), what)
+    if not ((found == np.floor(found)) & (found >= least) & (found < n)).all():
+        raise ValueError(f"{what} must be whole numbers from {least} to {n - 1}; got {given!r:.80}")
+    return found.astype(np.intp)
+
+
+def names(given: Any, what: str) -> tuple[str, ...]:
+    """Return names, each of which is there once; `ValueError` if they are none."""
+    found = tuple(given) if isinstance(given, Sequence) else ()
+    if not all(type(name) is str for name in found) or len(set(found)) < len(found):
+        raise ValueError(f"{what} must be names, each once; got {given!r:.80}")
+    return found
+
+
 def _options(content: Mapping[str, Any]) -> Asked:
     """Read an action set: every option is its own question."""
-    X = np.array(content["features"], dtype=np.float64)
+    X = numbers(content["features"], (-1, -1), "features")
     k = len(X)
-    X = X.reshape(k, -1)
     groups: tuple[str, ...] | None = None
     if content.get("groups") is not None:
-        groups = tuple(str(group) for group in content["groups"])
-        Z = np.where(np.array(groups) == content["positive"], 1.0, -1.0)[:, None]
+        groups = tuple(content["groups"])
+        Z = np.where(np.array(groups, dtype=object) == content["positive"], 1.0, -1.0)[:, None]
     else:
-        Z = np.array(content["attributes"], dtype=np.float64).reshape(k, -1)
-    names = content.get("attribute_names") or [f"z{j + 1}" for j in range(Z.shape[1])]
-    labels = content.get("labels") or [f"option {x + 1}" for x in range(k)]
+        Z = numbers(content["attributes"], (k, -1), "attributes")
+    titles = content.get("attribute_names") or [f"z{j + 1}" for j in range(Z.shape[1])]
+    labels = names(content.get("labels") or [f"option {x + 1}" for x in range(k)], "labels")
+    if not len(labels) == len(Z) == k or len(titles) != Z.shape[1]:
+        raise ValueError(f"{k} options with {len(labels)} labels and {len(Z)} groups")
     kind = "attribute" if groups is None else "bias"
     return Asked(
-        labels=tuple(labels),
+        labels=labels,
         groups=groups,
         rows=sparse.csr_array(np.hstack([X, Z])),
         n_features=X.shape[1],
         options=np.hstack([X, np.zeros_like(Z)]),
         noise=np.ones(k),
-        prices=np.ones(k),
-        capacity=np.full(k, -1),
-        workload=np.zeros(0, dtype=np.int64),
         about=np.column_stack([np.arange(k), np.full(k, -1)]),
         evaluators=(),
-        evaluator=np.full(k, -1),
-        columns=tuple({"name": name, "kind": kind} for name in names),
+        columns=tuple({"name": name, "kind": kind} for name in titles),
         alone=False,
-        known=None,
+        helped=False,
         own_questions=True,
     )
 
 
 def _questions(content: Mapping[str, Any]) -> Asked:
     """Read questions to several evaluators, or comparisons."""
-    kept = content["rows"]
-    entries = np.array(kept["entries"], dtype=np.float64), kept["columns"], kept["starts"]
-    rows = sparse.csr_array(entries, shape=tuple(kept["shape"]))
-    q, m = rows.shape
-    d, k = int(content["n_features"]), len(content["options"])
-    options = np.zeros((k, m))
-    own = content["own_features"]
-    options[:, :d] = np.eye(k, d) if own is None else np.array(own, dtype=np.float64)
-    noise = np.ones(q) if content["noise"] is None else np.array(content["noise"], dtype=np.float64)
-    known = content["known_features"]
+    kept, columns, own = content["rows"], tuple(content["columns"]), content["own_features"]
+    labels, items = names(content["options"], "options"), names(content["items"], "items")
+    k, d = len(labels), len(items)
+    if own is not None:
+        own = numbers(own, (k, -1), "own_features")
+        d = own.shape[1]
+    m, about = d + len(columns), numbers(content["about"], (-1, 2), "about")
+    q = len(about)
+    if content["n_features"] != d or list(kept["shape"]) != [q, m] or not len(items) >= k >= 1:
+        raise ValueError(f"rows of {kept['shape']!r:.80} for {q} questions with {m} parameters")
+    entries = numbers(kept["entries"], (-1,), "entries")
+    where, n = places(kept["columns"], m, "columns"), len(entries)
+    starts = places(kept["starts"], n + 1, "starts")
+    if len(where) != n or len(starts) != q + 1 or starts[0] != 0 or starts[-1] != n:
+        raise ValueError(f"{n} entries in {len(where)} columns of {len(starts)} rows")
+    if (np.diff(starts) < 0).any():
+        raise ValueError("rows that end before they begin")
+    noise = np.ones(q) if content["noise"] is None else numbers(content["noise"], (q,), "noise")
     groups = content["groups"]
+    if not (noise > 1.0 / LARGEST).all() or (groups is not None and len(groups) != k):
+        raise ValueError("noise must be more than 0, and every option has a group, or none has")
+    if k * m > MOST_NUMBERS:
+        raise TooLargeError(f"{k:,} options with {m:,} parameters")
+    options = np.zeros((k, m))
+    options[:, :d] = np.eye(k, d) if own is None else own
+    rows = sparse.csr_array((entries, where, starts), shape=(q, m))
     return Asked(
-        labels=tuple(content["options"]),
+        labels=labels,
         groups=None if groups is None else tuple(groups),
         rows=sparse.csr_array(sparse.diags_array(1.0 / noise) @ rows),
         n_features=d,
         options=options,
         noise=noise,
-        prices=np.array(content["prices"], dtype=np.float64),
-        capacity=_limits(content["capacity"]),
-        workload=_limits(content["workload"]),
-        about=np.array(content["about"], dtype=np.intp).reshape(-1, 2),
-        evaluators=tuple(content["evaluators"]),
-        evaluator=np.array(content["evaluator"], dtype=np.intp),
-        columns=tuple(content["columns"]),
+        about=places(about.reshape(-1), len(items), "about", -1).reshape(-1, 2),
+        evaluators=names(content["evaluators"], "evaluators"),
+        columns=columns,
         alone=own is None,
-        known=None if known is None else np.array(known, dtype=np.float64).reshape(k, -1),
+        helped=own is None and content["known_features"] is not None,
         own_questions=False,
     )
-
-
-def _limits(given: Sequence[int]) -> Counts:
-    """Return how often something may be asked, −1 where no limit that matters is stated."""
-    limits = np.array(given, dtype=np.int64)
-    return np.where(limits >= 2**50, -1, limits)
