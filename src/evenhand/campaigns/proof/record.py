@@ -262,7 +262,7 @@ class _Reader:
             leader = int(now[places([plan["leader"]], len(now), "leader")[0]])
             parts = (numbers(expected[x], rivals.shape, x) for x in ("leads", "variances"))
             said = Spread(*parts)
-            unit = number(expected["unit"], "unit", 1.0 / LARGEST, LARGEST)
+            unit = number(expected["unit"], "unit", 1e-150, LARGEST)
             freedom = number(expected["freedom"], "freedom", 0.0, math.inf)
         # scores between bounds may have any distribution: they are looked at when a plan is whole
         bounded = self.policy == "certain-choice" and self.settings.get("bounds") is not None
