@@ -43,6 +43,9 @@ class Certain(Checker):
 
     def __init__(self, record: Record, places: Collection[tuple[int, int]] = ()) -> None:
         super().__init__(record)
+        self.grounds = ("own scores" if self.asked.alone else "features exact",)
+        if self.asked.helped:  # features may help to guess what is to come, and so intervals
+            self.says = ()
         self.tests = [(r, one) for r, one in enumerate(record.rounds) if one.leader >= 0 < one.count]
         # what an answer ended counts for that answer alone, and only all looks tell where that was
         ended = any(one.count < one.number for _, one in self.tests[:-1])
@@ -118,7 +121,7 @@ class Certain(Checker):
     def _before(self, r: int) -> Fit:
         return self.record.fit(self.record.before(r))
 
-    def _refuted(
+    def refuted(
         self, rows: Floats, null: Floats, leader: int | None = None, share: float = 1.0
     ) -> Truths:
         """Tell (n,) which numbers rows do not come to, by plans that an option led, or by all."""
@@ -134,11 +137,7 @@ class Certain(Checker):
 
     def refuted_leads(self, option: int, null: Floats) -> Truths:
         """Tell (k,) which numbers the leads of an option over all others are not."""
-        return self._refuted(self.lead_rows(option), null, option)
-
-    def refuted_values(self, null: Floats) -> Truths:
-        """Tell (k,) which numbers the values are not."""
-        return self._refuted(self.asked.value_rows, null)
+        return self.refuted(self.lead_rows(option), null, option)
 
     def refuted_biases(self, null: Floats) -> Truths:
         """Tell (n,) which numbers the biases are not: by the first plan alone, or by tests.
@@ -147,7 +146,7 @@ class Certain(Checker):
         tenth of δ is for it.
         """
         rows, first = self.bias_rows, self.record.rounds[0] if self.record.rounds else None
-        found = self._refuted(rows, null, share=1.0 - _FIRST)
+        found = self.refuted(rows, null, share=1.0 - _FIRST)
         if first is not None and first.over and len(rows):
             fit = self._fit(0, first.count)
             said = Reading.of(fit, fit.of_rows(rows), np.ones(len(rows), dtype=np.bool_))

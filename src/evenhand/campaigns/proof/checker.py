@@ -1,10 +1,15 @@
-"""What every check of a decision has in common: a record, rows of what is stated, estimates."""
+"""What every check of a decision has in common: a record, rows of what is stated, estimates.
+
+A number is refuted if it lies outside an interval as sure as is stated. So the ends of an interval
+are refuted, and a statement is checked where it stands: nothing is searched for.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,16 +22,23 @@ SLACK = 1e-4
 
 
 class Checker(ABC):
-    """Confirms what a decision states, by least squares.
-
-    A number is refuted if it lies outside an interval as sure as is stated; the ends of such an
-    interval are.
+    """Confirms what a decision states.
 
     Parameters
     ----------
     record
         What was asked, planned and answered.
+
+    Attributes
+    ----------
+    says
+        Of what there are estimates and intervals to confirm.
+    grounds
+        What a loss may be said to rest on.
     """
+
+    says: ClassVar[tuple[str, ...]] = ("leads", "values", "biases")
+    grounds: tuple[str | None, ...]
 
     def __init__(self, record: Record) -> None:
         self.record, self.asked = record, record.asked
@@ -39,15 +51,15 @@ class Checker(ABC):
 
     @abstractmethod
     def refuted_leads(self, option: int, null: Floats) -> Truths:
-        """Tell (k,) which numbers the leads of an option over all are not."""
+        """Tell (k,) which numbers the leads of an option over all others are not."""
 
-    @abstractmethod
-    def refuted_values(self, null: Floats) -> Truths:
-        """Tell (k,) which numbers the values are not."""
+    def refuted(self, rows: Floats, null: Floats) -> Truths:
+        """Tell (n,) which numbers rows, (n, m), do not come to."""
+        raise NotImplementedError
 
-    @abstractmethod
     def refuted_biases(self, null: Floats) -> Truths:
         """Tell (n,) which numbers the biases are not."""
+        return self.refuted(self.bias_rows, null)
 
     def wrong_plans(self) -> Iterator[str]:
         """Say which plans cannot have been made before their scores."""
@@ -65,21 +77,14 @@ class Checker(ABC):
         """Least squares on them."""
         return self.record.fit(self.scores)
 
-    def leads(self, option: int) -> Floats:
-        """Return (k,) the leads of an option; NaN where that is not known."""
-        return self._estimates(self.lead_rows(option))
-
-    def values(self) -> Floats:
-        """Return (k,) the values."""
-        return self._estimates(self.asked.value_rows)
-
-    def biases(self) -> Floats:
-        """Return (n,) the biases."""
-        return self._estimates(self.bias_rows)
-
-    def _estimates(self, rows: Floats) -> Floats:
+    def estimates(self, rows: Floats) -> Floats:
+        """Return (n,) what rows, (n, m), come to; NaN where that is not known."""
         said = self.fit.of_rows(rows)
         return np.where(np.isfinite(said.variances), said.estimates * self.unit, np.nan)
+
+    def leads(self, option: int) -> Floats:
+        """Return (k,) the leads of an option; NaN where they are not known."""
+        return self.estimates(self.lead_rows(option))
 
     def lead_rows(self, option: int, others: Indices | slice = slice(None)) -> Floats:
         """Return (n, m) the rows of leads of an option over others, or all."""
@@ -89,4 +94,4 @@ class Checker(ABC):
     def bias_rows(self) -> Floats:
         """(n, m) the rows of all biases."""
         rows = [bias.row for bias in self.asked.biases]
-        return np.array(rows).reshape(len(rows), self.asked.rows.shape[1])
+        return np.array(rows).reshape(len(rows), len(self.asked.neutral))

@@ -1,18 +1,21 @@
-"""A decision, examined: is what it states confirmed by the plans and scores of the log?"""
+"""A decision, examined: do the plans and scores of the log confirm what it states?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Asked, Floats, TooLargeError, Truths
+from evenhand.campaigns.proof.asked import UNREADABLE, Asked, Floats, TooLargeError, Truths
+from evenhand.campaigns.proof.careful import Careful
 from evenhand.campaigns.proof.certain import Certain
+from evenhand.campaigns.proof.checker import Checker
+from evenhand.campaigns.proof.planned import Planned
 from evenhand.campaigns.proof.record import Record, number, record_of
-from evenhand.errors import InputError
 
 _SHARE = 1e-6  # by which an estimate may differ
 _ROUNDED = 1e-5  # of the largest score: sizes below that count as that
@@ -38,32 +41,43 @@ class Examination:
 def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
     """Read the events of a campaign up to a decision, kinds and particulars, and confirm that.
 
+    Where the decision has a ``certificate``, a list of [option, plan, scores], the evidence against
+    an option is looked for after so many scores of that plan (from 0), else at all looks.
+
     Examples
     --------
     >>> import evenhand as eh
     >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
     >>> created = {"policy": eh.CertainChoice(panel, at_most=50).state(), "settings": {}}
-    >>> answer = {"option": "Bo", "sure": True, "certainty": "own scores", "loses_at_most": 0.0,
-    ...           "withstands": 0.0, "warnings": [], "biases": [], "ranking": []}
-    >>> examine([("created", created), ("decided", {"answer": answer})]).wrong[0]
-    'the options that it ranks are not those of the record'
+    >>> examine([("created", created), ("decided", {"answer": {"ranking": []}})]).wrong
+    ('what was decided cannot be read: the options that it ranks are not those of the record',)
     """
-    record = record_of(events)
-    content = events[-1][1]
+    try:
+        record, content = record_of(events), events[-1][1]
+    except TooLargeError as error:
+        return Examination((), (), (f"all that rests on {error}",))
     try:
         said = _Statements.of(record.asked, content["answer"])
         places = {(int(plan), int(n)) for _, plan, n in content.get("certificate") or ()}
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        wrong = [*_counted(record, said), *_contradictions(record, said)]
+        check = _checker(record, said, places)
+        if check is None:
+            taken = f"what {record.policy!r} states of values and biases"
+            return Examination(tuple(wrong), ("mean scores",), (taken,))
+        return _confirmed(check, said, wrong)
+    except UNREADABLE as error:
         what = f"no {error}" if isinstance(error, KeyError) else error
         return Examination((f"what was decided cannot be read: {what}",))
-    wrong = [*_counted(record, said), *_hangs_together(record, said)]
-    if record.policy != "certain-choice":
-        why = f"what {record.policy!r} states of values and biases"
-        return Examination(tuple(wrong), ("mean scores",), (why,))
-    try:
-        return _confirmed(Certain(record, places), said, wrong)
-    except TooLargeError as error:
-        return Examination(tuple(wrong), ("mean scores",), (f"all that rests on {error}",))
+
+
+def _checker(record: Record, said: _Statements, places: set[tuple[int, int]]) -> Checker | None:
+    if record.policy == "certain-choice":
+        return Certain(record, places)
+    if record.policy == "planned-choice":
+        return Planned(record, places)
+    if record.policy == "careful-choice":
+        return Careful(record, said.certainty == "features exact")
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +111,16 @@ class _Statements:
     @classmethod
     def of(cls, asked: Asked, answer: Mapping[str, Any]) -> _Statements:
         lines = {line["option"]: line for line in answer["ranking"]}
-        if sorted(lines) != sorted(asked.labels) or answer["option"] not in lines:
+        if sorted(lines) != sorted(asked.labels):
             raise ValueError("the options that it ranks are not those of the record")
 
-        def column(name: str) -> list[float]:
-            return [number(lines[label][name], name) for label in asked.labels]
+        def column(name: str) -> Floats:
+            return np.array([number(lines[label][name], name) for label in asked.labels])
 
-        said = {(one["kind"], one["evaluator"], one["group"], one["name"]): one
-                for one in answer["biases"]}
-        biases = []
-        for bias in asked.biases:
-            one = said.get(bias[:4], {})
-            biases.append([number(one.get(name), name) for name in ("estimate", "low", "high")])
+        told = ("kind", "evaluator", "group", "name")
+        said = {tuple(one[name] for name in told): one for one in answer["biases"]}
+        found = [said.get(bias[:4], {}) for bias in asked.biases]
+        biases = [[number(b.get(n), n) for n in ("estimate", "low", "high")] for b in found]
         return cls(
             asked.labels.index(answer["option"]),
             answer["sure"] is True,
@@ -117,9 +129,9 @@ class _Statements:
             number(answer["withstands"], "withstands", 0.0),
             any(one["alarm"] is not False for one in answer["warnings"]),
             np.column_stack([column(name) for name in ("value", "low", "high")]),
-            np.array(column("lead")),
-            np.array(column("raw")),
-            np.array(column("evaluations")),
+            column("lead"),
+            column("raw"),
+            column("evaluations"),
             np.array(biases).reshape(len(biases), 3),
         )
 
@@ -134,12 +146,11 @@ def _counted(record: Record, said: _Statements) -> list[str]:
         of = (about >= 0) & (about < k)
         counts += np.bincount(about[of], minlength=k)
         sums += np.bincount(about[of], sign * scores[of], k)
-    with np.errstate(invalid="ignore"):
-        off = _off(said.raw, sums / counts, scores) & (counts > 0)
-    return _named(asked, "the mean score of", off | (said.counts != counts))
+    off = _off(said.raw, sums / np.maximum(counts, 1.0), scores)
+    return _named(asked, "the mean score of", (off & (counts > 0)) | (said.counts != counts))
 
 
-def _hangs_together(record: Record, said: _Statements) -> list[str]:
+def _contradictions(record: Record, said: _Statements) -> list[str]:
     """Say where statements contradict each other."""
     tolerance = number(record.stated.get("tolerance", 0.0), "tolerance")
     exact = record.stated.get("deviation") == 0
@@ -151,43 +162,52 @@ def _hangs_together(record: Record, said: _Statements) -> list[str]:
     return wrong
 
 
-def _confirmed(check: Certain, said: _Statements, wrong: list[str]) -> Examination:
+def _confirmed(check: Checker, said: _Statements, wrong: list[str]) -> Examination:
     """Return whether the scores confirm what is stated."""
     asked, option, scores = check.asked, said.option, check.record.everything.values
-    wrong = wrong + list(check.wrong_plans())
-    label = asked.labels[option]
+    label, same = asked.labels[option], asked.same(option)
+    wrong = [*wrong, *check.wrong_plans()]
     if math.isfinite(said.loss):
         open_ = check.unrefuted(option, said.loss)
         wrong += _named(asked, f"that {label!r} loses at most {said.loss:.6g} against", open_)
-        if said.certainty != ("own scores" if asked.alone else "features exact"):
+        if said.certainty not in check.grounds:
             wrong.append(f"what it loses does not rest on {said.certainty!r}")
-    if asked.helped:
-        taken = ("leads and intervals, which features help to guess",)
-        return Examination(tuple(wrong), ("mean scores", "what is lost"), taken)
-    leads = check.leads(option)
-    alone, same = np.full((len(leads), 2), [-np.inf, np.inf]), asked.same(option)
+    if said.withstands > 0.0 and not _withstands(check, said):
+        wrong.append(f"that it withstands {said.withstands:.6g} is not confirmed")
 
     def refuted(null: Floats) -> Truths:
         return check.refuted_leads(option, null) | same
 
-    off = _unconfirmed(np.column_stack([said.leads, alone]), leads, refuted, scores)
-    wrong += _named(asked, f"the lead of {label!r} over", off)
-    if said.withstands > 0.0:
-        groups, least = asked.groups or (), np.full(len(leads), said.withstands)
-        held = refuted(least) & (leads > least)
-        if asked.own_questions or not all(held[x] for x, g in enumerate(groups) if g != groups[option]):
-            wrong.append(f"that it withstands {said.withstands:.6g}")
-    if asked.compared:
-        off = _unconfirmed(-said.values[:, [0, 2, 1]], leads, refuted, scores)
-    else:
-        estimates = check.values()
-        off = _unconfirmed(said.values, estimates, check.refuted_values, scores)
-    wrong += _named(asked, "the value of", off)
-    estimates = check.biases()
-    off = _unconfirmed(said.biases, estimates, check.refuted_biases, scores)
-    wrong += [f"the bias {asked.biases[i].name!r}" for i in np.flatnonzero(off)]
-    confirmed = ("mean scores", "what is lost", "estimates", "intervals")
-    return Examination(tuple(f"{one} is not confirmed" for one in wrong), confirmed)
+    leads = check.leads(option)
+    if "leads" in check.says:
+        everything = np.tile([-np.inf, np.inf], (len(leads), 1))
+        off = _unconfirmed(np.column_stack([said.leads, everything]), leads, refuted, scores)
+        wrong += _named(asked, f"the lead of {label!r} over", off & ~same)
+    if "values" in check.says:
+        rows = asked.options + asked.neutral
+        off = _unconfirmed(said.values, check.estimates(rows), partial(check.refuted, rows), scores)
+        if asked.compared:  # by how much they are behind
+            off = _unconfirmed(-said.values[:, [0, 2, 1]], leads, refuted, scores) & ~same
+        wrong += _named(asked, "the value of", off)
+    if "biases" in check.says:
+        estimates = check.estimates(check.bias_rows)
+        off = _unconfirmed(said.biases, estimates, check.refuted_biases, scores)
+        wrong += [f"the bias {asked.biases[i].name!r} is not confirmed" for i in np.flatnonzero(off)]
+    taken = [what for what in ("leads", "values", "biases") if what not in check.says]
+    return Examination(tuple(wrong), ("mean scores", "what is lost", *check.says), tuple(taken))
+
+
+def _withstands(check: Checker, said: _Statements) -> bool:
+    """Tell whether the option leads all of other groups by as much as it is said to withstand."""
+    groups, most = check.asked.groups or (), said.withstands
+    rivals = [x for x, group in enumerate(groups) if group != groups[said.option]]
+    if check.asked.own_questions or not rivals:
+        return False
+    held = ~check.unrefuted(said.option, -most)
+    if "leads" in check.says:
+        leads = check.leads(said.option)
+        held |= check.refuted_leads(said.option, np.full(len(leads), most)) & (leads > most)
+    return bool(held[rivals].all()) or "leads" not in check.says
 
 
 def _unconfirmed(
@@ -214,4 +234,4 @@ def _off(stated: Floats, derived: Floats, scores: Floats) -> Truths:
 
 
 def _named(asked: Asked, what: str, which: Truths) -> list[str]:
-    return [f"{what} {asked.labels[x]!r}" for x in np.flatnonzero(which)]
+    return [f"{what} {asked.labels[x]!r} is not confirmed" for x in np.flatnonzero(which)]

@@ -54,6 +54,7 @@ class Planned(Checker):
 
     def __init__(self, record: Record, places: Collection[tuple[int, int]] = ()) -> None:
         super().__init__(record)
+        self.grounds = ("own scores" if self.asked.alone else "features exact",)
         self.looks: list[_Look] = []
         self._told = Scores.joined([])  # those of the design
         self._gone = self._used = 0.0
@@ -109,7 +110,7 @@ class Planned(Checker):
             self.looks.append(look)
 
     def _winner(self, fit: Fit, leader: int, rivals: Indices) -> Winner:
-        D = fit.span.coordinates(self.lead_rows(leader, rivals))
+        D = self.asked.coordinates(self.lead_rows(leader, rivals))
         leads = np.maximum(D @ fit.theta, 0.0)
         return Winner(leads, D @ fit.root, *self._noise(fit))
 
@@ -139,15 +140,7 @@ class Planned(Checker):
                 found[look.rivals[np.minimum(*sides) <= 0.5 * look.failure * (1.0 + SLACK)]] = True
         return found
 
-    def refuted_values(self, null: Floats) -> Truths:
-        """Tell (k,) which numbers the values are not."""
-        return self._refuted(self.asked.value_rows, null)
-
-    def refuted_biases(self, null: Floats) -> Truths:
-        """Tell (n,) which numbers the biases are not."""
-        return self._refuted(self.bias_rows, null)
-
-    def _refuted(self, rows: Floats, null: Floats) -> Truths:
+    def refuted(self, rows: Floats, null: Floats) -> Truths:
         """Tell (n,) which numbers rows do not come to.
 
         Where one looks once, by Student's test at that look; else by evidence of the whole design.

@@ -16,12 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import LARGEST, Asked, Indices, Truths, numbers, places
+from evenhand.campaigns.proof.asked import (
+    LARGEST,
+    UNREADABLE,
+    Asked,
+    Indices,
+    Truths,
+    numbers,
+    places,
+)
 from evenhand.campaigns.proof.squares import Fit, Scores, Spread
 from evenhand.errors import InputError
 
-UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
-"""What comes of records that are none."""
 _MOST_LOOKS = 1_000  # at a plan
 _PLANNED = ("certain-choice", "planned-choice", "careful-choice")
 _Told = tuple[int, float]  # the number of a question, and a score

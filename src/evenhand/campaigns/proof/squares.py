@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Asked, Floats, Indices, Span
+from evenhand.campaigns.proof.asked import Asked, Floats, Indices
 
 _RANGE = 1e-12  # eigenvalues of V above this share of the largest count
 _WITHIN = 1e-7  # as in `asked`
@@ -70,8 +70,8 @@ class Fit:
 
     Parameters
     ----------
-    span
-        The span of all questions, in whose coordinates everything is.
+    asked
+        The questions, in the coordinates of whose span everything is.
     theta, root, beside
         (r,) θ̂, (r, ρ) R, and (r, r − ρ) what spans the rest.
     scatter, freedom
@@ -80,7 +80,7 @@ class Fit:
         Sum of all squared scores, which says what of the scatter is rounding.
     """
 
-    span: Span
+    asked: Asked
     theta: Floats
     root: Floats
     beside: Floats
@@ -93,13 +93,12 @@ class Fit:
         cls, asked: Asked, counts: Floats, means: Floats, within: Floats, noise_known: bool
     ) -> Fit:
         """Fit scores, in units of the noise where that is known; see `Scores.means`."""
-        span = asked.span
         (used,) = np.nonzero(counts)
         n, y = counts[used], means[used]
-        P = span.coordinates(asked.rows[used].toarray())
+        P = asked.coordinates(asked.rows[used])
         sizes, axes = np.linalg.eigh((P * n[:, None]).T @ P)
         kept = sizes > _RANGE * sizes.max(initial=0.0)
-        root, theta = axes[:, kept] / np.sqrt(sizes[kept]), np.zeros(span.rank)
+        root, theta = axes[:, kept] / np.sqrt(sizes[kept]), np.zeros(P.shape[1])
         for _ in range(2):  # once more, for the digits that cancelled
             theta = theta + root @ (root.T @ (P.T @ (n * (y - P @ theta))))
         size = float(n @ y**2) + float(within.sum())
@@ -107,7 +106,7 @@ class Fit:
         if not noise_known:
             scatter = float(n @ (y - P @ theta) ** 2) + float(within.sum())
             freedom = float(counts.sum() - root.shape[1])
-        return cls(span, theta, root, axes[:, ~kept], scatter, freedom, size)
+        return cls(asked, theta, root, axes[:, ~kept], scatter, freedom, size)
 
     @property
     def unit(self) -> float:
@@ -120,11 +119,11 @@ class Fit:
 
     def of_rows(self, rows: Floats) -> Spread:
         """Return what rows, (n, m), come to."""
-        directions = self.span.coordinates(rows)
+        directions = self.asked.coordinates(rows)
         variances = ((directions @ self.root) ** 2).sum(axis=1)
         estimates = directions @ self.theta
         lost = ((directions @ self.beside) ** 2).sum(axis=1)
         unknown = lost > _WITHIN**2 * (directions**2).sum(axis=1)
-        unknown |= ~self.span.has(rows)
+        unknown |= ~self.asked.spans(rows)
         variances[unknown], estimates[unknown] = np.inf, 0.0
         return Spread(estimates, variances)
