@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.line import Line, Place
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import Migration, Result, Store, Work
+from evenhand.campaigns.stores.store import Result, Store, Work
 from evenhand.errors import StoreError
 
 _WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
@@ -204,22 +204,6 @@ class SqliteStore(Store):
                 "written is not acknowledged. Open the campaign again, and see what is there."
             )
 
-    # ------------------------------------------------------------------ changes of the tables
-
-    @contextmanager
-    def _alone(self) -> Iterator[Migration]:
-        from sqlalchemy import StaticPool, create_engine  # noqa: PLC0415 # slow to load
-
-        with self._turn(), closing(self._connect()) as raw:
-            raw.execute("PRAGMA foreign_keys = OFF")  # tables may be rebuilt
-            if not _SqliteSession(raw.cursor(), 0.0).table_names():
-                raw.execute("PRAGMA journal_mode = WAL")  # it stays so
-            engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
-            with engine.connect() as connection:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield _SqliteMigration(connection, self.path)
-                connection.commit()
-
     # ------------------------------------------------------------------ errors
 
     def _passes(self, error: Exception) -> bool:
@@ -242,6 +226,7 @@ class SqliteStore(Store):
 class _SqliteSession(Session):
     dialect = words.dialect(paramstyle="named")
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+    may_be_shared = False
 
     def __init__(self, cursor: sqlite3.Cursor, clock_offset: float) -> None:
         super().__init__(clock_offset)
@@ -254,25 +239,6 @@ class _SqliteSession(Session):
         self._cursor.executemany(words, many)
 
 
-class _SqliteMigration(Migration):
-    may_be_shared = False
-
-    def __init__(self, connection: Any, path: Path) -> None:
-        super().__init__(connection)
-        self._path = path
-
-    def back_up(self, revision: str, tables: Iterable[str]) -> str:
-        place = _free(f"{self._path}.before-{revision}")
-        unfinished = f"{place}.unfinished"
-        with (
-            closing(sqlite3.connect(self._path)) as source,
-            closing(sqlite3.connect(unfinished)) as copy,
-        ):
-            source.backup(copy)
-        os.replace(unfinished, place)
-        return place
-
-
 def _place(path: str) -> tuple[int, int] | None:
     """Return what tells a file from another that has the same name."""
     try:
@@ -280,11 +246,3 @@ def _place(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _free(path: str) -> str:
-    """Return a path where there is nothing yet."""
-    number, free = 1, path
-    while os.path.exists(free):
-        number, free = number + 1, f"{path}-{number + 1}"
-    return free

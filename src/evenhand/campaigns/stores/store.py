@@ -21,17 +21,14 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from evenhand.campaigns.stores.gate import Gate, Leave
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import StoreError
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 Result = TypeVar("Result")
 Work = Callable[[Session], Result]
@@ -110,10 +107,6 @@ class Store(ABC):
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
         """Keep other processes out of a campaign's gate; see `gate.Enter`."""
 
-    @abstractmethod
-    def _alone(self) -> AbstractContextManager[Migration]:
-        """Have the store for oneself, in one transaction, to change its tables."""
-
     # ------------------------------------------------------------------ what a campaign calls
 
     def write(self, work: Work[Result]) -> Result:
@@ -174,22 +167,6 @@ class Store(ABC):
         with self._line:
             gate = self._gates.setdefault(campaign, Gate())
         return gate.entered(partial(self._enter, campaign), stay=stay)
-
-    def change(self, how: Callable[[Migration], None]) -> None:
-        """Change the tables, in one transaction and with nobody else at work."""
-        from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 # slow to load
-
-        def once() -> None:
-            try:
-                with self._alone() as migration:
-                    how(migration)
-            except DBAPIError as error:
-                if isinstance(error.orig, self.errors):
-                    raise error.orig from error
-                raise
-
-        with self._desk:
-            self._patiently(once, self.patience)
 
     def examine(self) -> None:
         """Refuse a database that is not what it was; called once, when it is opened."""
@@ -271,26 +248,6 @@ class Store(ABC):
     def _after_fork_in_parent(self) -> None:
         if self._desk_is_ours:
             self._desk.release()
-
-
-class Migration(ABC):
-    """A store that is changed by one process alone, in one transaction.
-
-    Parameters
-    ----------
-    connection
-        SQLAlchemy's connection, in the transaction.
-    """
-
-    may_be_shared: bool
-    """Whether tables of other programs may be in the same database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    @abstractmethod
-    def back_up(self, revision: str, tables: Iterable[str]) -> str:
-        """Keep what there is before it is changed; return where."""
 
 
 class _Request:
