@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql import psycopg as words
 
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.store import Result, Store, Work
+from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import InputError
 
 try:
@@ -35,12 +35,12 @@ except ImportError as error:
 _LATER = "SET LOCAL synchronous_commit TO OFF"
 _FLUSH = "SELECT pg_logical_emit_message(true, 'evenhand', '')"
 _ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# a client that stopped in the middle of a transaction does not keep the others waiting for ever;
+# a client that stopped in the middle of a transaction loses it while the others still wait;
 # a server that acknowledges before it has written anything down is told not to; and as every
 # statement has its index, neither old statistics nor a plan that was made while the tables were
 # empty must lead the server to another way
 _MANNERS = """
-    SELECT set_config('idle_in_transaction_session_timeout', '60s', false),
+    SELECT set_config('idle_in_transaction_session_timeout', '20s', false),
            set_config('enable_seqscan', 'off', false),
            set_config('enable_bitmapscan', 'off', false),
            set_config('plan_cache_mode', 'force_custom_plan', false),
@@ -124,7 +124,7 @@ class PostgresStore(Store):
     errors = psycopg.Error
     _worth_waiting = 0.005  # who waits asks the server several times
 
-    def __init__(self, url: str, *, patience: float = 30.0) -> None:
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
         try:
             given = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error as error:

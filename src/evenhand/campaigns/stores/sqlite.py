@@ -24,7 +24,7 @@ from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.line import Line, Place
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import Result, Store, Work
+from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import StoreError
 
 _WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
@@ -57,7 +57,7 @@ class SqliteStore(Store):
     errors = sqlite3.Error
 
     def __init__(
-        self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = 30.0
+        self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = PATIENCE
     ) -> None:
         self.name = str(path)
         self._file = os.path.realpath(path)  # wherever this process goes, and links lead
@@ -86,7 +86,8 @@ class SqliteStore(Store):
         self._in_line: Line | None = None
 
     def _transaction(self, work: Callable[[Session], bool]) -> None:
-        with self._turn():
+        leave = self._turn()
+        try:
             writer = self._writer or self._new_writer()
             try:
                 cursor = writer.cursor()
@@ -99,6 +100,8 @@ class SqliteStore(Store):
                 raise
             if keep:
                 self._check_place()
+        finally:
+            leave()
 
     def _new_writer(self) -> sqlite3.Connection:
         writer = self._connect()
@@ -131,17 +134,24 @@ class SqliteStore(Store):
             self._place = _place(self._file)
         return connection
 
-    def _turn(self) -> Line:
-        """Return the line in which processes wait for their turn."""
-        if self._in_line is None:
-            try:
+    def _turn(self) -> Leave:
+        """Wait for the turn of this process; return what ends it."""
+        try:
+            if self._in_line is None:
                 self._in_line = Line(f"{self._file}-line")
-            except OSError as error:
-                raise StoreError(
-                    f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
-                    "be there, with write permission and room. What was acknowledged is kept."
-                ) from error
-        return self._in_line
+            return self._in_line.enter(self.patience)
+        except TimeoutError as error:
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: for {self.patience:g} seconds another "
+                f"process has been writing, or was stopped while it wrote. Look who has "
+                f"'{self.name}-line' open, let that process go on or end it, and do the same "
+                "again. What was acknowledged is kept."
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
+                "be there, with write permission and room. What was acknowledged is kept."
+            ) from error
 
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
         try:

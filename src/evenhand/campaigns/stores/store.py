@@ -33,6 +33,7 @@ from evenhand.errors import StoreError
 Result = TypeVar("Result")
 Work = Callable[[Session], Result]
 
+PATIENCE = 30.0  # seconds for which a database that is busy or gone is tried again
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.25  # seconds between two tries
 _FORK = 10.0  # seconds for which a fork waits until nothing is under way
 
@@ -60,7 +61,7 @@ class Store(ABC):
     _worth_waiting = 0.0
     """Seconds of work that are sooner waited for than done by many at once, in vain."""
 
-    def __init__(self, patience: float = 30.0) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
         self.clock_offset = 0.0
         self._begin_anew()
@@ -198,8 +199,11 @@ class Store(ABC):
 
     def _serve(self, batch: list[_Request], patience: float) -> None:
         """Do the work of several threads, and commit it once."""
+        begun = False
 
         def all_of_it(session: Session) -> bool:
+            nonlocal begun
+            begun = True
             return all(request.run(session, not_its_own=self.errors) for request in batch)
 
         fault: Exception | None = None
@@ -210,11 +214,10 @@ class Store(ABC):
             fault = error
         finally:
             self._serving = False
-        if len(batch) == 1:
-            batch[0].end(fault)
-        elif fault is None and all(request.error is None for request in batch):
+        none_refused = all(request.error is None for request in batch)
+        if len(batch) == 1 or not begun or (fault is None and none_refused):
             for request in batch:
-                request.end()
+                request.end(fault)
         else:
             for request in batch:
                 self._serve([request], patience if fault is None else 0.0)
