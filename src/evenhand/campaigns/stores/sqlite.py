@@ -29,6 +29,10 @@ from evenhand.errors import StoreError
 
 _WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
 _LOOK = 0.002  # seconds between two looks at a gate
+_NO_LOCKS = (
+    "the file system of its folder has no locks, without which processes spoil each other's work; "
+    "put it on a disk of this machine, or use PostgreSQL"
+)
 _EXPLAINED = {
     "readonly": "the file or its folder cannot be written; give write permission to both",
     "full": "the disk is full; make room and do the same again",
@@ -37,6 +41,7 @@ _EXPLAINED = {
     "unable to open": "it cannot be opened; see that its folder is there and may be written",
     "not a database": "this file is no store of campaigns",
     "malformed": "the file is damaged; go back to a copy",
+    "locking protocol": _NO_LOCKS,
     "disk i/o": "the disk fails; see whether it is full or was taken out",
 }
 
@@ -139,6 +144,12 @@ class SqliteStore(Store):
         try:
             if self._in_line is None:
                 self._in_line = Line(f"{self._file}-line")
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
+                "be there, with write permission and room. What was acknowledged is kept."
+            ) from error
+        try:
             return self._in_line.enter(self.patience)
         except TimeoutError as error:
             raise StoreError(
@@ -149,8 +160,8 @@ class SqliteStore(Store):
             ) from error
         except OSError as error:
             raise StoreError(
-                f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
-                "be there, with write permission and room. What was acknowledged is kept."
+                f"the store {self.name!r} cannot be used: {_NO_LOCKS} ({error.strerror}). What was "
+                "acknowledged is kept."
             ) from error
 
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
