@@ -202,6 +202,10 @@ class Choice(Policy):
         made = self._made(pending)
         return made if isinstance(made, Stop) else None
 
+    @property
+    def _is_whole(self) -> bool:
+        return self.record.now is not None and self.record.now.whole
+
     def _begin(self, plan: Plan) -> None:
         self.record.begin(plan)
         self._changed()
