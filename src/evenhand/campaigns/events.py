@@ -19,9 +19,8 @@ from evenhand.errors import InputError
 
 Kind = Literal[
     "created",  # {policy, settings, display, evenhand, made}
-    # {tickets: [[number, token, question, turn]], prices, seen, purpose}, and of new plans
-    # {plan, since, passed: [[since, plan]]}
-    "proposed",
+    "planned",  # {plan}: in force from here on, before anything of it is handed out
+    "proposed",  # {tickets: [[number, token, question, turn]], prices, purpose}
     "leased",  # {tickets, holder, worker, until}
     "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]], notes}
     "late",  # {evaluations, notes: likewise}; notes, by number, if there are any
@@ -36,12 +35,12 @@ Kind = Literal[
     "resumed",  # {}
     "extended",  # {at_most, budget, questions, numbers, display}
     "alarmed",  # {assumption, text}
-    "looked",  # {seen}: the policy learns what came up to then
-    "decided",  # {answer, because, evaluations, seen}, and new plans likewise
+    "decided",  # {answer, because, evaluations}
 ]
 
 TURNS = frozenset(
     (
+        "planned",
         "proposed",
         "failed",
         "withdrawn",
@@ -50,7 +49,6 @@ TURNS = frozenset(
         "joined",
         "resumed",
         "extended",
-        "looked",
         "decided",
     )
 )

@@ -403,7 +403,7 @@ class Policy(ABC):
         if allocation is None:
             counts, room = self._nothing, self.room(on_its_way)
             if room > 0:
-                plan = self._guarded(self._next_plan, on_its_way)
+                plan = self._next_plan(on_its_way)
                 if plan is not None:
                     self._begin(plan)
                 self.limits.available = who
@@ -443,7 +443,7 @@ class Policy(ABC):
 
         if self._failure is not None:
             raise self._failure
-        plan = self._guarded(self._next_plan, self._checked_pending(pending))
+        plan = self._next_plan(self._checked_pending(pending))
         return None if plan is None else plain(self._plan_to_dict(plan))
 
     def begin(self, plan: Mapping[str, Any]) -> None:
@@ -492,6 +492,8 @@ class Policy(ABC):
 
     def tell(self, feedback: Feedback) -> None:
         """Take evaluations that were asked for, any part of them."""
+        if self._failure is not None:
+            raise self._failure
         done = not self._outstanding.any() and self.ask().total == 0
         refuse_impossible(feedback, len(self.actions), self._outstanding)
         total = int(feedback.counts.sum())
@@ -610,7 +612,7 @@ class Policy(ABC):
             return None
         if self._wanted is not None and (self._gathered.counts != self._wanted).any():
             return None
-        self._advance()
+        self._guarded(self._advance)
         assert self._offered is not None
         over = self._wanted is not None and not self._offered.any()
         return None if over else self._offered
