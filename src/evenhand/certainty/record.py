@@ -253,6 +253,7 @@ class Round:
         self.blocks: list[Sums] = []  # up to the last of these looks
         self._since = nothing(q)  # that look
         self.total = nothing(q)
+        self.last_look = 0, self.total  # how many scores there were, and all of them by then
 
     @property
     def whole(self) -> bool:
@@ -268,9 +269,13 @@ class Round:
             self.looked = due
             self.blocks.append(Sums.of(self._since))
             self._since = nothing(len(feedback.counts))
+            self.last_look = self.count, self.total
 
     def looks(self, after: int = 0) -> Iterator[tuple[int, Feedback]]:
         """Yield for each block the number of scores and all of them up to its end."""
+        if after >= len(self.blocks) - 1:  # no more than the last
+            yield from [self.last_look] * (len(self.blocks) - after)
+            return
         told, count = nothing(len(self.total.counts)), 0
         for i, block in enumerate(self.blocks):
             told = told + block.feedback(len(told.counts))
