@@ -217,7 +217,7 @@ class Planner:
             order,
             times,
             looks,
-            True,
+            purpose != "check the model",  # that takes these very questions, whoever is idle
             self.at_most,
             forecast,
             leader,
