@@ -121,13 +121,18 @@ class Choice(Policy):
         plan, have = now.plan, now.total.counts + pending
         room = self.room(pending)
         most = min(room, self.batch) if n is None else min(n, room)
-        lacking = max(0, plan.number - now.count - int(pending.sum()))
+        lacking = self.lacking(pending)
         order = self.limits.allowed(plan.next_ones(have), pending)
         counts = self._counted(order[: min(most, lacking)])
         if plan.more and n is not None and pending.any():
             more = most - int(counts.sum())
             counts = counts + self._more(plan, more, have + counts, pending + counts)
         return counts
+
+    def lacking(self, pending: Counts) -> int:
+        """Return how many scores the plan in force lacks beside those on their way."""
+        now = self.record.now
+        return 0 if now is None else max(0, now.plan.number - now.count - int(pending.sum()))
 
     @property
     def batch(self) -> int:
@@ -348,7 +353,7 @@ class Choice(Policy):
         new.limits.absent = {int(to.evaluators[e]) for e in self.limits.absent}
         if self._checks is not None:
             new._checks = self._checks.extended(new.questions, to.questions)
-        new.record = self.record.moved(to, q)
+        new.record, new._failure = self.record.moved(to, q), self._failure
         new._changed()
         return new
 
