@@ -99,8 +99,7 @@ def founding(
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
     return {
         "policy": made.state(),
-        "settings": _plain_numbers(given)
-        | {"looks": looks, "shown": list(columns)},
+        "settings": _plain_numbers(given) | {"looks": looks, "shown": list(columns)},
         "display": shown,
         "evenhand": version("evenhand"),
     }

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import sealed
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_name
 from evenhand.campaigns.ledger import EvaluationRow, Page

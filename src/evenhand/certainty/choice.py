@@ -101,7 +101,7 @@ class Choice(Policy):
         """Return in words why nothing more is asked."""
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return all biases with their intervals, leniencies as deviations from the panel's mean."""
+        """Return all biases with intervals, leniencies as deviations from the panel's mean."""
         return []
 
     def values(self) -> Floats | None:
@@ -114,7 +114,7 @@ class Choice(Policy):
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Hand out the plan in force, beside what is on its way; then more of it, to who is idle."""
+        """Hand out the plan in force, beside what is on its way; then more of it, to the idle."""
         now = self.record.now
         if now is None or now.whole or self._stop(pending) is not None:
             return self._nothing

@@ -46,7 +46,9 @@ class Certain(Checker):
         self.grounds = ("own scores" if self.asked.alone else "features exact",)
         if self.asked.helped:  # features may help to guess what is to come, and so intervals
             self.says = ()
-        self.tests = [(r, one) for r, one in enumerate(record.rounds) if one.leader >= 0 < one.count]
+        self.tests = [
+            (r, one) for r, one in enumerate(record.rounds) if one.leader >= 0 < one.count
+        ]
         # what an answer ended counts for that answer alone, and only all looks tell where that was
         ended = any(one.count < one.number for _, one in self.tests[:-1])
         self.places = None if ended or not places else set(places)

@@ -169,9 +169,7 @@ def one_sided(
     return effects, logs - special.logsumexp(logs, axis=1, keepdims=True)
 
 
-def against_equality(
-    plans: list[tuple[Reading, Spread, float]], null: Floats
-) -> Floats:
+def against_equality(plans: list[tuple[Reading, Spread, float]], null: Floats) -> Floats:
     """Return (n,) log evidence of plans together against c·θ = ``null``, on both sides.
 
     Parameters

@@ -192,7 +192,9 @@ def _confirmed(check: Checker, said: _Statements, wrong: list[str]) -> Examinati
     if "biases" in check.says:
         estimates = check.estimates(check.bias_rows)
         off = _unconfirmed(said.biases, estimates, check.refuted_biases, scores)
-        wrong += [f"the bias {asked.biases[i].name!r} is not confirmed" for i in np.flatnonzero(off)]
+        wrong += [
+            f"the bias {asked.biases[i].name!r} is not confirmed" for i in np.flatnonzero(off)
+        ]
     taken = [what for what in ("leads", "values", "biases") if what not in check.says]
     return Examination(tuple(wrong), ("mean scores", "what is lost", *check.says), tuple(taken))
 

@@ -100,7 +100,9 @@ class Planned(Checker):
             return
         failure, due = self.delta * (used - self._used), self._used < stepped
         self._used = used
-        behind = np.where(np.abs(said.estimates) <= _SAME * math.sqrt(fit.size), 0.0, said.estimates)
+        behind = np.where(
+            np.abs(said.estimates) <= _SAME * math.sqrt(fit.size), 0.0, said.estimates
+        )
         leader = int(there[np.argmax(behind <= behind.min() + _SAME * np.abs(behind).max())])
         rivals = there[~self.asked.same(leader)[there]]
         look = _Look(leader, rivals, self._winner(fit, leader, rivals), failure)
