@@ -64,6 +64,7 @@ _SETTINGS = {
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {
     "created": {
+        "name": str,
         "policy": dict[str, Any],
         "settings": _SETTINGS,
         "display": _SHOWN,
