@@ -62,6 +62,7 @@ _SETTINGS = {
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {
     "created": {
+        "name": str,
         "policy": dict[str, Any],
         "settings": _SETTINGS,
         "display": _SHOWN,
