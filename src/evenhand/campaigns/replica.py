@@ -33,9 +33,10 @@ from evenhand.actions import ActionSet
 from evenhand.answers.question import Question, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
-from evenhand.campaigns.events import TURNS, Event, canonical
+from evenhand.campaigns.events import TURNS, Event
 from evenhand.certainty.terms import afford_more
 from evenhand.errors import InputError, StoreError
+from evenhand.plain import canonical
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore

@@ -263,7 +263,7 @@ class Round:
         self.blocks: list[Sums] = []  # up to the last of these looks
         self._since = nothing(q)  # that look
         self.total = nothing(q)
-        self._last = 0, self.total  # how many scores there were at that look, and which
+        self.last_look = 0, self.total  # how many scores there were, and all of them by then
 
     @property
     def whole(self) -> bool:
@@ -279,12 +279,12 @@ class Round:
             self.looked = due
             self.blocks.append(Sums.of(self._since))
             self._since = nothing(len(feedback.counts))
-            self._last = self.count, self.total
+            self.last_look = self.count, self.total
 
     def looks(self, after: int = 0) -> Iterator[tuple[int, Feedback]]:
         """Yield for each block the number of scores and all of them up to its end."""
-        if after >= len(self.blocks) - 1:  # as is usual: nothing, or one look more
-            yield from [self._last][: len(self.blocks) - after]
+        if after >= len(self.blocks) - 1:  # no more than the last
+            yield from [self.last_look] * (len(self.blocks) - after)
             return
         told, count = nothing(len(self.total.counts)), 0
         for i, block in enumerate(self.blocks):
@@ -345,11 +345,10 @@ class Record:
     --------
     >>> record = Record(2)
     >>> record.begin(Plan("open", np.array([0, 1])))
-    >>> for question in (0, 1, 1):
-    ...     told = Feedback(np.arange(2) == question, [1.0, 2.0] * (np.arange(2) == question), [4.0] * 2)
-    ...     record.tell(told)
-    >>> record.now.whole, len(record.early)
-    (True, 1)
+    >>> for score in (1.0, 2.0, 3.0):
+    ...     record.tell(Feedback([1, 0], [score, 0.0], [score**2, 0.0]))
+    >>> record.now.whole, record.now.total.sums, len(record.early)
+    (True, array([3., 0.]), 1)
     """
 
     def __init__(self, q: int) -> None:

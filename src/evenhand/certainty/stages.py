@@ -172,14 +172,17 @@ class Inference:
 
     def evidence(self) -> Evidence:
         """Return what the plans that are over have shown, and the one under way so far."""
-        record = self.record
+        record, now = self.record, self._after[-1]
         while len(self._after) <= len(record.rounds):
             r = len(self._after) - 1
             now = self._looked(r)
             if not record.is_over(r):
-                return now
-            self._after.append(self._closed(r, now))
-        return self._after[-1]
+                break
+            now = self._closed(r, now)
+            self._after.append(now)
+        if now.answer is not None and len(self.open(now, now.answer)):
+            return replace(now, answer=None)  # options were added since
+        return now
 
     def _looked(self, r: int) -> Evidence:
         """Return the evidence after all looks at plan r so far."""
@@ -336,12 +339,10 @@ class Inference:
             round_ = record.rounds[r]
             if r in cut and r != compared[-1]:
                 continue
-            told = round_.total
-            if not record.is_over(r) or r in cut:
-                seen = [scores for _, scores in round_.looks()]
-                if not seen:
-                    continue
-                told = seen[-1]
+            whole = record.is_over(r) and r not in cut
+            told = round_.total if whole else round_.last_look[1]
+            if not told.counts.any():
+                continue
             fit = self.aim.model.fit(told, self.aim.noise, self.before(r))
             found.append((round_.plan, self.before(r), fit))
         return found

@@ -230,6 +230,8 @@ class Policy(ABC):
             self._gathered = self._gathered + only(part, fits)
             rest = rest + only(part, ~fits)
         self._early = rest
+        if wanted.any() and (self._gathered.counts == wanted).all():
+            self._advance()
 
     def take_in(self, feedback: Feedback) -> bool:
         """Learn from evaluations that the policy did not ask for; return whether it did.
