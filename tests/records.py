@@ -1,4 +1,4 @@
-"""Runs of policies with what a record would keep of them, for tests of the proof."""
+"""Runs of policies with the log that a campaign would keep of them, for tests of the proof."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import evenhand as eh
 from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import policy_for
 from evenhand.arrays import Floats
-from evenhand.campaigns.proof import Plan, Record
+from evenhand.campaigns.deciding import plain
+
+Log = list[tuple[str, dict[str, Any]]]
 
 
 def played(
@@ -24,8 +26,8 @@ def played(
     together: int = 1,
     stop: int | None = None,
     **given: Any,
-) -> tuple[Record, dict[str, Any]]:
-    """Play the policy that `choose` would; return the record, and the answer as a plain value.
+) -> Log:
+    """Play the policy that `choose` would; return its log up to the decision.
 
     Up to ``together`` answers are out at once, and come back in any order and number; after
     ``stop`` of them it is over.
@@ -40,34 +42,26 @@ def played(
         asked, deviation, True, given.get("looks"), given.get("budget"), settings
     )
     loud = np.ones(len(means)) if policy.questions.noise is None else policy.questions.noise
-    told: list[int] = []
-    scores: list[float] = []
-    learnt: list[int] = []
-    plans: list[Plan] = []
-
-    def note() -> None:
-        plan = policy.plan()
-        if plan is not None and (not plans or plans[-1].content["id"] != plan["id"]):
-            plans.append(Plan(len(told), json.loads(json.dumps(plan))))
-
-    note()
-    q = len(means)
+    stated = {"tolerance": settings["tolerance"], "deviation": deviation}
+    log: Log = [("created", {"policy": policy.state(), "settings": stated})]
+    q, told = len(means), 0
     out: list[int] = []
-    while stop is None or len(told) < stop:
+    while stop is None or told < stop:
         pending = np.bincount(out, minlength=q)
+        while (plan := policy.plan(pending)) is not None:  # early scores may make one whole at once
+            log.append(("planned", {"plan": plan}))
+            policy.begin(plan)
         if len(out) < together:
             counts = policy.ask(together - len(out), pending).counts
             out += rng.permutation(np.repeat(np.arange(q), counts)).tolist()
         if not out:
             break
-        n = int(rng.integers(1, min(together, len(out)) + 1))
-        back = [out.pop(int(rng.integers(len(out)))) for _ in range(n)]
-        came = means[back] + noise * loud[back] * rng.standard_normal(n)
-        parts = (np.bincount(back, weights, q) for weights in (None, came, came**2))
-        policy.tell(eh.Feedback(*parts))
-        told, scores = told + back, scores + came.tolist()
-        learnt.append(len(told))
-        note()
+        for _ in range(int(rng.integers(1, min(together, len(out)) + 1))):
+            x = out.pop(int(rng.integers(len(out))))
+            score = float(means[x] + noise * loud[x] * rng.standard_normal())
+            policy.tell(eh.Feedback.from_scores(policy.actions, [x], [score]))
+            told += 1
+            log.append(("told", {"evaluations": [[told, told, x, score, "", f"{told}"]]}))
     policy.checks.look()
     answer = answer_of(
         policy,
@@ -75,31 +69,15 @@ def played(
         tolerance=settings["tolerance"],
         features_exact=deviation == 0,
     )
-    kept = settings | {
-        "deviation": deviation,
-        "budget": given.get("budget"),
-        "at_most": policy.horizon,
-        "looks": policy.looks,
-    }
-    record = Record(
-        policy.actions.to_dict(),
-        policy.name,
-        kept,
-        np.array(told, dtype=np.intp),
-        np.array(scores),
-        np.zeros(len(told), dtype=np.bool_),
-        np.full(len(told), -1),
-        plans,
-        learnt=np.array(learnt),
-    )
-    return record, answer.to_dict()
+    log.append(("decided", {"answer": plain(answer.to_dict())}))
+    return json.loads(json.dumps(log))  # type: ignore[no-any-return] # as it is read from a file
 
 
-def changed(answer: Mapping[str, Any], where: list[Any], to: Any) -> dict[str, Any]:
-    """Return an answer of which one part is another."""
-    copy: Any = json.loads(json.dumps(answer))
+def changed(log: Log, where: list[Any], to: Any) -> Log:
+    """Return a log of which one part is another."""
+    copy: Any = json.loads(json.dumps(log))
     inner = copy
     for step in where[:-1]:
         inner = inner[step]
     inner[where[-1]] = to
-    return dict(copy)
+    return copy  # type: ignore[no-any-return] # as above

@@ -20,6 +20,7 @@ from evenhand.plain import LARGEST, Form, canonical, decoded, shown
 
 Kind = Literal[
     "created",
+    "planned",
     "proposed",
     "leased",
     "told",
@@ -35,7 +36,6 @@ Kind = Literal[
     "resumed",
     "extended",
     "alarmed",
-    "looked",
     "decided",
 ]
 
@@ -46,7 +46,6 @@ _SCORES = {
     "notes?": dict[str, str],
 }
 _SHOWN = dict[str, dict[str, str]]  # of options: texts by column
-_NEW_PLANS = {"plan?": Any, "since?": int, "passed?": list[tuple[int, Any]]}
 _SETTINGS = {
     "confidence": float,
     "tolerance": float,
@@ -60,7 +59,6 @@ _SETTINGS = {
     "seed": int,
     "looks": str | None,
     "shown": list[str],
-    "rules": int,
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {
     "created": {
@@ -70,12 +68,11 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "evenhand": str,
         "made": str,
     },
+    "planned": {"plan": dict[str, Any]},  # in force from here on
     "proposed": {
         "tickets": _TICKETS,
         "prices": list[float],
-        "seen": int,
-        "purpose": dict[str, Any] | None,
-        **_NEW_PLANS,
+        "purpose": dict[str, Any],
     },
     "leased": {"tickets": list[int], "holder": str, "worker": str, "until": float},
     "told": _SCORES,
@@ -97,13 +94,11 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "display": _SHOWN,
     },
     "alarmed": {"assumption": str, "text": str},
-    "looked": {"seen": int},  # the policy learns what came up to then
     "decided": {
         "answer": dict[str, Any],
         "because": str | None,
         "evaluations": int,
-        "seen": int,
-        **_NEW_PLANS,
+        "certificate?": list[tuple[int, int, int]],  # option, plan, scores until it sufficed
     },
 }
 """What an event of each kind says; see `plain.Form`."""
@@ -114,6 +109,7 @@ _LINE = Form({"at": float, "body": Any, "hash": str, "kind": str, "number": int}
 
 TURNS = frozenset(
     (
+        "planned",
         "proposed",
         "failed",
         "withdrawn",
@@ -122,7 +118,6 @@ TURNS = frozenset(
         "joined",
         "resumed",
         "extended",
-        "looked",
         "decided",
     )
 )

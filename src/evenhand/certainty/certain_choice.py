@@ -32,9 +32,9 @@ class CertainChoice(Choice):
 
     It asks by plans. What was learnt decides which option leads, which questions are asked next and
     how many; then these are frozen, so that what comes of them is evidence of known strength, and
-    the evidence of all plans is multiplied (`stages`). With probability at least ``confidence`` it is
-    never wrong: neither in the end nor in any loss it states before. Single evaluations are looked
-    at as they come, in any order.
+    the evidence of all plans is multiplied (`stages`). With probability at least ``confidence`` it
+    is never wrong: neither in the end nor in any loss it states before. Evaluations may come in any
+    order.
 
     Noise is taken to be Gaussian and as loud for all options; with ``bounds``, scores may have any
     distribution between them. How long an answer takes must not depend on what it is. What was

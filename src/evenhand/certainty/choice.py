@@ -101,7 +101,7 @@ class Choice(Policy):
         """Return in words why nothing more is asked."""
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return all biases with their intervals, leniencies as deviations from the panel's mean."""
+        """Return all biases with intervals, leniencies as deviations from the panel's mean."""
         return []
 
     def values(self) -> Floats | None:
@@ -114,20 +114,25 @@ class Choice(Policy):
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Hand out the plan in force, beside what is on its way; then more of it, to who is idle."""
+        """Hand out the plan in force, beside what is on its way; then more of it, to the idle."""
         now = self.record.now
         if now is None or now.whole or self._stop(pending) is not None:
             return self._nothing
         plan, have = now.plan, now.total.counts + pending
         room = self.room(pending)
         most = min(room, self.batch) if n is None else min(n, room)
-        lacking = max(0, plan.number - now.count - int(pending.sum()))
+        lacking = self.lacking(pending)
         order = self.limits.allowed(plan.next_ones(have), pending)
         counts = self._counted(order[: min(most, lacking)])
         if plan.more and n is not None and pending.any():
             more = most - int(counts.sum())
             counts = counts + self._more(plan, more, have + counts, pending + counts)
         return counts
+
+    def lacking(self, pending: Counts) -> int:
+        """Return how many scores the plan in force lacks beside those on their way."""
+        now = self.record.now
+        return 0 if now is None else max(0, now.plan.number - now.count - int(pending.sum()))
 
     @property
     def batch(self) -> int:
@@ -207,6 +212,10 @@ class Choice(Policy):
             return None
         made = self._made(pending)
         return made if isinstance(made, Stop) else None
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.record.now is not None and self.record.now.whole
 
     def _begin(self, plan: Plan) -> None:
         self.record.begin(plan)
@@ -344,7 +353,7 @@ class Choice(Policy):
         new.limits.absent = {int(to.evaluators[e]) for e in self.limits.absent}
         if self._checks is not None:
             new._checks = self._checks.extended(new.questions, to.questions)
-        new.record = self.record.moved(to, q)
+        new.record, new._failure = self.record.moved(to, q), self._failure
         new._changed()
         return new
 

@@ -6,15 +6,15 @@ Everything else that is said or asked is a function of the record.
 
 Which plan a score counts for
 -----------------------------
-For the plan in force when it arrives, as long as that lacks scores; else for the next one. So a plan
-is whole when its number of scores has come, by counts alone, whoever gave them; a ticket that comes
-late, and one that was handed out beyond the plan so that nobody had to wait, are rows of the next
-plan's design. Given all scores that count for plans before it, each plan is then a fixed design with
-fresh noise: its questions were fixed by what was known before its first score, and the order in
-which they are answered does not depend on the answers. docs/certainty.md has the proof.
+For the plan in force when it arrives, as long as that lacks scores; else for the next one. So a
+plan is whole when its number of scores has come, by counts alone, whoever gave them; a ticket that
+comes late, and one that was handed out beyond the plan so that nobody had to wait, are rows of the
+next plan's design. Given all scores that count for plans before it, each plan is then a fixed
+design with fresh noise: its questions were fixed by what was known before its first score, and the
+order in which they are answered does not depend on the answers. docs/certainty.md has the proof.
 
-A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added up
-from look to look. So what is concluded does not depend on when somebody asks.
+A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added
+up from look to look. So what is concluded does not depend on when somebody asks.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], q: int) -> Self:
-        """Return what ``_asdict`` was made of; `ValueError` if they are no scores of q questions."""
+        """Return what ``_asdict`` was made of; `ValueError` if it is no scores of q questions."""
         which = places(given["questions"], q)
         counts = places(given["counts"], _MOST + 1).astype(np.int64)
         sums, squares = (numbers(given[name], len(which), name) for name in ("sums", "squares"))

@@ -1,4 +1,4 @@
-"""What to ask next to be certain: heuristics, which cost evaluations where they err, never certainty.
+"""What to ask next to be certain: heuristics, whose errors cost evaluations and never certainty.
 
 Notation
 --------
@@ -91,7 +91,7 @@ class Planner:
         now, record = self.inference.evidence(), self.inference.record
         if now.answer is not None:
             lacking = self._allowed(np.repeat(np.arange(record.q), self._lacking()))
-            if len(lacking) and self._remaining:
+            if self._remaining and self._pays_for(lacking):
                 return self._plan("check the model", lacking[: self._remaining])
             return Stop("certain", (now.answer,))
         if not self._remaining:
@@ -104,7 +104,8 @@ class Planner:
         if not (heard and known.all()):
             start = self._start(leader, rivals, known, heard)
             if len(start):
-                return self._plan("open", start, forecast=math.nan)
+                paid_for = self._pays_for(start)
+                return self._plan("open", start, forecast=math.nan) if paid_for else Stop("broke")
         return self._test(guess, now, leader, rivals[known])
 
     def leading(self, guess: Fit, now: Evidence) -> int:
@@ -200,7 +201,7 @@ class Planner:
             order = self._allowed(with_looks(order, self.looks, pool, left, rng))
         if times == 1:
             order = order[: self._remaining]
-        if not len(order) or not limits.pays_for(np.bincount(order, minlength=len(pool)) > 0):
+        if not self._pays_for(order):
             return Stop("broke")
         return self._plan(
             "compare",
@@ -230,7 +231,7 @@ class Planner:
             order,
             times,
             looks,
-            True,
+            purpose != "check the model",  # that takes these very questions, whoever is idle
             self.at_most,
             forecast,
             leader,
@@ -293,6 +294,11 @@ class Planner:
 
     def _allowed(self, order: Indices) -> Indices:
         return self.limits.allowed(order, self.pending)
+
+    def _pays_for(self, order: Indices) -> bool:
+        """Tell whether the budget pays for one of these questions, beside what is on its way."""
+        counts = np.bincount(order, minlength=self.inference.record.q).astype(np.int64)
+        return bool(self.limits.affordable(counts, self.pending).any())
 
 
 def with_looks(

@@ -1,7 +1,7 @@
 """What some policies say beside their decision and the bias; others say nothing of it.
 
-Searches for certainty (`evenhand.certainty.Choice`) say all of it. A policy of your own may have any
-of these: ``values()``, ``biases()``, ``forecast()`` and ``stopped_because``.
+Searches for certainty (`evenhand.certainty.choice`) say all of it. A policy of your own may have
+any of these: ``values()``, ``biases()``, ``forecast()`` and ``stopped_because``.
 """
 
 from __future__ import annotations
