@@ -24,7 +24,7 @@ from evenhand.certainty.record import Stop
 from evenhand.certainty.words import certain, grounds, may_be_chance, not_compared
 from evenhand.errors import InputError
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
-from evenhand.policies.messages import Decision, Estimate
+from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.questions import Askable
 
 
@@ -76,53 +76,24 @@ def by_items(
             f"{len(items)} and {len(scores)}."
         )
     told, checks, known = scored(actions, asked, scores, None)
-    questions, delta = checks.questions, 1.0 - confidence
-    options, size = questions.options, rounding(told, 1.0)
-    fit, everybody = ItemsFit(questions, asked, items, scores), np.arange(len(options))
-    noise, leader = (fit.scatter, fit.freedom), leading(fit, everybody, size)
-    option = guess(questions, told) if leader is None else leader
-    same, looks, estimates = options.same_as(option), [], np.full(len(options), np.nan)
-    if leader is None:
-        apart = np.isinf(fit.leads(0, everybody).variances)
-        stop = Stop("stuck", (0, *np.flatnonzero(apart).tolist()))
-        because = f"{not_compared(options, stop, len(scores))}."
-    else:
-        look = Look.at(fit, option, everybody[~same], noise, tolerance, delta)
-        looks.append(look)
-        estimates = told_apart(fit.leads(option, everybody).estimates, size)
-        stop = Stop("spent", (option, *look.open.tolist()))
-        because = (
-            certain(options, option, confidence, tolerance)
-            if look.certain
-            else may_be_chance(options, stop, len(scores), confidence, "more items")
-        )
-    leads, least = leads_by(looks, option, estimates, same)
-    loss = max(0.0, -float(least.min(initial=0.0)))
-    if looks and looks[0].certain:
-        loss = min(loss, tolerance)
-    decision = Decision(
-        option,
-        options.labels[option],
-        loss=loss,
-        level=confidence,
-        withstands=withstood(actions, option, least) if loss <= tolerance else 0.0,
-        leads=leads,
-        certainty=grounds(options) if np.isfinite(loss) else None,
-    )
+    questions, size = checks.questions, rounding(told, 1.0)
+    fit, failure = ItemsFit(questions, asked, items, scores), 1.0 - confidence
 
     def said(found: Spread) -> Floats:
         found = found._replace(estimates=told_apart(found.estimates, size))
-        return plain_intervals(found, noise, delta)
+        return plain_intervals(found, (fit.scatter, fit.freedom), failure)
 
     columns, rows = named_biases(questions)
     biases = [
-        (column, Estimate(*ends, confidence))
-        for column, ends in zip(columns, said(fit.attributes(rows)).tolist(), strict=True)
+        (column, Estimate(value, low, high, confidence))
+        for column, (value, low, high) in zip(
+            columns, said(fit.attributes(rows)).tolist(), strict=True
+        )
     ]
-    first = biases[0][1] if biases and columns[0].kind != "leniency" else UNKNOWN
-    concluded = Conclusion(
+    decision, because = _decided(fit, actions, told, confidence, tolerance)
+    found = Conclusion(
         decision=decision,
-        bias=first,
+        bias=biases[0][1] if biases and columns[0].kind != "leniency" else UNKNOWN,
         findings=(),
         method="one look, with errors by items",
         stopped_because=because,
@@ -130,4 +101,39 @@ def by_items(
         values=said(fit.values()),
         **known,
     )
-    return concluded, fit
+    return found, fit
+
+
+def _decided(
+    fit: ItemsFit, actions: Askable, told: Feedback, confidence: float, tolerance: float
+) -> tuple[Decision, str]:
+    """Return the decision, and in words what makes it certain or not."""
+    options, n = fit.questions.options, int(told.counts.sum())
+    everybody, size = np.arange(len(options)), rounding(told, 1.0)
+    leader = leading(fit, everybody, size)
+    if leader is None:
+        option, looks, estimates = guess(fit.questions, told), [], np.full(len(options), np.nan)
+        apart = np.flatnonzero(np.isinf(fit.leads(0, everybody).variances))
+        because = f"{not_compared(options, Stop('stuck', (0, *apart.tolist())), n)}."
+    else:
+        option, noise = leader, (fit.scatter, fit.freedom)
+        rivals = everybody[~options.same_as(option)]
+        look = Look.at(fit, option, rivals, noise, tolerance, 1.0 - confidence)
+        looks, estimates = [look], told_apart(fit.leads(option, everybody).estimates, size)
+        stop = Stop("spent", (option, *look.open.tolist()))
+        because = may_be_chance(options, stop, n, confidence, "more items")
+        if look.certain:
+            because = certain(options, option, confidence, tolerance)
+    leads, least = leads_by(looks, option, estimates, options.same_as(option))
+    loss = max(0.0, -float(least.min(initial=0.0)))
+    if any(look.certain for look in looks):
+        loss = min(loss, tolerance)
+    return Decision(
+        option,
+        options.labels[option],
+        loss=loss,
+        level=confidence,
+        withstands=withstood(actions, option, least) if loss <= tolerance else 0.0,
+        leads=leads,
+        certainty=grounds(options) if np.isfinite(loss) else None,
+    ), because
