@@ -88,10 +88,7 @@ class Aim:
 
     def same(self, option: int) -> NDArray[np.bool_]:
         """Tell (k,) which options have the same features as one, and so the same value."""
-        X = self.questions.options.own_features
-        if X is None:
-            return np.asarray(np.arange(len(self.questions.options)) == option)
-        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
+        return self.questions.options.same_as(option)
 
     def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
         """Return least squares for plans and priors; features may help, which proves nothing."""
