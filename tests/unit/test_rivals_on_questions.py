@@ -218,7 +218,7 @@ def test_a_budget_ends_a_rival_and_its_simulation() -> None:
     problem = crossed([0.0, 2.0, 0.5, -0.5], prices=[1.0, 2.0, 3.0, 4.0])
     policy = policy_for(problem, "thompson-sampling", 500, seed=1, budget=100.0)
     play_out(policy, eh.SimulatedEvaluations(problem, seed=1), problem.question_gaps)
-    assert 90.0 < policy.paid <= 100.0
+    assert 90.0 < policy.limits.paid <= 100.0
     assert policy.spent < 500
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns.verification import verify_file
+from evenhand.plain import canonical
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +102,7 @@ def test_a_file_that_was_changed_is_found_out(store: Path, tmp_path: Path) -> No
     changed = json.loads(lines[told])
     changed["body"]["evaluations"][0][3] += 1.0
     for forged in (
-        [*lines[:told], json.dumps(changed), *lines[told + 1 :]],
+        [*lines[:told], canonical(changed), *lines[told + 1 :]],
         lines[1:],
         [*lines[:3], *lines[4:]],
         [*lines[:2], lines[3], lines[2], *lines[4:]],

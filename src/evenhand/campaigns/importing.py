@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import canonical
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_name
 from evenhand.campaigns.ledger import EvaluationRow, Page
@@ -36,6 +35,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.telling import Desk, Reply, own
 from evenhand.campaigns.tickets import Receipt, identifier, parsed
 from evenhand.errors import ConflictError, InputError
+from evenhand.plain import canonical
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:

@@ -12,17 +12,15 @@ as ``seal``.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import START, TURNS, Event, canonical, seal
+from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page
 from evenhand.campaigns.proof import Examination, examine
@@ -152,7 +150,7 @@ def verify_file(path: str | os.PathLike[str], known: str | None = None) -> Recor
     known
         A seal that was written down.
     """
-    return _verified(list(_events_in(Path(path))), [], known)
+    return _verified(list(events_in(path)), [], known)
 
 
 def _verified(events: Sequence[Event], wrong: list[str], known: str | None) -> RecordVerification:
@@ -208,28 +206,6 @@ def _events(session: Session, id: int) -> Iterator[Event]:
     while piece := ledger.events_after(session, id, after, _PIECE):
         yield from piece
         after = piece[-1].number
-
-
-def _events_in(path: Path) -> Iterator[Event]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for line, text in enumerate(file, start=1):
-                try:
-                    one = json.loads(text)
-                    yield Event(
-                        int(one["number"]),
-                        float(one["at"]),
-                        str(one["kind"]),
-                        canonical(one["body"]),
-                        bytes.fromhex(one["hash"]),
-                    )
-                except (ValueError, KeyError, TypeError) as error:
-                    raise InputError(
-                        f"{path}: line {line} is no event ({type(error).__name__}: {error}); give "
-                        "what `export` wrote."
-                    ) from error
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
 
 
 _BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}

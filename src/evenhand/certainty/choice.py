@@ -118,8 +118,9 @@ class Choice(Policy):
         lacking = self.lacking(pending)
         order = self.limits.allowed(plan.next_ones(have), pending)
         counts = self._counted(order[: min(most, lacking)])
-        if plan.more and n is not None and pending.any() and int(counts.sum()) == lacking:
-            counts = counts + self._more(plan, most - lacking, have + counts, pending + counts)
+        if plan.more and n is not None and pending.any():
+            more = most - int(counts.sum())
+            counts = counts + self._more(plan, more, have + counts, pending + counts)
         return counts
 
     def lacking(self, pending: Counts) -> int:

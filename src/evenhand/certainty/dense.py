@@ -175,10 +175,8 @@ class DenseModel:
             variances[known] = spreads(inverse_gram(for_money, share), D[known]) ** 2
         all_shares = np.zeros(len(points))
         all_shares[open_] = share
-        if self.own_questions:
-            return Plan(spread_out_by(P, U, share, length), variances, all_shares)
         used = open_[needed(P, U, share)]
-        if left[used].sum() < length:
+        if np.minimum(left[used], length).sum() < length:
             used = open_
         evaluations = np.zeros(len(points))
         evaluations[used] = np.maximum(all_shares[used], 1e-9 / len(points)) / prices[used]

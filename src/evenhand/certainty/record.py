@@ -335,11 +335,10 @@ class Record:
     --------
     >>> record = Record(2)
     >>> record.begin(Plan("open", np.array([0, 1])))
-    >>> for question in (0, 1, 1):
-    ...     told = Feedback(np.arange(2) == question, [1.0, 2.0] * (np.arange(2) == question), [4.0] * 2)
-    ...     record.tell(told)
-    >>> record.now.whole, len(record.early)
-    (True, 1)
+    >>> for score in (1.0, 2.0, 3.0):
+    ...     record.tell(Feedback([1, 0], [score, 0.0], [score**2, 0.0]))
+    >>> record.now.whole, record.now.total.sums, len(record.early)
+    (True, array([3., 0.]), 1)
     """
 
     def __init__(self, q: int) -> None:
