@@ -181,7 +181,7 @@ class CertainChoice(Choice):
         lost: float = self.once("loss", lambda: loss(self.inference, option))
         leads: Floats = self.once("leads", lambda: self._leads(option))
         rests_on = grounds(self.options) if np.isfinite(lost) else None
-        return self.decided(option, loss=loss, leads=leads, certainty=rests_on)
+        return self.decided(option, loss=lost, leads=leads, certainty=rests_on)
 
     @property
     def _option(self) -> int:
