@@ -122,7 +122,7 @@ class Fold:
     def _created(self, row: Row, content: Any) -> None:
         pass
 
-    _looked = _alarmed = _created
+    _planned = _alarmed = _created
 
     def _proposed(self, row: Row, content: Any) -> None:
         for number, token, question, turn in content["tickets"]:

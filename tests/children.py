@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["evenhand.campaigns.schema.migration", "psycopg"])
+_CONTEXT.set_forkserver_preload(["evenhand.campaigns.stores", "psycopg"])
 
 Event = _CONTEXT.Event
 Queue = _CONTEXT.Queue

@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 import children
 import evenhand as eh
-from evenhand.campaigns.stores import Store, gate, open_store
+from evenhand.campaigns.stores import SqliteStore, Store, gate, open_store, postgres
 from evenhand.campaigns.stores.session import Session, Statement
 
 MAKE = Statement(text("CREATE TABLE note (number BIGINT PRIMARY KEY, word TEXT)"))
@@ -121,13 +121,7 @@ def test_what_the_database_refuses_is_said_and_nothing_is_locked(
 
 
 def written_together(store: Store, works: list[Callable[[Session], Any]]) -> list[Any]:
-    """Have threads write while another is at it, so that they come in one group."""
-    begun, go_on = threading.Event(), threading.Event()
-
-    def first(session: Session) -> None:
-        begun.set()
-        assert go_on.wait(60)
-
+    """Have threads write at once, so that they come in one group."""
     outcomes: list[Any] = [None] * len(works)
 
     def run(place: int) -> None:
@@ -136,15 +130,12 @@ def written_together(store: Store, works: list[Callable[[Session], Any]]) -> lis
         except BaseException as error:
             outcomes[place] = error
 
-    threads = [threading.Thread(target=lambda: store.write(first))]
-    threads[0].start()
-    assert begun.wait(60)
-    for place in range(len(works)):
-        threads.append(threading.Thread(target=run, args=(place,)))
-        threads[-1].start()
-    while len(store._queue) < len(works):
-        time.sleep(0.001)
-    go_on.set()
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(works))]
+    with store._desk:
+        for thread in threads:
+            thread.start()
+        while len(store._queue) < len(works):
+            time.sleep(0.001)
     for thread in threads:
         thread.join(60)
     return outcomes
@@ -163,7 +154,7 @@ def test_threads_that_write_at_once_share_a_commit(
     monkeypatch.setattr(store, "_transaction", counted)
     assert written_together(store, [adding(i) for i in range(8)]) == list(range(8))
     assert numbers(store) == list(range(8))
-    assert len(transactions) == 2  # the one that they waited for, and theirs
+    assert len(transactions) == 1
 
 
 def test_one_of_a_group_that_is_refused_leaves_the_others_alone(store: Store) -> None:
@@ -312,6 +303,55 @@ def test_of_threads_and_stores_one_at_a_time_is_in_a_gate(address: str, patient:
         for thread in threads:
             thread.join(60)
     assert most == [1]
+
+
+# ---------------------------------------------------------------------- who is stopped
+
+
+def stop_in_a_transaction(address: str, pipe: Any) -> None:
+    postgres._MANNERS = postgres._MANNERS.replace("'20s'", "'1s'")
+
+    def work(session: Session) -> int:
+        done = adding(1)(session)
+        pipe.send("here")
+        pipe.recv()
+        return done
+
+    with open_store(address) as store:
+        pipe.send(store.write(work))
+
+
+def test_who_is_stopped_in_a_transaction_does_not_stop_the_others(
+    store: Store, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server ends the transaction; a file says who has it, and others can still read."""
+    here, there = children.Pipe()
+    process = children.start(stop_in_a_transaction, address, there)
+    assert here.recv() == "here"
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        if isinstance(store, SqliteStore):
+            store.patience = 0.2
+            with pytest.raises(eh.StoreError, match=r"0\.2 seconds another process .* stopped"):
+                store.write(adding(2))
+            waits = []
+            plain = store._turn
+            monkeypatch.setattr(store, "_turn", lambda: waits.append(1) or plain())
+            got = written_together(store, [adding(number) for number in (3, 4, 5)])
+            assert {type(one) for one in got} == {eh.StoreError}
+            assert len(waits) == 1  # and not each after the other
+            assert numbers(store) == []
+        else:
+            assert store.write(adding(2)) == 2
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    for _ in range(2):  # on a server, its work is done again
+        here.send("go")
+    assert next(said for said in iter(here.recv, None) if said != "here") == 1
+    assert children.ended(process) == 0
+    store.patience = 30.0
+    assert store.write(adding(6)) == 6
+    assert numbers(store) == ([1, 6] if isinstance(store, SqliteStore) else [1, 2, 6])
 
 
 # ---------------------------------------------------------------------- others

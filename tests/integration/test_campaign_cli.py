@@ -406,7 +406,6 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
 @pytest.mark.parametrize(
     ("arguments", "needed"),
     [
-        (("ask", "q.db", "prize"), "no store"),
         (("ask", "p.db", "prizes"), "prizes"),
         (("ask", "p.db", "prize", "-n", "3", "--sheet", "all.csv"), "--evaluator"),
         (("ask", "p.db", "prize", "-e", "Zed"), "Zed"),

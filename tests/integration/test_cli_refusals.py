@@ -6,9 +6,12 @@ And a full disk under every file that commands write: what was there before stay
 from __future__ import annotations
 
 import errno
+import fcntl
 import importlib
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import evenhand as eh
 from evenhand.cli import app
 
 COMMANDS: Any = typer.main.get_command(app)
@@ -184,3 +188,68 @@ def test_details_are_whole_in_a_narrow_pipe() -> None:
         narrow = CliRunner(env={"COLUMNS": columns}).invoke(app, list(arguments)).stdout
         assert "…" not in narrow
         assert narrow.split() == wide.split()
+
+
+# ---------------------------------------------------------------------- failures are not verdicts
+
+
+def test_a_store_that_cannot_be_used_is_no_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(*USES["campaign"])
+    for locks in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+
+        def none(*_: Any, locks: int = locks) -> None:
+            raise OSError(locks, os.strerror(locks))
+
+        monkeypatch.setattr(fcntl, "flock", none)
+        result = CliRunner().invoke(app, ["campaign", "ask", "new.db", "prize", "-e", "P"])
+        said = " ".join(result.stderr.split())
+        assert result.exit_code == 5, said
+        assert "'new.db' cannot be used: the file system of its folder has no locks" in said
+        assert f"use PostgreSQL ({os.strerror(locks)})" in said
+    gone = CliRunner().invoke(app, ["campaign", "verify", "no.db", "prize"])
+    assert (gone.exit_code, "there is no store" in gone.stderr) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (RecursionError("too deep"), 5, "RecursionError, which should not have happened"),
+        (
+            OSError(errno.EIO, "Input/output error", "x.db"),
+            5,
+            "'x.db' cannot be used: Input/output",
+        ),
+        (EOFError(), 5, "EOFError, which should not have happened"),
+        (eh.StoreError("gone"), 5, "evenhand: gone"),
+        (eh.InputError("not so"), 2, "evenhand: not so"),
+        (MemoryError("8 TB"), 2, "more memory than there is (8 TB)"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 5, ""),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_no_error_has_the_exit_code_of_a_record_that_is_wrong(
+    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("evenhand.campaigns.verification.verify_file", fail)
+    result = CliRunner().invoke(app, ["campaign", "verify", "events.jsonl"])
+    assert result.exit_code == code
+    assert said in " ".join(result.stderr.split())
+    assert bool(result.stderr) == bool(said)
+
+
+def test_output_that_cannot_be_written_is_said() -> None:
+    command = [sys.executable, "-c", "from evenhand.cli import app; app()", *USES["audit"]]
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.returncode == 5
+    assert result.stderr.startswith("evenhand: a file or the output cannot be used: No space left")
+    assert "Traceback" not in result.stderr
+    assert "Exception ignored" not in result.stderr

@@ -12,9 +12,11 @@ from scipy.stats import binom
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.models import Fit
+from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.proportions import inverse_gram, proportions, spread_out_by, spreads
-from evenhand.certainty.stages import Stage, reading, with_looks
+from evenhand.certainty.record import Plan
+from evenhand.certainty.stage_plans import Planner, with_looks
+from evenhand.certainty.stages import Evidence, prior, reading
 from evenhand.designs.joint import joint_design
 from evenhand.environments.skating import skate_canada
 from evenhand.policies.confidence import Frame
@@ -49,7 +51,7 @@ def problem_of(gap: float, omega: float = 0.4) -> eh.BiasedLinearBandit:
     return eh.BiasedLinearBandit(THREE, gamma=[0.5 + gap, 0.5], omega=omega)
 
 
-# ---------------------------------------------------------------------- stages
+# ---------------------------------------------------------------------- plans
 
 
 def test_a_stage_is_read_as_least_squares_on_its_evaluations() -> None:
@@ -115,22 +117,87 @@ def test_looks_go_to_those_evaluated_least() -> None:
 def test_evaluators_need_not_wait_for_the_end_of_a_stage() -> None:
     policy = eh.CertainChoice(THREE, at_most=500, noise_scale=1.0)
     pending = np.zeros(3, dtype=np.int64)
-    for _ in range(12):  # the first stage has six
+    for _ in range(12):  # the start has six
         pending += policy.ask(1, pending).counts
     assert pending.sum() == 12
-    assert (pending >= 2 * np.bincount(policy._stage.order, minlength=3)).all()
+    now = policy.record.now
+    assert now is not None
+    assert now.plan.number == 6
+    assert (pending >= 2 * now.plan.wanted(3)).all()
 
 
-def test_a_long_stage_repeats_its_order() -> None:
-    stage = Stage(0, np.array([1]), np.array([0, 1, 0]), times=3)
+def test_a_long_plan_repeats_its_order() -> None:
+    plan = Plan("compare", np.array([0, 1, 0]), times=3)
     have = np.zeros(3, dtype=np.int64)
     handed = []
-    while len(left := stage.next_ones(have)):
+    while len(left := plan.next_ones(have)):
         handed.append(np.bincount(left[:4], minlength=3).tolist())
         have += handed[-1]
-    assert (have == stage.wanted(3)).all()
+    assert (have == plan.wanted(3)).all()
     assert handed == [[3, 1, 0], [2, 2, 0], [1, 0, 0]]
-    assert sorted(stage.beyond(have, 3).tolist()) == [0, 0, 1]
+
+
+def test_scores_count_for_the_plan_in_force_and_then_for_the_next() -> None:
+    """Six scores make the start whole, whichever they are; what is out then is the next plan's."""
+    policy, rng = eh.CertainChoice(THREE, at_most=500, noise_scale=1.0), np.random.default_rng(1)
+    pending = np.zeros(3, dtype=np.int64)
+    for _ in range(10):
+        pending += policy.ask(1, pending).counts
+    before = evaluated(np.eye(3, dtype=np.int64)[2], np.zeros(3), rng)
+    for x in np.repeat(np.arange(3), pending)[::-1][:9].tolist():
+        told = evaluated(np.eye(3, dtype=np.int64)[x], np.zeros(3), rng)
+        before = told if policy.spent == 6 else before
+        policy.tell(told)
+        pending[x] -= 1
+    start = policy.record.rounds[0]
+    assert (start.count, len(policy.record.early)) == (6, 3)
+    known = policy.record.known_to(1)
+    policy.ask(1, pending)
+    assert len(policy.record.rounds) == 2
+    assert policy.record.rounds[1].count == 3
+    assert not policy.record.early
+    plan = policy.record.rounds[1].plan  # made without the three
+    assert plan.expected is not None
+    guess = policy.aim.guess(known).leads(plan.leader, plan.rivals)
+    np.testing.assert_array_equal(plan.expected.leads, guess.estimates)
+
+
+def test_a_plan_of_a_record_is_not_derived_again() -> None:
+    """Two policies go by one plan, though one of them would have made another."""
+    here, there = (eh.CertainChoice(THREE, at_most=500, noise_scale=1.0) for _ in range(2))
+    plan = json.loads(json.dumps(here.plan()))
+    plan["order"] = plan["order"][::-1][:4]
+    for policy in (here, there):
+        policy.begin(plan)
+        assert policy.plan() is None
+        assert policy.ask(10).counts.sum() == 4
+    rng = np.random.default_rng(1)
+    told = evaluated(here.ask(10).counts, np.ones(3), rng)
+    for policy in (here, there):
+        policy.tell(told)
+    assert here.plan() == there.plan()
+    assert here.plan() is not None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"order": [0, 3]},
+        {"order": []},
+        {"order": [0.5]},
+        {"times": 0},
+        {"leader": 3},
+        {"leader": 0},
+        {"expected": {"leads": [1.0], "variances": [1.0], "unit": 1.0, "freedom": 1.0}},
+    ],
+)
+def test_a_plan_that_is_none_is_refused_and_changes_nothing(wrong: dict[str, object]) -> None:
+    policy = eh.CertainChoice(THREE)
+    plan = policy.plan()
+    assert plan is not None
+    with pytest.raises(eh.InputError, match="no plan of 'certain-choice'"):
+        policy.begin(plan | wrong)
+    assert policy.record.now is None
 
 
 # ---------------------------------------------------------------------- answers
@@ -163,7 +230,7 @@ def test_false_answers_are_rare_in_a_tie(noise_scale: float | None) -> None:
     for seed in range(runs):
         policy = eh.CertainChoice(THREE, at_most=90, confidence=0.8, noise_scale=noise_scale)
         played(policy, problem, seed)
-        false += bool(policy._rejected[:2].any())
+        false += bool(policy.inference.evidence().rejected[:2].any())
     assert false <= int(binom.isf(1e-4, runs, 0.2))
 
 
@@ -182,55 +249,110 @@ def test_losses_that_are_stated_hold() -> None:
     assert false <= int(binom.isf(1e-4, runs, 0.2))
 
 
-class Turns(eh.CertainChoice):
-    """The first two options lead in turn, whatever the scores are."""
-
-    name = "turns"
-
-    def _leading(self, fit: Fit) -> int:
-        return len(self._history) % 2
-
-
 def evidence(policy: eh.CertainChoice, rival: int, option: int = -1, loss: float = 0.0) -> float:
-    """Return the most log W against a rival at the end of a stage, or now; by the formula.
+    """Return the most log W against a rival at the end of a plan, or now; by the formula.
 
-    The loss moves the evidence of the stages that the option led, and of no others.
+    The loss moves the evidence of the plans that the option led, and of no others.
     """
     total, most = 0.0, -math.inf
-    for stage, told in [*policy._history, (policy._stage, policy._of_stage)]:
-        if rival in stage.rivals and told.counts.any() and stage.before is not None:
-            fits = policy.model.fit(told, 1.0, stage.before), stage.before
-            said, expected = (fit.leads(stage.leader, np.array([rival])) for fit in fits)
-            one = reading(fits[0], said, expected, 1.0)
+    for r, round_ in enumerate(policy.record.rounds):
+        plan = round_.plan
+        if rival in plan.rivals and round_.count:
+            before = policy.aim.guess(policy.record.known_to(r))
+            fit = policy.aim.model.fit(round_.total, 1.0, before)
+            said, expected = (one.leads(plan.leader, np.array([rival])) for one in (fit, before))
+            one = reading(fit, said, expected, 1.0)
             (effects,), (log_prior,) = one.prior()
             J = float(one.information[0])
-            S = J * (float(one.estimates[0]) + (loss if stage.leader == option else 0.0))
+            S = J * (float(one.estimates[0]) + (loss if plan.leader == option else 0.0))
             total += math.log(np.exp(log_prior + effects * S - effects**2 * J / 2).sum())
         most = max(most, total)
     return most
 
 
 @pytest.mark.parametrize("gamma", [-2.0, 2.0])
-def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_stages(
-    gamma: float,
+def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_plans(
+    gamma: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The third option is better than both leaders, or worse: 0.1 γ against γ."""
-    policy = Turns(THREE, at_most=4_000, noise_scale=1.0)
+    """The third option is better than both leaders, or worse: 0.1 γ against γ.
+
+    The first two lead in turn, whatever the scores are.
+    """
+
+    def in_turn(self: Planner, guess: Fit, now: Evidence) -> int:
+        return len(self.inference.record.rounds) % 2
+
+    monkeypatch.setattr(Planner, "leading", in_turn)
+    policy = eh.CertainChoice(THREE, at_most=4_000, noise_scale=1.0)
     rng, needed = np.random.default_rng(3), math.log(1.0 / 0.05)
     means = eh.BiasedLinearBandit(THREE, [gamma, gamma], 0.4).evaluations
     reached = np.zeros(3, dtype=np.bool_)
-    for _ in range(120):
-        policy.tell(evaluated(policy.ask(5).counts, means, rng))
-        reached |= [evidence(policy, x) >= needed for x in range(3)]
-        np.testing.assert_array_equal(policy._rejected, reached)
-    policy._of_stage = eh.Feedback([0, 0, 0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    assert {stage.leader for stage, _ in policy._history} == {-1, 0, 1}
-    assert bool(policy._rejected[2]) == (gamma > 0.0)
+    for _ in range(600):
+        now = policy.record.now
+        policy.tell(evaluated(policy.ask(1).counts, means, rng))
+        if now is not None and now.looked == len(now.blocks) and not now._since.counts.any():
+            reached |= [evidence(policy, x) >= needed for x in range(3)]
+            np.testing.assert_array_equal(policy.inference.evidence().rejected, reached)
+    while not policy.record.rounds[-1].whole:
+        policy.tell(evaluated(policy.ask(1).counts, means, rng))
+    assert {round_.plan.leader for round_ in policy.record.rounds} == {-1, 0, 1}
+    now_ = policy.inference.evidence()
+    assert bool(now_.rejected[2]) == (gamma > 0.0)
     for option in (0, 1):
-        loss, others = policy._loss(option), policy._open(option).tolist()
+        loss = policy.inference.loss(option)
+        others = policy.inference.open(now_, option).tolist()
         assert 0.0 < loss < math.inf
         assert min(evidence(policy, x, option, loss) for x in others) >= needed - 1e-6
         assert min(evidence(policy, x, option, 0.5 * loss) for x in others) < needed
+
+
+def test_the_certificate_says_where_the_evidence_sufficed() -> None:
+    policy = eh.CertainChoice(THREE, at_most=5_000, noise_scale=1.0)
+    played(policy, problem_of(0.6), seed=1, n=1)
+    found = policy.inference.evidence()
+    assert {x for leader, x in found.where if leader == found.answer} | {found.answer} >= {0, 1, 2}
+    for (leader, x), (r, count) in found.where.items():
+        round_, total = policy.record.rounds[r], 0.0
+        for earlier in range(r):
+            total += log_evidence(policy, earlier, x, policy.record.rounds[earlier].total)
+        told = next(scores for n, scores in round_.looks() if n == count)
+        assert round_.plan.leader == leader
+        assert total + log_evidence(policy, r, x, told) >= math.log(20.0) - 1e-9
+        sooner = [scores for n, scores in round_.looks() if n < count]
+        for scores in sooner:
+            assert total + log_evidence(policy, r, x, scores) < math.log(20.0)
+
+
+def log_evidence(policy: eh.CertainChoice, r: int, x: int, told: eh.Feedback) -> float:
+    """Return log E of plan r against x by some of its scores, from the plan's own numbers."""
+    plan = policy.record.rounds[r].plan
+    if x not in plan.rivals:
+        return 0.0
+    assert plan.expected is not None
+    (at,) = np.flatnonzero(plan.rivals == x)
+    effects, log_prior = (part[at] for part in prior(plan.expected, 0.0))
+    said: Spread = policy.aim.model.fit(told, 1.0).leads(plan.leader, np.array([x]))
+    J = 1.0 / float(said.variances[0])
+    S = J * float(said.estimates[0])
+    return math.log(np.exp(log_prior + effects * S - effects**2 * J / 2).sum())
+
+
+def test_a_plan_that_an_answer_ended_adds_no_evidence_to_those_after_it() -> None:
+    """Its scores decided where it ended; more options are tested without it."""
+    few = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=list("ABC"))
+    more = eh.ActionSet(
+        [[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3], [0.9, 0.4]], [1, -1, -1, 1], labels=list("ABCD")
+    )
+    policy = eh.CertainChoice(few, at_most=5_000, noise_scale=1.0)
+    played(policy, problem_of(0.6), seed=1, n=1)
+    ended = policy.inference.evidence()
+    assert ended.cut == {len(policy.record.rounds) - 1}
+    longer = policy.extended(more)
+    assert longer.inference.evidence().answer is None
+    longer.ask()
+    again = longer.inference.evidence()
+    assert again.wealth[:3] == pytest.approx(ended.wealth)
+    assert again.rejected[:3].tolist() == ended.rejected.tolist()
 
 
 def test_a_tolerance_ends_sooner_and_is_what_may_be_lost() -> None:
@@ -287,18 +409,18 @@ def test_the_order_in_which_a_stage_comes_back_does_not_matter() -> None:
     for reverse in (False, True):
         policy = eh.CertainChoice(THREE, at_most=500, noise_scale=1.0)
         rng = np.random.default_rng(5)
-        while len(policy._history) < 3:
+        while len(policy.record.rounds) < 4:
             counts = policy.ask(1_000).counts
             scores = evaluated(counts, problem.evaluations, rng)
             for x in np.flatnonzero(counts)[:: -1 if reverse else 1]:
                 at = np.arange(3) == x
                 parts = (scores.counts, scores.sums, scores.sums_of_squares)
                 policy.tell(eh.Feedback(*(np.where(at, part, 0) for part in parts)))
-        wealth.append(policy._wealth)
+        wealth.append(policy.inference._after[3].wealth)
     assert wealth[0] == pytest.approx(wealth[1], rel=1e-9, abs=1e-12)
 
 
-# ---------------------------------------------------------------------- bounds, bias, arguments
+# ---------------------------------------------------------------------- bounds and arguments
 
 
 def test_scores_beyond_the_bounds_are_refused_and_change_nothing() -> None:
@@ -330,8 +452,7 @@ def test_votes_are_looked_at_when_a_stage_is_whole() -> None:
         votes = np.where(rng.random(len(options)) < 0.5 + 0.5 * problem.evaluations[options], 1, -1)
         policy.tell(eh.Feedback.from_scores(THREE, options.tolist(), votes))
     assert policy.recommend().option == problem.best
-    whole = np.bincount(policy._stage.order, minlength=3)
-    assert (policy._of_stage.counts >= whole).all()
+    assert all(round_.plan.looks == 1 and round_.whole for round_ in policy.record.rounds)
 
 
 @pytest.mark.parametrize(
@@ -359,7 +480,7 @@ def test_looks_reach_every_option() -> None:
     problem = skate_canada().problem
     policy = eh.CertainChoice(problem.actions, at_most=400, looks=0.2, seed=3)
     played(policy, problem, seed=1, n=4)
-    assert policy._told.counts.min() >= 2
+    assert policy.record.everything.counts.min() >= 2
 
 
 def test_it_can_be_simulated() -> None:

@@ -10,7 +10,6 @@ from functools import cache
 import pytest
 
 HEAVY = (
-    "alembic",
     "clarabel",
     "matplotlib",
     "narwhals",

@@ -69,7 +69,7 @@ class Attendance:
                 f"{self._policy.questions.evaluators!r}."
             )
         there -= self.left.keys()
-        absent = set(self._policy.absent)
+        absent = set(self._policy.limits.absent_names)
         for name in self._names:
             if name in there and name in absent:
                 self._policy.join(name)
@@ -79,7 +79,7 @@ class Attendance:
     def free(self) -> NDArray[np.bool_] | None:
         """Return (q,) which questions may be asked now; None if all."""
         can = np.ones(len(self._names) + 1, dtype=np.bool_)  # the last: nobody in particular
-        for name in self._policy.absent:
+        for name in self._policy.limits.absent_names:
             can[self._names.index(name)] = False
         if self._at_once is not None:
             can[:-1] &= self._busy < self._at_once
@@ -108,5 +108,5 @@ class Attendance:
     def leave(self, name: str, why: str) -> None:
         """Take note that an evaluator is not to be asked again in this run."""
         self.left.setdefault(name, why)
-        if name not in self._policy.absent:
+        if name not in self._policy.limits.absent_names:
             self._policy.leave(name)

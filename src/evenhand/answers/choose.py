@@ -15,11 +15,11 @@ from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
-from evenhand.certainty.terms import afford_more, most_evaluations
+from evenhand.certainty.choice import Choice, limit_of
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Finding
+from evenhand.policies.messages import Decision, Finding
 from evenhand.questions import Askable, Questions, checked_askable
 
 Looks = Literal["always", "once"]
@@ -310,7 +310,7 @@ def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:
         raise InputError(
             f"budget must be a number ≥ 1, the price of one evaluation, or None; got {budget!r}."
         )
-    return min(most_evaluations(options, None, at_most), math.floor(budget))
+    return min(limit_of(options, None, at_most), math.floor(budget))
 
 
 def _adopt(policy: Policy, options: Askable, at_most: int | None, budget: float | None) -> None:
@@ -322,10 +322,17 @@ def _adopt(policy: Policy, options: Askable, at_most: int | None, budget: float 
             f"the policy is about other options ({policy.actions!r}) than those given "
             f"({options!r}); give the same to both."
         )
-    if at_most is not None and at_most != policy.horizon:
-        policy.allow(at_most)
-    if budget is not None and budget != policy.money:
-        afford_more(policy, budget)
+    more = {
+        "at_most": None if at_most == policy.horizon else at_most,
+        "budget": None if budget == policy.limits.money else budget,
+    }
+    if any(limit is not None for limit in more.values()):
+        if not isinstance(policy, Choice):
+            raise InputError(
+                f"{policy.name!r} was made for {policy.horizon:,} evaluations in all, which cannot "
+                f"become {at_most!r}, nor be given a budget; make a new one."
+            )
+        policy.allow(**more)
 
 
 def _absences(ran: Run) -> list[Finding]:
@@ -337,9 +344,14 @@ def _absences(ran: Run) -> list[Finding]:
 
 
 def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
-    """Return what is taken for granted, whatever the scores are."""
-    options, unchecked = policy.actions, None
-    if isinstance(options, Questions) or policy.recommend().certainty == "features exact":
+    """Return what is taken for granted of a policy's scores, whatever they are."""
+    return taken_for_granted(policy.actions, policy.recommend(), checks)
+
+
+def taken_for_granted(options: Askable, decision: Decision, checks: bool = True) -> list[Finding]:
+    """Return what a decision takes for granted, whatever the scores are."""
+    unchecked = None
+    if isinstance(options, Questions) or decision.certainty == "features exact":
         unchecked = hardly_checked(options)
     said = {
         "checks": None if checks else _NOT_CHECKED,

@@ -130,7 +130,7 @@ class _Desk:
                 if interrupts.seen:
                     self._run.stopped_because = _INTERRUPTED
         except NotIdentifiableError as error:
-            if not self._policy.absent:
+            if not self._policy.limits.absent:
                 raise
             self._run.stopped_because = f"without those who left, {error}"
         finally:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from evenhand.answers.question import Question
-from evenhand.certainty.terms import checked_bounds
+from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.questions import Questions

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from evenhand.answers.run import Run
 from evenhand.errors import InputError
 from evenhand.policies.messages import Decision
+from evenhand.policies.sayings import forecast_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -128,7 +129,7 @@ def progress_of(policy: Watched, run: Run) -> Progress:
     """Return how far a run has come."""
     return Progress(
         policy.spent,
-        policy.forecast(),
+        forecast_of(policy),
         policy.horizon,
         policy.recommend().label,
         len(run.failures),

@@ -2,7 +2,8 @@
 
 The first two are one short transaction. Only where nothing waits is the policy asked, outside of
 any transaction; what it wants is put in if the campaign is still at the version that it knew.
-Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting.
+Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting. A plan
+that is due is written first, in a transaction of its own, before anything of it is handed out.
 
 Of many who find nothing at the same time, one has the policy asked, where that is more work than to
 wait for it; the others look again then. Who finds nothing even so, because others took it all, is
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from evenhand.campaigns.changing import join, leave, pause, resume
@@ -60,17 +62,15 @@ class _Asker:
 class _Proposal:
     """What to put into the log, and what the campaign must be like for it to be right."""
 
-    version: int
+    known: tuple[int, int, str]  # version, last event and its seal
     evaluations: int
-    seen: int
-    seal: str
-    wanted: list[tuple[int, int, str]]
-    why: dict[str, Any]  # purpose, prices, and the plan if it is new
-    alarms: list[dict[str, str]]
-    looked: bool
-    decision: dict[str, Any] | None
-    nothing: NoTicket | None
-    snapshot: Any
+    plan: dict[str, Any] | None = None  # if one is due; then nothing else
+    wanted: list[tuple[int, int, str]] = field(default_factory=list)
+    why: dict[str, Any] = field(default_factory=dict)  # purpose and prices
+    alarms: list[dict[str, str]] = field(default_factory=list)
+    decision: dict[str, Any] | None = None
+    nothing: NoTicket | None = None  # why there is nothing to ask, whatever waits
+    snapshot: Callable[[Session], None] | None = None
 
 
 def ask(
@@ -178,27 +178,33 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
-    with follower.lock:
-        replica = follower.followed()
-        tries = follower.tries
-        out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
-        sound = replica.broken() is None and replica.hopeless() is None
-        if sound and not out.harmful:
-            began = time.thread_time()
-            proposal = _proposal(follower, replica, asker, out)
-            follower.effort = time.thread_time() - began
-    if out.harmful:
-        follower.store.write(lambda session: _put_aside(session, follower))
-        return None
-    if not sound:
-        mend(follower)
-        return None
+    tries, write = follower.tries, follower.store.write
+    while True:
+        with follower.lock:
+            replica = follower.followed()
+            if replica.status != "running":
+                return None
+            out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
+            sound = replica.broken() is None and replica.hopeless() is None
+            if sound and not out.harmful:
+                began = time.thread_time()
+                proposal = _proposal(follower, replica, asker, out)
+                follower.effort = time.thread_time() - began
+        if out.harmful:
+            write(partial(_put_aside, follower))
+            return None
+        if not sound:
+            mend(follower)
+            return None
+        if proposal.plan is None:
+            break
+        write(partial(_put_in_force, follower, proposal))
 
     def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
         page = Page(session, follower.id)
         if page.status != "running":
             return None
-        if not page.follows(proposal.version, proposal.seen, proposal.seal):
+        if not page.follows(*proposal.known):
             rows = _leased(page, follower, asker)  # somebody else was faster, perhaps for all
             page.close()
             return rows if len(rows) == asker.want else None
@@ -209,11 +215,9 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         got: list[TicketRow] | NoTicket | None = None
         if proposal.wanted:
             made = page.issue(proposal.wanted)
-            page.append("proposed", {"tickets": made, "seen": proposal.seen} | proposal.why)
+            page.append("proposed", {"tickets": made} | proposal.why)
             got = _leased(page, follower, asker)
             got = got if len(got) == asker.want else None
-        elif proposal.looked:
-            page.append("looked", {"seen": proposal.seen})
         elif proposal.decision is None:
             got = proposal.nothing
             if got is None:
@@ -227,44 +231,45 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         page.close()
         return got
 
-    return follower.store.write(put_in)
+    return write(put_in)
+
+
+def _put_in_force(follower: Follower, proposal: _Proposal, session: Session) -> None:
+    """Write a plan down, unless the campaign has moved on: then another may be due."""
+    page = Page(session, follower.id)
+    if page.status == "running" and page.follows(*proposal.known):
+        page.append("planned", {"plan": proposal.plan})
+        page.close()
 
 
 def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting) -> _Proposal:
-    waiting, leased = sum(out.open.values()), sum(out.leased.values())
-    share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
-    ahead = max(leased, share, 0 if waiting else 1)
-    wanted: list[tuple[int, int, str]] = []
-    why: dict[str, Any] = {}
-    alarms: list[dict[str, str]] = []
-    decision, nothing = None, _reason(replica, asker)
+    known = replica.version, replica.head, replica.seal
+    nothing = _reason(replica, asker)
     try:
-        alarms = _alarms(replica)
-        wanted = replica.wanted(
-            asker.evaluators, asker.want, min(ahead, _MOST_AHEAD), _MOST_AHEAD - waiting
+        wanted: list[tuple[int, int, str]] = []
+        if nothing is None:
+            plan = replica.due_plan(replica.pending)
+            if plan is not None:
+                return _Proposal(known, replica.evaluations, plan=plan)
+            waiting, leased = sum(out.open.values()), sum(out.leased.values())
+            share = int(_AHEAD * max(replica.counted, len(replica.policy.options)))
+            ahead = min(max(leased, share, 0 if waiting else 1), _MOST_AHEAD)
+            wanted = replica.wanted(asker.evaluators, asker.want, ahead, _MOST_AHEAD - waiting)
+        return _Proposal(
+            known,
+            replica.evaluations,
+            wanted=wanted,
+            why=_why(replica, wanted) if wanted else {},
+            alarms=_alarms(replica),
+            decision=decision_of(replica) if not wanted and replica.finished else None,
+            nothing=nothing,
+            snapshot=follower.due_snapshot(),
         )
-        if wanted:
-            why = _why(replica, wanted)
-        if not wanted and replica.finished:
-            decision = decision_of(replica)
     except Exception as error:  # a policy that breaks must not break the campaign
-        wanted, nothing = [], _blocked(said(error))
-    return _Proposal(
-        replica.version,
-        replica.evaluations,
-        replica.head,
-        replica.seal,
-        wanted,
-        why,
-        alarms,
-        not wanted and replica.has_news,
-        decision,
-        nothing,
-        follower.due_snapshot(),
-    )
+        return _Proposal(known, replica.evaluations, nothing=_blocked(said(error)))
 
 
-def _put_aside(session: Session, follower: Follower) -> None:
+def _put_aside(follower: Follower, session: Session) -> None:
     """Give up what all who had it were lost with; it may be what they were lost by."""
     page = Page(session, follower.id)
     for row in page.harmful(follower.tries) if page.status == "running" else ():
@@ -279,16 +284,16 @@ def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]
     """Return what the record says of why something is asked, and at which price."""
     places = replica.places[[number for number, *_ in wanted]]
     prices = replica.questions.prices[places].tolist()
-    return {"prices": prices, "purpose": replica.policy.purpose()} | replica.new_plan()
+    say = getattr(replica.policy, "purpose", lambda: {"what": "explore"})
+    return {"prices": prices, "purpose": say()}
 
 
 def _alarms(replica: Replica) -> list[dict[str, str]]:
     """Return the alarms that are not in the log."""
-    known = {assumption for assumption, _ in replica.alarms}
     return [
         {"assumption": found.assumption, "text": found.message}
         for found in replica.policy.findings()
-        if found.alarm and found.assumption not in known
+        if found.alarm and found.assumption not in replica.alarms
     ]
 
 
@@ -348,7 +353,7 @@ def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
         why = replica.left[asker.evaluator]
         text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
         return NoTicket("left", text, None)
-    return _blocked(replica.trouble) if replica.trouble else None
+    return None
 
 
 def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:

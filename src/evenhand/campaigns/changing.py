@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from evenhand.campaigns.given import checked_display, checked_reason
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.stores.session import Session
-from evenhand.certainty.terms import afford_more
+from evenhand.certainty.choice import Choice
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.questions import Askable, Questions, Superset
@@ -101,27 +102,28 @@ def _more(
     replica: Replica, at_most: Any, budget: Any, questions: Askable | None, display: Any
 ) -> dict[str, Any] | None:
     """Return what an extension comes to, or say why it cannot be; None if there is nothing new."""
-    policy = replica.up_to_date()  # as it will be when it is told of this
-    if isinstance(policy.actions, ActionSet) and budget is not None and math.isinf(policy.money):
-        if not is_number(budget) or budget < 1.0:
-            raise InputError(f"budget must be a number ≥ 1, the price of one; got {budget!r}.")
-        at_most = min(math.floor(budget), math.inf if at_most is None else at_most)
-        budget = None
+    before = policy = replica.policy
     numbers = None
-    if questions is not None:
-        numbers = _numbers(replica, questions)
-        policy = policy.extended(questions)
-    if at_most is not None:
-        policy.allow(at_most)
-    if budget is not None:
-        afford_more(policy, budget)
+    if any(given is not None for given in (at_most, budget, questions)):
+        if not isinstance(before, Choice):
+            raise InputError(
+                f"{before.name!r} was made for {before.horizon:,} evaluations of what there is, "
+                "and takes no more; begin another campaign."
+            )
+        counted = isinstance(before.actions, ActionSet) and math.isinf(before.limits.money)
+        if counted and budget is not None:  # each costs 1
+            if not is_number(budget) or budget < 1.0:
+                raise InputError(f"budget must be a number ≥ 1, the price of one; got {budget!r}.")
+            at_most = min(math.floor(budget), math.inf if at_most is None else at_most)
+            budget = None
+        policy = more = copy.copy(before)
+        if questions is not None:
+            numbers = _numbers(replica, questions)
+            policy = more = more.extended(questions)
+        more.allow(at_most, budget)
     shown = checked_display(display, policy.questions.items)
-    same = policy.horizon == replica.policy.horizon and policy.money == replica.policy.money
-    if (
-        same
-        and policy.actions == replica.policy.actions
-        and shown.items() <= replica.display.items()
-    ):
+    same = (policy.horizon, policy.limits.money) == (before.horizon, before.limits.money)
+    if same and policy.actions == before.actions and shown.items() <= replica.display.items():
         return None
     return {
         "at_most": None if at_most is None else int(at_most),

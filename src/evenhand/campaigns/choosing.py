@@ -66,8 +66,8 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Campaign:
                 f"{now:,g} is given now: it may grow, and not shrink. Give another store, or as "
                 "much again."
             )
-    policy = campaign.answer().policy
-    there = {"at_most": policy.horizon, "budget": policy.money}
+    policy = campaign._followed().policy
+    there = {"at_most": policy.horizon, "budget": policy.limits.money}
     more = {name: now for name, (_, now) in limits.items() if now > there[name]}
     if more:
         campaign.extend(**more)
@@ -76,19 +76,20 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Campaign:
 
 def _limits(was: Policy, now: Policy, given: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return the limits that are given now: what they were at first, and what they are now."""
-    counted = given["budget"] is not None and math.isinf(now.money)  # where all cost the same
+    # where all cost the same, a budget is a number of evaluations
+    counted = given["budget"] is not None and math.isinf(now.limits.money)
     limits: dict[str, tuple[Any, Any]] = {}
     if given["at_most"] is not None or counted:
         limits["at_most"] = was.horizon, now.horizon
     if given["budget"] is not None and not counted:
-        limits["budget"] = was.money, now.money
+        limits["budget"] = was.limits.money, now.limits.money
     return limits
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str | None:
     """Return what a choice was begun with that is not given now; None if that is all the same."""
     for name, value in before["settings"].items():
-        if name != "rules" and now["settings"].get(name) != value:
+        if now["settings"].get(name) != value:
             return f"{name}={value!r}, where {now['settings'].get(name)!r} is given now"
     old, new = before["policy"], now["policy"]
     if old["policy"] != new["policy"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -10,14 +11,12 @@ from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.choose import notes_on
 from evenhand.answers.question import Failure
 from evenhand.campaigns.replica import Replica
-from evenhand.policies.base import Policy
 from evenhand.policies.messages import Finding
 
 
 def answer_from(replica: Replica) -> Answer:
     """Return the answer that a replica has come to; the replica stays as it is."""
-    policy, settings = replica.up_to_date(), replica.settings
-    because = _stopped_because(replica, policy)
+    policy, settings = copy.copy(replica.policy), replica.settings
     if policy.spent + policy.observed > 0:
         policy.checks.look()  # at all there is, before anything is said
     return answer_of(
@@ -25,7 +24,7 @@ def answer_from(replica: Replica) -> Answer:
         confidence=settings["confidence"],
         tolerance=settings["tolerance"],
         features_exact=settings["deviation"] == 0,
-        stopped_because=because,
+        stopped_because=_stopped_because(replica),
         failures=[
             Failure(replica.question(number, ticket), reason, settings["retries"] + 1)
             for number, ticket, reason in replica.given_up
@@ -34,15 +33,15 @@ def answer_from(replica: Replica) -> Answer:
     )
 
 
-def _stopped_because(replica: Replica, policy: Policy) -> str | None:
+def _stopped_because(replica: Replica) -> str | None:
     """Return why nothing more is asked, if not because the policy is done."""
-    if len(policy.options) == 1:
+    if len(replica.policy.options) == 1:
         return "there is no other option"
-    if replica.trouble:
-        return f"{'without those who left, ' if replica.left else ''}{replica.trouble}"
+    if trouble := replica.trouble:
+        return f"{'without those who left, ' if replica.left else ''}{trouble}"
     if replica.status == "paused":
         return f"the campaign is paused{': ' if replica.why else ''}{replica.why}"
-    return None if replica.status == "finished" or policy.finished else "the campaign goes on"
+    return None if replica.status == "finished" or replica.finished else "the campaign goes on"
 
 
 def _absences(replica: Replica) -> list[Finding]:
@@ -78,5 +77,4 @@ def decision_of(replica: Replica) -> dict[str, Any]:
         "answer": plain(answer.to_dict()),
         "because": answer.stopped_because,
         "evaluations": replica.counted,
-        "seen": replica.head,
-    } | replica.new_plan()
+    }

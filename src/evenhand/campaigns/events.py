@@ -3,45 +3,110 @@
 The hash of an event is SHA-256 over the hash before it, its number, its time, its kind and its
 body. So whoever knows the last hash knows whether any event was changed, left out or put in.
 
-Bodies are JSON in one canonical form: names in order, no spaces, numbers as Python writes them,
-which gives every float back exactly. Numbers that are not finite have no place in them.
+Bodies are JSON in one canonical form (`plain.canonical`). A record may come from a stranger: an
+event's content is of the form that `KINDS` says, or refused in words.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evenhand.errors import InputError
+from evenhand.plain import LARGEST, Form, canonical, decoded, shown
 
 Kind = Literal[
-    "created",  # {policy, settings, display, evenhand, made}
-    # {tickets: [[number, token, question, turn]], prices, seen, purpose}, and of new plans
-    # {plan, since, passed: [[since, plan]]}
+    "created",
+    "planned",
     "proposed",
-    "leased",  # {tickets, holder, worker, until}
-    "told",  # {evaluations: [[number, ticket, question, score, evaluator, key]], notes}
-    "late",  # {evaluations, notes: likewise}; notes, by number, if there are any
-    "failed",  # {ticket, holder, reason, given_up}
-    "released",  # {ticket, holder}
-    "renewed",  # {ticket, holder, until}
-    "withdrawn",  # {evaluation, ticket, reason, reopened}
-    "imported",  # {evaluations: likewise, without tickets}
-    "left",  # {evaluator, reason, tickets}
-    "joined",  # {evaluator}
-    "paused",  # {reason}
-    "resumed",  # {}
-    "extended",  # {at_most, budget, questions, numbers, display}
-    "alarmed",  # {assumption, text}
-    "looked",  # {seen}: the policy learns what came up to then
-    "decided",  # {answer, because, evaluations, seen}, and new plans likewise
+    "leased",
+    "told",
+    "late",
+    "failed",
+    "released",
+    "renewed",
+    "withdrawn",
+    "imported",
+    "left",
+    "joined",
+    "paused",
+    "resumed",
+    "extended",
+    "alarmed",
+    "decided",
 ]
+
+_TICKETS = list[tuple[int, str, int, int]]  # number, token, question, turn
+# number, ticket (none if it was imported), question, score, evaluator, key; notes by number
+_SCORES = {
+    "evaluations": list[tuple[int, int | None, int, float, str, str]],
+    "notes?": dict[str, str],
+}
+_SHOWN = dict[str, dict[str, str]]  # of options: texts by column
+_SETTINGS = {
+    "confidence": float,
+    "tolerance": float,
+    "lease": float,
+    "retries": int,
+    "noise_scale": float | None,
+    "deviation": float | None,
+    "scores": str | None,
+    "bounds": tuple[float, float] | None,
+    "checks": bool,
+    "seed": int,
+    "looks": str | None,
+    "shown": list[str],
+}
+KINDS: Mapping[Kind, Mapping[str, Any]] = {
+    "created": {
+        "name": str,
+        "policy": dict[str, Any],
+        "settings": _SETTINGS,
+        "display": _SHOWN,
+        "evenhand": str,
+        "made": str,
+    },
+    "planned": {"plan": dict[str, Any]},  # in force from here on; nothing of it was handed out
+    "proposed": {"tickets": _TICKETS, "prices": list[float], "purpose": dict[str, Any]},
+    "leased": {"tickets": list[int], "holder": str, "worker": str, "until": float},
+    "told": _SCORES,
+    "late": _SCORES,
+    "imported": _SCORES,
+    "failed": {"ticket": int, "holder": str, "reason": str, "given_up": bool},
+    "released": {"ticket": int, "holder": str},
+    "renewed": {"ticket": int, "holder": str, "until": float},
+    "withdrawn": {"evaluation": int, "ticket": int | None, "reason": str, "reopened": bool},
+    "left": {"evaluator": str, "reason": str, "tickets": list[int]},
+    "joined": {"evaluator": str},
+    "paused": {"reason": str},
+    "resumed": {},
+    "extended": {
+        "at_most": int | None,
+        "budget": float | None,
+        "questions": dict[str, Any] | None,
+        "numbers": list[int] | None,
+        "display": _SHOWN,
+    },
+    "alarmed": {"assumption": str, "text": str},
+    "decided": {
+        "answer": dict[str, Any],
+        "because": str | None,
+        "evaluations": int,
+        "certificate?": list[tuple[int, int, int]],  # option, plan, scores until it sufficed
+    },
+}
+"""What an event of each kind says; see `plain.Form`."""
+
+_FORMS: Mapping[str, Form] = {kind: Form(form) for kind, form in KINDS.items()}
+_EVENT = {"number": int, "at": float, "kind": str, "body": str, "hash": bytes}
+_LINE = Form({"at": float, "body": Any, "hash": str, "kind": str, "number": int})
 
 TURNS = frozenset(
     (
+        "planned",
         "proposed",
         "failed",
         "withdrawn",
@@ -50,13 +115,43 @@ TURNS = frozenset(
         "joined",
         "resumed",
         "extended",
-        "looked",
         "decided",
     )
 )
 """Kinds that a proposal has to know of: each makes a new version of the campaign."""
 
 START = b"\0" * 32  # what the first event is sealed to
+_LAST = 250_000_000_000.0  # seconds from 1970 to before the year 10,000
+
+
+class Evaluation(NamedTuple):
+    """A score as an event tells it.
+
+    Parameters
+    ----------
+    number
+        Its number in the campaign, from 1.
+    ticket
+        The number of the ticket that it answers; None if it was imported.
+    question
+        The number of the question.
+    score, evaluator
+        What was said, and by whom.
+    key
+        What the message is known by.
+    """
+
+    number: int
+    ticket: int | None
+    question: int
+    score: float
+    evaluator: str
+    key: str
+
+
+def evaluations_in(content: Mapping[str, Any]) -> list[Evaluation]:
+    """Return the scores in what an event says."""
+    return [Evaluation(*row) for row in content["evaluations"]]
 
 
 @dataclass(frozen=True)
@@ -89,19 +184,45 @@ class Event:
     body: str
     hash: bytes
 
+    def __post_init__(self) -> None:
+        odd = [name for name, needed in _EVENT.items() if type(getattr(self, name)) is not needed]
+        if not odd and not 0.0 <= self.at < _LAST:
+            odd = ["at"]
+        if odd:
+            raise InputError(
+                f"the {odd[0]} of an event cannot be {shown(getattr(self, odd[0]))}; it may have "
+                "been changed."
+            )
+
     @property
     def content(self) -> Any:
-        """The particulars as a plain value."""
-        return json.loads(self.body)
+        """The particulars as a plain value, of the form that `KINDS` says."""
+        form = _FORMS.get(self.kind)
+        try:
+            if form is None:
+                raise InputError("this evenhand knows no such kind.")
+            content = decoded(self.body)
+            form.check(content)
+        except InputError as error:
+            raise InputError(
+                f"event {self.number} ({shown(self.kind)}) of the record cannot be read: "
+                f"{str(error).rstrip('.')}; it may have been changed."
+            ) from None
+        return content
 
 
 def sealed(before: bytes, number: int, at: float, kind: Kind, content: Mapping[str, Any]) -> Event:
     """Return a new event, sealed to the hash before it."""
-    event = Event(number, at, kind, canonical(content), b"")
+    body = canonical(content)
+    if len(body) > LARGEST:
+        raise InputError(
+            f"this takes {len(body):,} characters of the record, where {LARGEST:,} are possible; "
+            "give less at once, or fewer questions."
+        )
     try:
-        return Event(number, at, kind, event.body, seal(before, event))
+        return Event(number, at, kind, body, seal(before, Event(number, at, kind, body, b"")))
     except UnicodeEncodeError as error:
-        near = event.body[max(0, error.start - 20) : error.end + 20]
+        near = body[max(0, error.start - 20) : error.end + 20]
         raise InputError(
             f"there is a character that is none in a text, in {near!r}; write it otherwise."
         ) from None
@@ -113,14 +234,59 @@ def seal(before: bytes, event: Event) -> bytes:
     return hashlib.sha256(before + line.encode()).digest()
 
 
-def canonical(content: Any) -> str:
-    """Return a plain value as JSON in its one canonical form.
+# ---------------------------------------------------------------------- files
+
+
+def as_line(event: Event) -> str:
+    """Return an event as a line of JSON; its body is as it was sealed.
 
     Examples
     --------
-    >>> canonical({"b": [1, 0.5], "a": "é"})
-    '{"a":"é","b":[1,0.5]}'
+    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:41]
+    '{"at":0.0,"body":{"reason":"lunch"},"hash'
     """
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    return (
+        f'{{"at":{event.at!r},"body":{event.body},"hash":"{event.hash.hex()}",'
+        f'"kind":{canonical(event.kind)},"number":{event.number}}}'
     )
+
+
+def from_line(line: str) -> Event:
+    """Return the event of a line that `as_line` wrote; refuse any other.
+
+    Examples
+    --------
+    >>> first = sealed(START, 1, 0.0, "paused", {"reason": "lunch"})
+    >>> from_line(as_line(first)) == first
+    True
+    >>> from_line(as_line(first).replace('"number":1', '"number":1.5'))
+    Traceback (most recent call last):
+    evenhand.errors.InputError: number: a whole number is needed; got 1.5.
+    """
+    one = decoded(line)
+    _LINE.check(one)
+    try:
+        hash = bytes.fromhex(one["hash"])
+    except ValueError:
+        raise InputError(f"hash: {shown(one['hash'])} is none.") from None
+    event = Event(one["number"], float(one["at"]), one["kind"], canonical(one["body"]), hash)
+    if as_line(event) != line:
+        raise InputError("there is more in it than what is sealed, or it is written otherwise.")
+    return event
+
+
+def events_in(path: str | os.PathLike[str]) -> Iterator[Event]:
+    """Give the events of a file that `Campaign.export` wrote, or say what is wrong with it."""
+    name, number = os.fspath(path), 0
+    try:
+        with open(path, encoding="utf-8") as file:
+            while text := file.readline(LARGEST + 1):
+                number += 1
+                yield from_line(text.removesuffix("\n"))
+    except InputError as error:
+        said = str(error).rstrip(".")
+        raise InputError(
+            f"{name}: line {number} is no event: {said}. Give what `export` wrote."
+        ) from None
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"{name} cannot be read: {error}.") from error

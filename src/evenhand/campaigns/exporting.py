@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 
 from evenhand.answers.scores import compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import Event
+from evenhand.campaigns.events import Event, as_line
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores.session import Session, Statement
@@ -70,21 +70,6 @@ def events_of(follower: Follower) -> Iterator[Event]:
         if len(events) < _PIECE:
             return
         after = events[-1].number
-
-
-def as_line(event: Event) -> str:
-    """Return an event as a line of JSON; its body is as it was sealed.
-
-    Examples
-    --------
-    >>> from evenhand.campaigns.events import START, sealed
-    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:41]
-    '{"at":0.0,"body":{"reason":"lunch"},"hash'
-    """
-    return (
-        f'{{"at":{event.at!r},"body":{event.body},"hash":"{event.hash.hex()}",'
-        f'"kind":"{event.kind}","number":{event.number}}}'
-    )
 
 
 def _write_events(follower: Follower, path: Path) -> None:

@@ -13,14 +13,15 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Set as AbstractSet
+from functools import partial
 
 from evenhand.answers.question import Question
 from evenhand.answers.scores import Scores
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import TicketRow
-from evenhand.campaigns.replica import FORMAT, BrokenError, OutdatedError, Replica
+from evenhand.campaigns.replica import FORMAT, Replica
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Ticket, identifier
@@ -56,7 +57,6 @@ class Follower:
         self.lock = threading.RLock()
         self.effort = math.inf
         self._replica: Replica | None = None
-        self._skipped: dict[int, str] = {}
         self._events = self._bytes = 0  # since the newest snapshot
         self._size = 0  # of the last snapshot
         _FOLLOWERS.add(self)
@@ -70,88 +70,50 @@ class Follower:
     def followed(self) -> Replica:
         """Return the replica with all events of the log in it."""
         with self.lock:
-            while True:
-                try:
-                    if self._replica is None:
-                        self._replica = self._loaded()
-                    return self._caught_up(self._replica)
-                except OutdatedError as outdated:
-                    self._replica, self._skipped = None, {}
-                    if outdated.evaluation is not None:
-                        self._check(outdated.evaluation)
-                except BrokenError as broken:
-                    self._skipped[broken.event] = broken.why
-                    self._replica = None
-                except BaseException:
-                    self._replica = None  # it may have gone half-way
-                    raise
+            try:
+                replica = self._replica or self._loaded()
+                while True:
+                    seal, events = self.store.read(partial(self._news, replica.head))
+                    if seal != replica.seal:  # a server went down with what it had shown
+                        replica = self._loaded()
+                    elif not replica.fold(events):
+                        replica = self._loaded(replica.withdrawn)
+                    else:
+                        self._note(events)
+                        if len(events) < _PIECE:
+                            break
+            except BaseException:
+                self._replica = None  # it may have gone half-way
+                raise
+            self._replica = replica
+            return replica
 
-    def _check(self, evaluation: int) -> None:
-        """See that a withdrawal in the log is in the rows as well."""
-        if evaluation not in self.store.read(lambda s: ledger.withdrawn(s, self.id)):
-            raise StoreError(
-                f"the record of campaign {self.name!r} says that evaluation {evaluation} was "
-                "withdrawn, but its row does not; verify the campaign."
-            )
+    def _news(self, head: int, session: Session) -> tuple[str | None, list[Event]]:
+        """Return the seal of an event, and the events after it."""
+        seal = ledger.seal_of(session, self.id, head)
+        return seal, ledger.events_after(session, self.id, head, _PIECE)
 
-    def _caught_up(self, replica: Replica) -> Replica:
-        while True:
-            seal, events = self.store.read(
-                lambda s: (
-                    ledger.seal_of(s, self.id, replica.head),
-                    ledger.events_after(s, self.id, replica.head, _PIECE),
-                )
-            )
-            if seal != replica.seal:
-                raise OutdatedError  # what was seen was taken back
-            replica.fold(events)
-            self._note(events)
-            if len(events) < _PIECE:
-                return replica
+    def _loaded(self, withdrawn: AbstractSet[int] = frozenset()) -> Replica:
+        """Return the newest snapshot that can be used, or the beginning.
 
-    def _loaded(self) -> Replica:
-        """Return the newest snapshot that can be used, or the beginning."""
-        withdrawn, kept = self.store.read(
+        What is withdrawn by now is known from the rows, so that little is folded in and taken back.
+        """
+        rows, kept = self.store.read(
             lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
         )
+        withdrawn = rows | withdrawn
         self._events = self._bytes = 0
         for event, format in kept:
-            if format != FORMAT or any(event >= skipped for skipped in self._skipped):
-                continue
-            replica = self._revived(event, withdrawn)
+            replica = self._revived(event, withdrawn) if format == FORMAT else None
             if replica is not None:
                 return replica
-        replica = Replica(withdrawn, self._skipped, self._closings(0) if withdrawn else {})
+        replica = Replica(withdrawn)
         first = self.store.read(lambda s: ledger.events_after(s, self.id, 0, 1))
         replica.fold(first)
         self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
 
-    def _read(self, after: int) -> list[Event]:
-        return self.store.read(lambda s: ledger.events_after(s, self.id, after, _PIECE))
-
-    def _closings(self, after: int) -> dict[int, list[Any]]:
-        """Return the plans of the log after an event, before the last withdrawal."""
-        found: list[tuple[int, Any]] = []
-        sure = 0
-        while True:
-            events = self._read(after)
-            for event in events:
-                if event.kind in ("proposed", "decided") and '"since":' in event.body:
-                    content = event.content
-                    found += content.get("passed", ())
-                    found.append((content["since"], content["plan"]))
-                elif event.kind == "withdrawn":
-                    sure = len(found)
-            if len(events) < _PIECE:
-                break
-            after = events[-1].number
-        closings: dict[int, list[Any]] = {}
-        for since, plan in found[:sure]:
-            closings.setdefault(since, []).append(plan)
-        return closings
-
-    def _revived(self, event: int, withdrawn: frozenset[int]) -> Replica | None:
+    def _revived(self, event: int, withdrawn: AbstractSet[int]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
         found, seal = self.store.read(
             lambda s: (ledger.snapshot_at(s, self.id, event), ledger.seal_of(s, self.id, event))
@@ -162,14 +124,13 @@ class Follower:
             replica = Replica.from_snapshot(*found)
         except Exception:  # whatever is wrong with it: the log is the truth
             return None
-        seen = {number for number in withdrawn if number <= replica.evaluations}
-        if (replica.head, replica.seal) != (event, seal) or seen != {
-            n for n in replica.withdrawn if n <= replica.evaluations
-        }:
+        known, now = (
+            {number for number in numbers if number <= replica.evaluations}
+            for numbers in (replica.withdrawn, withdrawn)
+        )
+        if (replica.head, replica.seal) != (event, seal) or known != now:
             return None
-        replica.withdrawn, replica.skipped = set(withdrawn), dict(self._skipped)
-        if replica.taken_back < len(withdrawn):
-            replica.closings = self._closings(event)
+        replica.withdrawn |= withdrawn
         self._size = len(found[0])
         return replica
 
@@ -180,7 +141,7 @@ class Follower:
         self._bytes += sum(len(event.body) + _OVERHEAD for event in events)
 
     def due_snapshot(self) -> Callable[[Session], None] | None:
-        """Return what keeps a snapshot, if it is time for one; the lock must be held."""
+        """If a snapshot is due, return what writes it in a session, else None; hold ``lock``."""
         replica = self._replica
         if replica is None or self._events < _LEAST_EVENTS or self._bytes < self._size:
             return None

@@ -19,7 +19,7 @@ from evenhand.campaigns.given import (
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
-from evenhand.certainty.terms import afford_more, checked_bounds, most_evaluations
+from evenhand.certainty.choice import Choice, checked_aim, checked_bounds, limit_of
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import is_number
@@ -72,6 +72,8 @@ def founding(
     deviation = given["deviation"]
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
+    if isinstance(policy, Policy) and given["scores"] is None and given["bounds"] is None:
+        given["bounds"] = policy.bounds
     asked = asked_of(questions, deviation)
     about = Questions.of(asked)
     reading = Scores(given["scores"], given["bounds"], comparing=compares(about))
@@ -90,15 +92,15 @@ def founding(
         made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
     else:
         made = _fresh(policy, asked, at_most, budget)
-    _checked_shares(given)
+    checked_aim(given["confidence"], given["tolerance"])
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
     shown = checked_display(display, about.items)
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
     return {
+        "name": name,
         "policy": made.state(),
-        "settings": _plain_numbers(given)
-        | {"looks": looks, "shown": list(columns), "rules": made.rules},
+        "settings": _plain_numbers(given) | {"looks": looks, "shown": list(columns)},
         "display": shown,
         "evenhand": version("evenhand"),
     }
@@ -119,7 +121,7 @@ def _named(
         if given[key] is not None
         and (key in takes or (takes_all and key in ("noise_scale", "seed", "budget")))
     }
-    return made(asked, most_evaluations(asked, None, at_most), **arguments)
+    return made(asked, limit_of(asked, None, at_most), **arguments)
 
 
 def _fresh(policy: Any, asked: Askable, at_most: int | None, budget: float | None) -> Policy:
@@ -131,24 +133,22 @@ def _fresh(policy: Any, asked: Askable, at_most: int | None, budget: float | Non
             f"the policy is about other options ({policy.actions!r}) than those given "
             f"({asked!r}); give the same to both."
         )
-    if policy.spent + policy.observed > 0:
+    told = policy.spent + policy.observed
+    if told or policy.outstanding.any():
+        was = f"told {told} evaluations" if told else "asked"
         raise InputError(
-            f"the policy has been told {policy.spent + policy.observed} evaluations, which the "
-            "record would not have; give a new one, and import the scores."
+            f"the policy has been {was}, which the record would not have; give a new one, and "
+            "import the scores, if there are any."
         )
-    if at_most is not None and at_most != policy.horizon:
-        policy.allow(at_most)
-    if budget is not None and budget != policy.money:
-        afford_more(policy, budget)
-    return policy
-
-
-def _checked_shares(given: dict[str, Any]) -> None:
-    confidence, tolerance = given["confidence"], given["tolerance"]
-    if not is_number(confidence) or not 0.0 < confidence < 1.0:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
-    if not is_number(tolerance) or tolerance < 0.0:
-        raise InputError(f"tolerance must be a number ≥ 0; got {tolerance!r}.")
+    if at_most not in (None, policy.horizon) or budget not in (None, policy.limits.money):
+        if not isinstance(policy, Choice):
+            raise InputError(
+                f"{policy.name!r} was made for {policy.horizon:,} evaluations; say at_most and "
+                "budget where it is made."
+            )
+        policy.allow(at_most, budget)
+    made: Policy = policy
+    return made
 
 
 def _plain_numbers(given: dict[str, Any]) -> dict[str, Any]:

@@ -11,16 +11,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import canonical, sealed
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_name
 from evenhand.campaigns.ledger import EvaluationRow, Page
-from evenhand.campaigns.replica import BrokenError, OutdatedError, Replica
+from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.sheets import (
     SCORE,
     TICKET,
@@ -36,6 +35,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.telling import Desk, Reply, own
 from evenhand.campaigns.tickets import Receipt, identifier, parsed
 from evenhand.errors import ConflictError, InputError
+from evenhand.plain import canonical
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
@@ -193,17 +193,17 @@ def _take_log(
         with found.at(place):
             entries.append(log.entry(row, place))
     found.refuse()
-    while True:
-        try:
-            return _logged(follower, source, entries)
-        except OutdatedError:  # something was withdrawn meanwhile, or taken back
-            continue
+    taken = None
+    while taken is None:  # as long as something is withdrawn meanwhile
+        taken = _logged(follower, source, entries)
+    return taken
 
 
-def _logged(follower: Follower, source: Source, entries: Sequence[_Entry]) -> Imported:
-    body, digest = follower.followed().snapshot()
+def _logged(follower: Follower, source: Source, entries: Sequence[_Entry]) -> Imported | None:
+    with follower.lock:
+        trial = Replica.from_snapshot(*follower.followed().snapshot())
 
-    def put_in(session: Session) -> Imported:
+    def put_in(session: Session) -> Imported | None:
         page = Page(session, follower.id)
         found = _Problems(source.name)
         new = [one for one in entries if not _told_before(page, one, found)]
@@ -214,7 +214,8 @@ def _logged(follower: Follower, source: Source, entries: Sequence[_Entry]) -> Im
                     "the campaign is finished, and scores that come now would not count; extend "
                     "it first. Nothing was taken."
                 )
-            _put_in(page, Replica.from_snapshot(body, digest), new, found)
+            if not _put_in(page, trial, new, found):
+                return None
         return Imported(counted=len(new), repeated=len(entries) - len(new))
 
     return follower.store.write(put_in)
@@ -367,14 +368,18 @@ def _told_before(page: Page, entry: _Entry, found: _Problems) -> bool:
     return True
 
 
-def _put_in(page: Page, replica: Replica, new: Sequence[_Entry], found: _Problems) -> None:
-    """Write logged scores down, once a copy of the policy has taken them."""
-    if ledger.seal_of(page.session, page.id, replica.head) != replica.seal:
-        raise OutdatedError
-    replica.fold(ledger.events_after(page.session, page.id, replica.head, page.head))
-    left = replica.policy.left(replica.pending).tolist()
+def _put_in(page: Page, trial: Replica, new: Sequence[_Entry], found: _Problems) -> bool:
+    """Write logged scores down, if a replica that is of no other use can take them.
+
+    False if it cannot go on with the log, so that another one must be tried.
+    """
+    if ledger.seal_of(page.session, page.id, trial.head) != trial.seal:
+        return False
+    if not trial.fold(ledger.events_after(page.session, page.id, trial.head, page.head)):
+        return False
+    left = trial.policy.limits.left(trial.pending).tolist()
     for one in new:
-        index = int(replica.places[one.question])
+        index = int(trial.places[one.question])
         left[index] -= 1
         if left[index] < 0:
             with found.at(one.place):
@@ -383,24 +388,22 @@ def _put_in(page: Page, replica: Replica, new: Sequence[_Entry], found: _Problem
                     "can be told instead"
                 )
     found.refuse()
+    try:
+        trial.policy.observe(trial.feedback([x.question for x in new], [x.score for x in new]))
+    except Exception as error:
+        raise InputError(f"{said(error)} Nothing was taken.") from error
     first = page.evaluations + 1
     rows = [
-        [number, None, one.question, one.score, one.evaluator, one.key]
+        EvaluationRow(number, None, one.question, one.score, one.evaluator, one.key, "counted", 0)
         for number, one in enumerate(new, first)
     ]
-    content = {"evaluations": rows}
-    try:
-        replica.fold([sealed(page.hash, page.head + 1, page.now, "imported", content)])
-    except BrokenError as error:
-        raise InputError(f"{error.why} Nothing was taken.") from error
-    at = page.append("imported", content)
+    entries = [[r.number, None, r.question, r.score, r.evaluator, r.key] for r in rows]
+    at = page.append("imported", {"evaluations": entries})
     page.evaluations += len(rows)
     page.counted += len(rows)
-    page.enter(
-        EvaluationRow(number, None, one.question, one.score, one.evaluator, one.key, "counted", at)
-        for number, one in enumerate(new, first)
-    )
+    page.enter(replace(row, event=at) for row in rows)
     page.close()
+    return True
 
 
 @contextmanager

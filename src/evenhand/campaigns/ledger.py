@@ -354,8 +354,7 @@ def names(session: Session) -> dict[str, str]:
 
 def events_after(session: Session, id: int, after: int, most: int) -> list[Event]:
     """Return the next events after a number, so many at most."""
-    rows = session.rows(_EVENTS, id=id, after=after, most=most)
-    return [Event(int(n), float(at), kind, body, bytes(seal)) for n, at, kind, body, seal in rows]
+    return [Event(*row) for row in session.rows(_EVENTS, id=id, after=after, most=most)]
 
 
 def seal_of(session: Session, id: int, number: int) -> str | None:

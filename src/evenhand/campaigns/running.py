@@ -35,6 +35,7 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import AbsentError, EvenhandError, InputError
 from evenhand.policies.messages import Decision
+from evenhand.policies.sayings import forecast_of
 from evenhand.tables.names import listed
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
@@ -91,7 +92,7 @@ class _Watched:
 
     def forecast(self) -> float:
         with self._follower.lock:
-            return self._follower.known().policy.forecast()
+            return forecast_of(self._follower.known().policy)
 
     def recommend(self) -> Decision:
         with self._follower.lock:

@@ -11,6 +11,8 @@ from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
+from evenhand.policies.base import Policy
+from evenhand.policies.sayings import forecast_of
 
 _NAMED = 20  # questions that were given up, in words
 
@@ -143,8 +145,8 @@ def status_of(follower: Follower) -> Status:
             given_up=len(replica.given_up),
             void=replica.voided,
             at_most=policy.horizon,
-            paid=policy.paid,
-            budget=policy.money,
+            paid=policy.limits.paid,
+            budget=policy.limits.money,
             forecast=0.0 if finished else _forecast(policy),
             evaluators=tuple(
                 EvaluatorStatus(
@@ -171,8 +173,8 @@ def _put_aside(replica: Replica, number: int, ticket: int, reason: str) -> str:
     return f"{asked.label}{whose} (ticket {ticket}): {reason}"
 
 
-def _forecast(policy: Any) -> float:
+def _forecast(policy: Policy) -> float:
     try:
-        return float(policy.forecast())
+        return forecast_of(policy)
     except Exception:  # a policy that cannot say so now
         return math.nan

@@ -12,17 +12,15 @@ as ``seal``.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import START, TURNS, Event, canonical, seal
+from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page
 from evenhand.campaigns.proof import Examination, examine
@@ -135,7 +133,7 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
                 f"the campaign's row says {page.head:,} events, the last sealed {page.hash.hex()}; "
                 f"there are {len(events):,}, the last sealed {last.hex()}"
             )
-        wrong += _tables(session, page, events)
+        wrong += [*_name(page, events), *_tables(session, page, events)]
         return events, wrong
 
     events, wrong = follower.store.read(look)
@@ -152,7 +150,7 @@ def verify_file(path: str | os.PathLike[str], known: str | None = None) -> Recor
     known
         A seal that was written down.
     """
-    return _verified(list(_events_in(Path(path))), [], known)
+    return _verified(list(events_in(path)), [], known)
 
 
 def _verified(events: Sequence[Event], wrong: list[str], known: str | None) -> RecordVerification:
@@ -203,33 +201,20 @@ def _chain(events: Sequence[Event]) -> list[str]:
     return wrong
 
 
+def _name(page: Page, events: Sequence[Event]) -> list[str]:
+    """Return what is wrong with the name under which a campaign is kept."""
+    try:
+        name = events[0].content["name"] if events else page.name
+    except (InputError, KeyError):
+        return []  # it is said what is wrong with that event
+    return [f"the record is of {name!r}, and kept as {page.name!r}"] if name != page.name else []
+
+
 def _events(session: Session, id: int) -> Iterator[Event]:
     after = 0
     while piece := ledger.events_after(session, id, after, _PIECE):
         yield from piece
         after = piece[-1].number
-
-
-def _events_in(path: Path) -> Iterator[Event]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for line, text in enumerate(file, start=1):
-                try:
-                    one = json.loads(text)
-                    yield Event(
-                        int(one["number"]),
-                        float(one["at"]),
-                        str(one["kind"]),
-                        canonical(one["body"]),
-                        bytes.fromhex(one["hash"]),
-                    )
-                except (ValueError, KeyError, TypeError) as error:
-                    raise InputError(
-                        f"{path}: line {line} is no event ({type(error).__name__}: {error}); give "
-                        "what `export` wrote."
-                    ) from error
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from error
 
 
 _BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}

@@ -1,6 +1,20 @@
 """Types of the compiled designs of stages."""
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
 
 def minimax_weights(P: Floats, U: Floats, w: Floats, steps: int, tol: float) -> float: ...
-def spread_out(P: Floats, U: Floats, w: Floats, n: int, head: float) -> Counts: ...
+def dealt(
+    P: Floats,
+    inverse: Floats,
+    S: Floats,
+    f: Floats,
+    lever: Floats,
+    share: Floats,
+    price: Floats,
+    have: Counts,
+    room: Counts,
+    group: Indices,
+    length: int,
+    greedy: int,
+    stays: float,
+) -> Indices: ...

@@ -3,12 +3,17 @@
 The worst of f_x(w) = u_xᵀV(w)⁻¹u_x over directions u is minimised over weights w of points p by
 multiplicative steps on both sides of the saddle: w_p ∝ w_p √(pᵀV⁻¹(Σ λ_x u_x u_xᵀ)V⁻¹p), as for a
 design that is optimal on average over λ, and λ_x ∝ λ_x f_x, which leans on the worst direction.
-The best w on the way is kept. Nothing that is certain rests on it.
+The best w on the way is kept. An order of points lessens Σ f³, one after the other: max f would not
+do, since where two of them tie it is lessened by no single point, or only by one that tells of
+both. Nothing that is certain rests on either.
 """
 
 import numpy as np
 
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, floor, sqrt
+
+cdef extern from "numerics/_ties.h" nogil:
+    Py_ssize_t first_largest(const double *entries, Py_ssize_t n)
 
 
 cdef bint inverse(double[:, ::1] V, double[:, ::1] L, double[:, ::1] inv) noexcept nogil:
@@ -135,76 +140,96 @@ def minimax_weights(
     return least
 
 
-def spread_out(
-    const double[:, ::1] P, const double[:, ::1] U, const double[::1] w, Py_ssize_t n, double head
+def dealt(
+    const double[:, ::1] P,
+    double[:, ::1] inverse,
+    double[:, ::1] S,
+    double[::1] f,
+    double[::1] lever,
+    const double[::1] share,
+    const double[::1] price,
+    long long[::1] have,
+    long long[::1] room,
+    const long long[::1] group,
+    Py_ssize_t length,
+    Py_ssize_t greedy,
+    double stays,
 ):
-    """Return (n,) an order of points in the proportions w.
+    """Return points, ``length`` of them or fewer, each next one that which lessens Σ f³ most.
 
-    Each next point lessens max_x f_x most, from ``head`` evaluations in the proportions on; after
-    256 of them, the one that is farthest behind its share is next.
+    ``inverse`` is V⁻¹ before the first, S_ax = aᵀV⁻¹u_x, f_x = u_xᵀV⁻¹u_x, lever_a = 1 + aᵀV⁻¹a:
+    one more of a lessens f_x by S_ax²/lever_a, and these follow by rank-one corrections, in place,
+    as do ``have`` and ``room``. After the first ``greedy`` the point that is farthest behind its
+    share is next. See `proportions` for prices, groups of peers and what ``stays``.
     """
-    cdef Py_ssize_t k = P.shape[0], u = U.shape[0], r = P.shape[1], x, i, j, t, a, chosen
-    order_ = np.empty(n, dtype=np.int64)
+    cdef Py_ssize_t q = P.shape[0], n = S.shape[1], r = P.shape[1], a, x, i, j, t, chosen = -1
+    cdef double[::1] among = np.empty(q), gain = np.full(q, -np.inf), weight = np.empty(n)
+    cdef double[::1] z = np.zeros(r), s = np.zeros(n), own = np.zeros(q)
+    cdef double[::1] of_group = np.zeros(np.max(group, initial=-1) + 1)
+    cdef long long open_ = 0
+    order_ = np.empty(length, dtype=np.int64)
     cdef long long[::1] order = order_
-    cdef double[:, ::1] V = np.empty((r, r)), L = np.zeros((r, r)), inv = np.empty((r, r))
-    cdef double[:, ::1] Y = np.empty((u, r))
-    cdef double[::1] f = np.empty(u), scaled = np.empty(k), z = np.empty(r), have = np.zeros(k)
-    cdef double worst, least, s, lever, behind
-    for x in range(k):
-        scaled[x] = head * w[x]
+    cdef double most, lever_of_it = 1.0, beside, again, behind
     with nogil:
-        gram(P, scaled, 1e-9, V)
-        if not inverse(V, L, inv):
-            with gil:
-                raise ValueError("the proportions do not span the directions")
-        for t in range(n):
-            chosen = -1
-            if t < 256:
-                for x in range(u):
-                    f[x] = 0.0
+        for a in range(q):
+            of_group[group[a]] += share[a]
+        for a in range(q):
+            among[a] = share[a] / of_group[group[a]]
+        for a in range(of_group.shape[0]):
+            of_group[a] = 0.0
+        for a in range(q):
+            of_group[group[a]] += have[a]
+            open_ += room[a] > 0
+        for t in range(length):
+            if open_ == 0:
+                length = t
+                break
+            if t < greedy:
+                most = 0.0
+                for x in range(n):
+                    f[x] -= s[x] * s[x] / lever_of_it
+                    most = f[x] if f[x] > most else most
+                for x in range(n):
+                    weight[x] = (f[x] / most) ** 2 if f[x] > 0.0 else 0.0
+                for a in range(q):
+                    beside = 0.0
                     for i in range(r):
-                        s = 0.0
-                        for j in range(r):
-                            s += inv[i, j] * U[x, j]
-                        Y[x, i] = s
-                        f[x] += s * U[x, i]
-                least = 0.0
-                for a in range(k):
-                    if w[a] == 0.0:
+                        beside += P[a, i] * z[i]
+                    again = beside / lever_of_it
+                    for x in range(n):
+                        S[a, x] -= again * s[x]
+                    lever[a] -= again * beside
+                    if room[a] <= 0:
+                        gain[a] = -INFINITY
                         continue
-                    lever = 1.0
-                    for i in range(r):
-                        s = 0.0
-                        for j in range(r):
-                            s += inv[i, j] * P[a, j]
-                        lever += s * P[a, i]
-                    worst = 0.0
-                    for x in range(u):
-                        s = 0.0
-                        for i in range(r):
-                            s += Y[x, i] * P[a, i]
-                        s = f[x] - s * s / lever
-                        if s > worst:
-                            worst = s
-                    if chosen < 0 or worst < least * (1.0 - 1e-12):
-                        least = worst
-                        chosen = a
-                lever = 1.0
+                    gain[a] = 0.0
+                    for x in range(n):
+                        gain[a] += S[a, x] * S[a, x] * weight[x]
+                    again = have[a] - floor(among[a] * of_group[group[a]] + 1e-9)
+                    again = again if again > 0.0 else 0.0
+                    gain[a] /= (1.0 + stays * again) * (1.0 + stays * (again + 1.0))
+                    gain[a] /= (lever[a] if lever[a] > 1.0 else 1.0) * price[a]
+                chosen = first_largest(&gain[0], q)
+                lever_of_it = lever[chosen] if lever[chosen] > 1.0 else 1.0
+                s[:] = S[chosen]
                 for i in range(r):
                     z[i] = 0.0
                     for j in range(r):
-                        z[i] += inv[i, j] * P[chosen, j]
-                    lever += z[i] * P[chosen, i]
+                        z[i] += inverse[i, j] * P[chosen, j]
                 for i in range(r):
                     for j in range(r):
-                        inv[i, j] -= z[i] * z[j] / lever
+                        inverse[i, j] -= z[i] * z[j] / lever_of_it
             else:
-                behind = -1e300
-                for a in range(k):
-                    s = (t + 1) * w[a] - have[a]
-                    if w[a] > 0.0 and s > behind:
-                        behind = s
+                most = -INFINITY
+                for a in range(q):
+                    behind = (t + 1) * share[a] - own[a]
+                    if room[a] > 0 and behind > most:
+                        most = behind
                         chosen = a
-            have[chosen] += 1.0
             order[t] = chosen
-    return order_
+            own[chosen] += 1.0
+            have[chosen] += 1
+            of_group[group[chosen]] += 1.0
+            room[chosen] -= 1
+            open_ -= room[chosen] == 0
+    return order_[:length]

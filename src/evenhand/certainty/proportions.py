@@ -24,8 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty._stages import minimax_weights, spread_out
-from evenhand.numerics.ties import first_largest
+from evenhand.certainty import _stages
 
 IN_SPAN = 1e-8
 """Relative distance from a span below which a direction lies in it."""
@@ -33,7 +32,6 @@ _CRITICAL = 64  # rivals that a design is made for at first
 _STEPS, _TOL = 200, 0.01  # of the search for proportions
 _HEAD = 0.1  # of an evaluation, in the proportions, that an order starts from
 _NEGLIGIBLE = 1e-3  # of an equal share: weights below it are left out where they are not needed
-_LEAN = 2  # an order lessens Σ f^(1 + lean)
 _STAYS = 0.35  # ρ, about that of skating judges
 _GREEDY = 256  # questions after which an order only follows its shares
 _RIDGE = 1e-9
@@ -45,7 +43,7 @@ def proportions(points: Floats, directions: Floats, start: Floats) -> tuple[Floa
     weights = start.copy()
     for _ in range(4):
         U = np.ascontiguousarray(directions[critical])
-        value = minimax_weights(points, U, weights, _STEPS, _TOL)
+        value = _stages.minimax_weights(points, U, weights, _STEPS, _TOL)
         if len(critical) == len(directions):
             break
         all_of_them = spreads(inverse_gram(points, weights), directions) ** 2
@@ -58,12 +56,15 @@ def proportions(points: Floats, directions: Floats, start: Floats) -> tuple[Floa
     return weights, value
 
 
-def spread_out_by(points: Floats, directions: Floats, weights: Floats, length: int) -> Counts:
-    """Return (length,) options in an order that has the proportions early on."""
-    U = np.ascontiguousarray(directions[_longest(directions)])
+def spread_out_by(points: Floats, directions: Floats, weights: Floats, length: int) -> Indices:
+    """Return (length,) points in an order that has the proportions early on."""
+    U, q = directions[_longest(directions)], len(points)
     used = needed(points, U, weights)
-    share = weights[used] / weights[used].sum()
-    return used[spread_out(np.ascontiguousarray(points[used]), U, share, length, _HEAD)]
+    share = np.zeros(q)
+    share[used] = weights[used]
+    none, free = np.zeros(q, dtype=np.int64), np.full(q, length)
+    head = head_start(points, share)
+    return dealt(points, U, share, head, length, np.ones(q), none, free, np.arange(q))
 
 
 def dealt(
@@ -96,35 +97,25 @@ def dealt(
     """
     U = directions[_longest(directions)]
     (used,) = np.nonzero((shares > 0.0) & (left > 0))
-    P, price, share = points[used], prices[used], shares[used] / shares[used].sum()
-    have, room = asked[used].copy(), left[used].copy()
-    inverse = np.linalg.inv(head + _RIDGE * (np.diag(np.diag(head)) + np.eye(len(head))))
-    Z, own = P @ inverse, np.zeros(len(used))
-    S, f = Z @ U.T, np.einsum("ij,ij->i", U @ inverse, U)
-    lever = 1.0 + np.einsum("ij,ij->i", Z, P)
-    group = peers[used]
-    among = share / np.bincount(group, share)[group]
-    order: list[int] = []
-    while len(order) < length and room.any():
-        if len(order) < _GREEDY:
-            gain = (S**2 @ (f / f.max()) ** _LEAN) / (lever * price)
-            due = np.floor(among * np.bincount(group, have)[group] + 1e-9)
-            again = np.maximum(have - due, 0.0)
-            gain /= (1.0 + _STAYS * again) * (1.0 + _STAYS * (again + 1))
-            gain[room == 0] = -1.0
-            a = first_largest(gain)
-            beside, z, s = Z @ P[a], Z[a].copy(), S[a].copy()
-            Z -= np.outer(beside, z / lever[a])
-            S -= np.outer(beside, s / lever[a])
-            f = np.maximum(f - s**2 / lever[a], 0.0)
-            lever = np.maximum(lever - beside**2 / lever[a], 1.0)
-        else:
-            behind = np.where(room > 0, (len(order) + 1) * share - own, -np.inf)
-            a = int(np.argmax(behind))
-        order.append(a)
-        own[a] += 1.0
-        have[a] += 1
-        room[a] -= 1
+    P = np.ascontiguousarray(points[used])
+    ridge = _RIDGE * (np.diag(np.diag(head)) + np.eye(len(head)))
+    inverse: Floats = np.asarray(np.linalg.inv(head + ridge), dtype=np.float64)
+    Z = P @ inverse
+    order = _stages.dealt(
+        P,
+        inverse,
+        Z @ U.T,
+        np.einsum("ij,ij->i", U @ inverse, U),
+        1.0 + np.einsum("ij,ij->i", Z, P),
+        shares[used] / shares[used].sum(),
+        prices[used],
+        asked[used],
+        left[used],
+        peers[used],
+        length,
+        _GREEDY,
+        _STAYS,
+    )
     return used[order]
 
 

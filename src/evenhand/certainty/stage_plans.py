@@ -1,4 +1,4 @@
-"""What to ask next to be certain: heuristics, which cost evaluations where they err, never certainty.
+"""What to ask next to be certain: heuristics, whose errors cost evaluations and never certainty.
 
 Notation
 --------
@@ -91,7 +91,7 @@ class Planner:
         now, record = self.inference.evidence(), self.inference.record
         if now.answer is not None:
             lacking = self._allowed(np.repeat(np.arange(record.q), self._lacking()))
-            if len(lacking) and self._remaining:
+            if self._remaining and self._pays_for(lacking):
                 return self._plan("check the model", lacking[: self._remaining])
             return Stop("certain", (now.answer,))
         if not self._remaining:
@@ -104,7 +104,8 @@ class Planner:
         if not (heard and known.all()):
             start = self._start(leader, rivals, known, heard)
             if len(start):
-                return self._plan("open", start, forecast=math.nan)
+                paid_for = self._pays_for(start)
+                return self._plan("open", start, forecast=math.nan) if paid_for else Stop("broke")
         return self._test(guess, now, leader, rivals[known])
 
     def leading(self, guess: Fit, now: Evidence) -> int:
@@ -135,21 +136,35 @@ class Planner:
         return start[: self._remaining] if more or not heard else start[:0]
 
     def _rest_of(self, start: Indices, leader: int, rivals: Indices, heard: bool) -> Indices:
-        """Return what of a start is lacking: questions about unknown options, if these will do."""
-        counts, about = self._pool.counts, self.inference.aim.questions.about
+        """Return what of a start is lacking; what is on its way, if that will do.
+
+        Questions about options that nobody was asked about come first, and no more than it takes
+        to know all leads. Where the noise is not heard yet, all that is lacking.
+        """
+        on_its_way = np.repeat(np.arange(len(self.pending)), self.pending)
+        if len(on_its_way) and self._reached(start[:0], leader, rivals).all():
+            return on_its_way
+        counts, about = self._pool.counts + self.pending, self.inference.aim.questions.about
         rest = start[nth(start) > counts[start]]
+        rest = rest if len(rest) else start
+        if not heard:
+            return rest
         unknown = np.setdiff1d(np.append(rivals, leader), about[counts > 0])
-        few = rest[np.isin(about[rest], unknown).any(axis=1)]
-        by_few, by_all = (self._reached(one, leader, rivals) for one in (few, start))
-        if heard and (by_few | ~by_all).all():
-            return few
-        return rest if len(rest) else start
+        new = np.isin(about[rest], unknown).any(axis=1)
+        rest = np.concatenate([rest[new], rest[~new]])
+        all_of_it = self._reached(rest, leader, rivals)
+        low, high = 1, len(rest)
+        while low < high:
+            middle = (low + high) // 2
+            enough = (self._reached(rest[:middle], leader, rivals) == all_of_it).all()
+            low, high = (low, middle) if enough else (middle + 1, high)
+        return rest[:low]
 
     def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
         """Tell which leads are identified once these questions are answered, too."""
         more = np.bincount(order, minlength=self.inference.record.q)
         none = np.zeros(len(more))
-        answered = Feedback(self._pool.counts + more, none, none)
+        answered = Feedback(self._pool.counts + self.pending + more, none, none)
         fit = self.inference.aim.model.fit(answered, 1.0)
         return np.isfinite(fit.leads(leader, rivals).variances)
 
@@ -186,7 +201,7 @@ class Planner:
             order = self._allowed(with_looks(order, self.looks, pool, left, rng))
         if times == 1:
             order = order[: self._remaining]
-        if not len(order) or not limits.pays_for(np.bincount(order, minlength=len(pool)) > 0):
+        if not self._pays_for(order):
             return Stop("broke")
         return self._plan(
             "compare",
@@ -216,7 +231,7 @@ class Planner:
             order,
             times,
             looks,
-            True,
+            purpose != "check the model",  # that takes these very questions, whoever is idle
             self.at_most,
             forecast,
             leader,
@@ -279,6 +294,11 @@ class Planner:
 
     def _allowed(self, order: Indices) -> Indices:
         return self.limits.allowed(order, self.pending)
+
+    def _pays_for(self, order: Indices) -> bool:
+        """Tell whether the budget pays for one of these questions, beside what is on its way."""
+        counts = np.bincount(order, minlength=self.inference.record.q).astype(np.int64)
+        return bool(self.limits.affordable(counts, self.pending).any())
 
 
 def with_looks(

@@ -2,13 +2,17 @@
 
 Exit codes: 0 fine, 1 a record does not verify, 2 what was given cannot be used, 3 the bias cannot
 be estimated or options be compared, 4 what there is is not enough for a plan, or nothing is to be
-evaluated now.
+evaluated now, 5 it failed: a store, a disk, or evenhand itself.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
+import traceback
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -25,21 +29,25 @@ from evenhand.cli.inspect import inspect
 from evenhand.cli.plan import plan
 from evenhand.cli.reproduce import reproduce
 from evenhand.cli.simulate import simulate
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, StoreError
 
 _ARGUMENT = re.compile(
     r"\b(features|label|group|attributes|positive|categorical|decimal|option|evaluator|score|rival|"
     r"item|event|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
     r"missing)="
 )
+_REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
 
 class _Commands(TyperGroup):
-    """Subcommands whose errors are a paragraph for the user, not a traceback."""
+    """Subcommands whose errors are a paragraph for the user, and never exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()  # here, where it can be said that it is not possible
         except EvenhandError as error:
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
@@ -48,11 +56,43 @@ class _Commands(TyperGroup):
                 hint = f"({named[0]} is {option} here; names in a list are separated by commas.)"
                 if option in ctx.meta.get(OPTIONS, (option,)):
                     typer.echo(hint, err=True)
-            raise typer.Exit(2) from None
+            raise typer.Exit(_FAILED if isinstance(error, StoreError) else _REFUSED) from None
         except MemoryError as error:
             typer.echo(f"evenhand: this takes more memory than there is ({error}).", err=True)
             typer.echo("Ask for less: fewer options, replications or workers.", err=True)
-            raise typer.Exit(2) from None
+            raise typer.Exit(_REFUSED) from None
+        except OSError as error:
+            _forget_output()
+            if error.errno != errno.EPIPE:  # whoever closes a pipe has read enough
+                where = "" if error.filename is None else f" {error.filename!r}"
+                typer.echo(
+                    f"evenhand: a file or the output{where} cannot be used: "
+                    f"{error.strerror or error}. See that it is there, with permission and room, "
+                    "and do the same again.",
+                    err=True,
+                )
+            raise typer.Exit(_FAILED) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(_INTERRUPTED) from None
+        except Exception as error:
+            if hasattr(error, "exit_code"):  # typer's own way to end
+                raise
+            traceback.print_exc()
+            typer.echo(
+                f"evenhand: {type(error).__name__}, which should not have happened, whatever was "
+                "given. Please report it with the lines above, and what you did.",
+                err=True,
+            )
+            raise typer.Exit(_FAILED) from None
+
+
+def _forget_output() -> None:
+    """Throw away what is still to be written where nothing can be, or Python tries at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 app = typer.Typer(
@@ -78,7 +118,7 @@ def _print_version(asked: bool) -> None:
 @app.callback(
     epilog="**Exit codes**: 0 fine; 1 a record does not verify; 2 what was given cannot be used; "
     "3 the bias cannot be estimated; 4 what there is, is not enough for a plan, or nothing is to "
-    "be evaluated now."
+    "be evaluated now; 5 it failed: a store, a disk, or evenhand itself."
 )
 def main(
     show_version: Annotated[

@@ -408,10 +408,10 @@ class Policy(ABC):
         allocation = self._answers.get(key)
         if allocation is None:
             counts, room = self._nothing, self.room(on_its_way)
-            plan = self._guarded(self._next_plan, on_its_way)
+            plan = self._next_plan(on_its_way)
             while plan is not None:  # scores that came early may make it whole at once
                 self._begin(plan)
-                plan = self._guarded(self._next_plan, on_its_way) if self._is_whole else None
+                plan = self._next_plan(on_its_way) if self._is_whole else None
             if room > 0:
                 self.limits.available = who
                 try:
@@ -450,7 +450,7 @@ class Policy(ABC):
 
         if self._failure is not None:
             raise self._failure
-        plan = self._guarded(self._next_plan, self._checked_pending(pending))
+        plan = self._next_plan(self._checked_pending(pending))
         return None if plan is None else plain(self._plan_to_dict(plan))
 
     def begin(self, plan: Mapping[str, Any]) -> None:
@@ -499,6 +499,8 @@ class Policy(ABC):
 
     def tell(self, feedback: Feedback) -> None:
         """Take evaluations that were asked for, any part of them."""
+        if self._failure is not None:
+            raise self._failure
         done = not self._outstanding.any() and self.ask().total == 0
         refuse_impossible(feedback, len(self.actions), self._outstanding)
         total = int(feedback.counts.sum())
@@ -615,7 +617,7 @@ class Policy(ABC):
         """Return the plan that is due, as `_begin` takes it; None if none is."""
         if not self.in_rounds or (self._wanted is not None and not self._is_whole):
             return None
-        self._advance()
+        self._guarded(self._advance)
         assert self._offered is not None
         over = self._wanted is not None and not self._offered.any()
         return None if over else self._offered

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.html import Markup, block, facts, interval, table
 from evenhand.policies.messages import Decision, Estimate
+from evenhand.policies.sayings import end_of, values_of
 from evenhand.questions import Options
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def page_of(policy: Policy) -> Markup:
     }
     if policy.observed:
         known["also observed"] = f"{policy.observed:,}"
-    if policy.stopped_because is not None:
-        known["done"] = policy.stopped_because
+    if end_of(policy) is not None:
+        known["done"] = end_of(policy)
     findings = decision.warnings or policy.findings()
     warnings = (f"{'⚠' if one.alarm else '·'} {one}" for one in findings)
     return block(policy.name, facts(known), *warnings, *_standings(policy, decision))
@@ -86,7 +87,7 @@ def in_words(estimate: Estimate) -> str:
 
 def _standings(policy: Policy, decision: Decision) -> list[Markup]:
     """Return a table of values with intervals, or of leads; nothing if the policy says neither."""
-    values = policy.values()
+    values = values_of(policy)
     if values is not None:
         return [_ranked(policy.options, "value", values, -values[:, 0])]
     if decision.leads is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from evenhand.campaigns.stores import schema
 from evenhand.campaigns.stores.sqlite import SqliteStore
 from evenhand.campaigns.stores.store import Store
 from evenhand.errors import InputError
@@ -16,7 +17,7 @@ _SERVER = re.compile(r"^postgres(ql)?(\+psycopg)?://")
 
 
 def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = False) -> Store:
-    """Return the store that a path or an address names, with its tables as they are now.
+    """Return the store that a path or an address names, with its tables made.
 
     Parameters
     ----------
@@ -25,8 +26,6 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
     must_exist
         Whether to refuse a file that is not there.
     """
-    from evenhand.campaigns.schema import bring_up_to_date  # noqa: PLC0415 # it knows stores
-
     if isinstance(where, Store):
         store = where
     elif isinstance(where, str) and _SERVER.match(where):
@@ -39,6 +38,6 @@ def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = Fals
         store = SqliteStore(where, must_exist=must_exist)
     else:
         raise InputError(f"a store is a path, an address or a Store; got {where!r}.")
-    bring_up_to_date(store)
+    schema.prepare(store)
     store.examine()
     return store

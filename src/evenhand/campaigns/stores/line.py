@@ -10,6 +10,12 @@ from __future__ import annotations
 import os
 import struct
 import sys
+from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
+
+from evenhand.campaigns.stores.gate import Leave
 
 if sys.platform == "win32":
     import msvcrt
@@ -18,7 +24,7 @@ else:
 
 
 class Line:
-    """A line to stand in: ``with line:`` waits for one's turn, and has it for the block.
+    """A line to stand in: `enter` waits for one's turn.
 
     Parameters
     ----------
@@ -27,24 +33,80 @@ class Line:
     """
 
     def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        self._path, self._file = path, _opened(path)
+        self._turns: SimpleQueue[Future[Leave] | None] | None = None  # to be waited for
 
-    def __enter__(self) -> None:
-        if sys.platform == "win32":
-            msvcrt.locking(self._file, msvcrt.LK_LOCK, 1)
-        else:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+    def enter(self, seconds: float) -> Leave:
+        """Wait for one's turn, so long at most; return what ends it.
 
-    def __exit__(self, *_: object) -> None:
-        if sys.platform == "win32":
-            os.lseek(self._file, 0, os.SEEK_SET)
-            msvcrt.locking(self._file, msvcrt.LK_UNLCK, 1)
-        else:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+        Raises
+        ------
+        TimeoutError
+            If it did not come.
+        OSError
+            If the file system has no locks.
+        """
+        try:
+            _lock(self._file, wait=False)
+        except (BlockingIOError, PermissionError):
+            return self._wait(seconds)
+        return partial(_unlock, self._file)
+
+    def _wait(self, seconds: float) -> Leave:
+        """Have a thread stand in the line: the system calls nobody away who stands there."""
+        if self._turns is None:
+            self._turns = SimpleQueue()
+            stands = (_opened(self._path), self._turns)
+            Thread(target=_stand, args=stands, daemon=True, name="evenhand-line").start()
+        turn: Future[Leave] = Future()
+        self._turns.put(turn)
+        try:
+            return turn.result(seconds)
+        except BaseException:
+            if not turn.cancel() and turn.exception() is None:  # it came just then
+                turn.result()()
+            raise
 
     def close(self) -> None:
         """Leave the line."""
         os.close(self._file)
+        if self._turns is not None:
+            self._turns.put(None)
+
+
+def _stand(file: int, turns: SimpleQueue[Future[Leave] | None]) -> None:
+    """Stand in the line for one after another; leave it for those who no longer want their turn."""
+    while (turn := turns.get()) is not None:
+        try:
+            _lock(file, wait=True)
+        except OSError as error:
+            if turn.set_running_or_notify_cancel():
+                turn.set_exception(error)
+        else:
+            if turn.set_running_or_notify_cancel():
+                turn.set_result(partial(_unlock, file))
+            else:
+                _unlock(file)
+    os.close(file)
+
+
+def _opened(path: str) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+
+
+def _lock(file: int, *, wait: bool) -> None:
+    if sys.platform == "win32":
+        msvcrt.locking(file, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(file: int) -> None:
+    if sys.platform == "win32":
+        os.lseek(file, 0, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 class Place:
@@ -59,7 +121,7 @@ class Place:
     """
 
     def __init__(self, path: str, byte: int) -> None:
-        self._file, self._byte = os.open(path, os.O_RDWR | os.O_CREAT, 0o666), byte
+        self._file, self._byte = _opened(path), byte
 
     def taken(self, *, shared: bool) -> bool:
         """Take it, if it is free; tell whether it was."""

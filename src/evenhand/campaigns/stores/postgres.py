@@ -13,8 +13,8 @@ end goes together with the commit.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql import psycopg as words
 
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.store import Migration, Result, Store, Work
+from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import InputError
 
 try:
@@ -35,12 +35,12 @@ except ImportError as error:
 _LATER = "SET LOCAL synchronous_commit TO OFF"
 _FLUSH = "SELECT pg_logical_emit_message(true, 'evenhand', '')"
 _ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# a client that stopped in the middle of a transaction does not keep the others waiting for ever;
+# a client that stopped in the middle of a transaction loses it while the others still wait;
 # a server that acknowledges before it has written anything down is told not to; and as every
 # statement has its index, neither old statistics nor a plan that was made while the tables were
 # empty must lead the server to another way
 _MANNERS = """
-    SELECT set_config('idle_in_transaction_session_timeout', '60s', false),
+    SELECT set_config('idle_in_transaction_session_timeout', '20s', false),
            set_config('enable_seqscan', 'off', false),
            set_config('enable_bitmapscan', 'off', false),
            set_config('plan_cache_mode', 'force_custom_plan', false),
@@ -73,7 +73,7 @@ _ADVICE = {
     "53300": "The server has too many clients: let some go, and do the same again",
 }
 _USUAL = "See that the server is up, and do the same again"
-_LOCK = 0x6576656E68616E64  # "evenhand", for those who change the tables
+_LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables
 _GATE = 0x6576656E  # "even", for those who prepare something for a campaign
 _AT_MOST = "SELECT set_config('lock_timeout', %s, false)"
 _IN = f"SELECT pg_advisory_lock({_GATE}, %(campaign)s) IS NOT NULL"
@@ -124,7 +124,7 @@ class PostgresStore(Store):
     errors = psycopg.Error
     _worth_waiting = 0.005  # who waits asks the server several times
 
-    def __init__(self, url: str, *, patience: float = 30.0) -> None:
+    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
         try:
             given = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error as error:
@@ -230,21 +230,6 @@ class PostgresStore(Store):
     def _is_up(self) -> bool:
         return psycopg.pq.PGconn.ping(self._address.encode()) == psycopg.pq.Ping.OK
 
-    # ------------------------------------------------------------------ changes of the tables
-
-    @contextmanager
-    def _alone(self) -> Iterator[Migration]:
-        from sqlalchemy import NullPool, create_engine  # noqa: PLC0415 # slow to load
-
-        engine = create_engine(
-            "postgresql+psycopg://",
-            creator=lambda: psycopg.connect(self._address),
-            poolclass=NullPool,
-        )
-        with engine.begin() as connection:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            yield _PostgresMigration(connection)
-
     # ------------------------------------------------------------------ errors
 
     def _passes(self, error: Exception) -> bool:
@@ -270,6 +255,7 @@ class PostgresStore(Store):
 class _PostgresSession(Session):
     dialect = words.dialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    may_be_shared = True
 
     def __init__(self, connection: psycopg.Connection[Any], clock_offset: float) -> None:
         super().__init__(clock_offset)
@@ -295,6 +281,9 @@ class _PostgresSession(Session):
         super().run(statement, **parameters)
         self._asked.clear()  # it may have changed
 
+    def be_alone(self) -> None:
+        self.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+
     def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
         return self._connection.execute(words, parameters)
 
@@ -302,23 +291,6 @@ class _PostgresSession(Session):
         for one in many:
             self.execute(words, one)
         self._asked.clear()
-
-
-class _PostgresMigration(Migration):
-    may_be_shared = True
-
-    def back_up(self, revision: str, tables: Iterable[str]) -> str:
-        def run(statement: str) -> Any:
-            return self.connection.exec_driver_sql(statement)
-
-        taken = {name for (name,) in run("SELECT nspname FROM pg_namespace")}
-        number, place = 1, f"evenhand_before_{revision}"
-        while place in taken:
-            number, place = number + 1, f"evenhand_before_{revision}_{number + 1}"
-        run(f'CREATE SCHEMA "{place}"')
-        for table in tables:
-            run(f'CREATE TABLE "{place}"."{table}" AS TABLE "{table}"')
-        return place
 
 
 def _one_line(error: Exception) -> str:

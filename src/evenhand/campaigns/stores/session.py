@@ -74,6 +74,9 @@ class Session(ABC):
     tables: str
     """How to ask for the names of all tables."""
 
+    may_be_shared: bool
+    """Whether tables of other programs may be in the same database."""
+
     _NOW = Statement(select(Clock()))
 
     def __init__(self, clock_offset: float) -> None:
@@ -122,6 +125,10 @@ class Session(ABC):
     def time(self, clock: float) -> float:
         """Return the time that a `Clock` in a statement showed."""
         return float(clock) + self.clock_offset
+
+    def be_alone(self) -> None:
+        """Keep others from making tables until the transaction ends."""
+        return  # who writes a file is alone
 
     def table_names(self) -> set[str]:
         """Return the names of the tables that there are."""

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,15 @@ from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.line import Line, Place
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.store import Migration, Result, Store, Work
+from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import StoreError
 
 _WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
 _LOOK = 0.002  # seconds between two looks at a gate
+_NO_LOCKS = (
+    "the file system of its folder has no locks, without which processes spoil each other's work; "
+    "put it on a disk of this machine, or use PostgreSQL"
+)
 _EXPLAINED = {
     "readonly": "the file or its folder cannot be written; give write permission to both",
     "full": "the disk is full; make room and do the same again",
@@ -37,6 +41,7 @@ _EXPLAINED = {
     "unable to open": "it cannot be opened; see that its folder is there and may be written",
     "not a database": "this file is no store of campaigns",
     "malformed": "the file is damaged; go back to a copy",
+    "locking protocol": _NO_LOCKS,
     "disk i/o": "the disk fails; see whether it is full or was taken out",
 }
 
@@ -57,7 +62,7 @@ class SqliteStore(Store):
     errors = sqlite3.Error
 
     def __init__(
-        self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = 30.0
+        self, path: str | os.PathLike[str], *, must_exist: bool = False, patience: float = PATIENCE
     ) -> None:
         self.name = str(path)
         self._file = os.path.realpath(path)  # wherever this process goes, and links lead
@@ -86,7 +91,8 @@ class SqliteStore(Store):
         self._in_line: Line | None = None
 
     def _transaction(self, work: Callable[[Session], bool]) -> None:
-        with self._turn():
+        leave = self._turn()
+        try:
             writer = self._writer or self._new_writer()
             try:
                 cursor = writer.cursor()
@@ -99,6 +105,8 @@ class SqliteStore(Store):
                 raise
             if keep:
                 self._check_place()
+        finally:
+            leave()
 
     def _new_writer(self) -> sqlite3.Connection:
         writer = self._connect()
@@ -131,17 +139,30 @@ class SqliteStore(Store):
             self._place = _place(self._file)
         return connection
 
-    def _turn(self) -> Line:
-        """Return the line in which processes wait for their turn."""
-        if self._in_line is None:
-            try:
+    def _turn(self) -> Leave:
+        """Wait for the turn of this process; return what ends it."""
+        try:
+            if self._in_line is None:
                 self._in_line = Line(f"{self._file}-line")
-            except OSError as error:
-                raise StoreError(
-                    f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
-                    "be there, with write permission and room. What was acknowledged is kept."
-                ) from error
-        return self._in_line
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: {error.strerror}; its folder must "
+                "be there, with write permission and room. What was acknowledged is kept."
+            ) from error
+        try:
+            return self._in_line.enter(self.patience)
+        except TimeoutError as error:
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: for {self.patience:g} seconds another "
+                f"process has been writing, or was stopped while it wrote. Look who has "
+                f"'{self.name}-line' open, let that process go on or end it, and do the same "
+                "again. What was acknowledged is kept."
+            ) from error
+        except OSError as error:
+            raise StoreError(
+                f"the store {self.name!r} cannot be used: {_NO_LOCKS} ({error.strerror}). What was "
+                "acknowledged is kept."
+            ) from error
 
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
         try:
@@ -204,22 +225,6 @@ class SqliteStore(Store):
                 "written is not acknowledged. Open the campaign again, and see what is there."
             )
 
-    # ------------------------------------------------------------------ changes of the tables
-
-    @contextmanager
-    def _alone(self) -> Iterator[Migration]:
-        from sqlalchemy import StaticPool, create_engine  # noqa: PLC0415 # slow to load
-
-        with self._turn(), closing(self._connect()) as raw:
-            raw.execute("PRAGMA foreign_keys = OFF")  # tables may be rebuilt
-            if not _SqliteSession(raw.cursor(), 0.0).table_names():
-                raw.execute("PRAGMA journal_mode = WAL")  # it stays so
-            engine = create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
-            with engine.connect() as connection:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield _SqliteMigration(connection, self.path)
-                connection.commit()
-
     # ------------------------------------------------------------------ errors
 
     def _passes(self, error: Exception) -> bool:
@@ -242,6 +247,7 @@ class SqliteStore(Store):
 class _SqliteSession(Session):
     dialect = words.dialect(paramstyle="named")
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
+    may_be_shared = False
 
     def __init__(self, cursor: sqlite3.Cursor, clock_offset: float) -> None:
         super().__init__(clock_offset)
@@ -254,25 +260,6 @@ class _SqliteSession(Session):
         self._cursor.executemany(words, many)
 
 
-class _SqliteMigration(Migration):
-    may_be_shared = False
-
-    def __init__(self, connection: Any, path: Path) -> None:
-        super().__init__(connection)
-        self._path = path
-
-    def back_up(self, revision: str, tables: Iterable[str]) -> str:
-        place = _free(f"{self._path}.before-{revision}")
-        unfinished = f"{place}.unfinished"
-        with (
-            closing(sqlite3.connect(self._path)) as source,
-            closing(sqlite3.connect(unfinished)) as copy,
-        ):
-            source.backup(copy)
-        os.replace(unfinished, place)
-        return place
-
-
 def _place(path: str) -> tuple[int, int] | None:
     """Return what tells a file from another that has the same name."""
     try:
@@ -280,11 +267,3 @@ def _place(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _free(path: str) -> str:
-    """Return a path where there is nothing yet."""
-    number, free = 1, path
-    while os.path.exists(free):
-        number, free = number + 1, f"{path}-{number + 1}"
-    return free

@@ -21,21 +21,19 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from evenhand.campaigns.stores.gate import Gate, Leave
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import StoreError
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
 Result = TypeVar("Result")
 Work = Callable[[Session], Result]
 
+PATIENCE = 30.0  # seconds for which a database that is busy or gone is tried again
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.25  # seconds between two tries
 _FORK = 10.0  # seconds for which a fork waits until nothing is under way
 
@@ -63,7 +61,7 @@ class Store(ABC):
     _worth_waiting = 0.0
     """Seconds of work that are sooner waited for than done by many at once, in vain."""
 
-    def __init__(self, patience: float = 30.0) -> None:
+    def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
         self.clock_offset = 0.0
         self._begin_anew()
@@ -109,10 +107,6 @@ class Store(ABC):
     @abstractmethod
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
         """Keep other processes out of a campaign's gate; see `gate.Enter`."""
-
-    @abstractmethod
-    def _alone(self) -> AbstractContextManager[Migration]:
-        """Have the store for oneself, in one transaction, to change its tables."""
 
     # ------------------------------------------------------------------ what a campaign calls
 
@@ -175,22 +169,6 @@ class Store(ABC):
             gate = self._gates.setdefault(campaign, Gate())
         return gate.entered(partial(self._enter, campaign), stay=stay)
 
-    def change(self, how: Callable[[Migration], None]) -> None:
-        """Change the tables, in one transaction and with nobody else at work."""
-        from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 # slow to load
-
-        def once() -> None:
-            try:
-                with self._alone() as migration:
-                    how(migration)
-            except DBAPIError as error:
-                if isinstance(error.orig, self.errors):
-                    raise error.orig from error
-                raise
-
-        with self._desk:
-            self._patiently(once, self.patience)
-
     def examine(self) -> None:
         """Refuse a database that is not what it was; called once, when it is opened."""
         return  # a server sees to that itself
@@ -221,8 +199,11 @@ class Store(ABC):
 
     def _serve(self, batch: list[_Request], patience: float) -> None:
         """Do the work of several threads, and commit it once."""
+        begun = False
 
         def all_of_it(session: Session) -> bool:
+            nonlocal begun
+            begun = True
             return all(request.run(session, not_its_own=self.errors) for request in batch)
 
         fault: Exception | None = None
@@ -233,11 +214,10 @@ class Store(ABC):
             fault = error
         finally:
             self._serving = False
-        if len(batch) == 1:
-            batch[0].end(fault)
-        elif fault is None and all(request.error is None for request in batch):
+        none_refused = all(request.error is None for request in batch)
+        if len(batch) == 1 or not begun or (fault is None and none_refused):
             for request in batch:
-                request.end()
+                request.end(fault)
         else:
             for request in batch:
                 self._serve([request], patience if fault is None else 0.0)
@@ -271,26 +251,6 @@ class Store(ABC):
     def _after_fork_in_parent(self) -> None:
         if self._desk_is_ours:
             self._desk.release()
-
-
-class Migration(ABC):
-    """A store that is changed by one process alone, in one transaction.
-
-    Parameters
-    ----------
-    connection
-        SQLAlchemy's connection, in the transaction.
-    """
-
-    may_be_shared: bool
-    """Whether tables of other programs may be in the same database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-    @abstractmethod
-    def back_up(self, revision: str, tables: Iterable[str]) -> str:
-        """Keep what there is before it is changed; return where."""
 
 
 class _Request:

@@ -2,7 +2,7 @@
 
 ``event`` is the truth: an append-only log, chained by hashes. ``ticket`` and ``evaluation`` are
 what the log says, in a form that can be looked up; ``snapshot`` is a cache of what a fold over the
-log comes to. The migrations in ``schema`` make these tables; a test holds the two together.
+log comes to. `schema` makes these tables; a change of them is a new version there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from sqlalchemy import (
 )
 
 metadata = MetaData()
+
+version = Table("evenhand_schema", metadata, Column("version", Integer, nullable=False))
 
 campaign = Table(
     "campaign",

@@ -199,7 +199,7 @@ def verify(
     `evenhand campaign verify record/events.jsonl --seal 9f3a…`
 
     **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
-    be used.
+    be used; 5 the store cannot be read.
     """
     from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # loads sqlalchemy
 

@@ -1,0 +1,55 @@
+"""What some policies say beside their decision and the bias; others say nothing of it.
+
+Searches for certainty (`evenhand.certainty.Choice`) say all of it. A policy of your own may have
+any of these: ``values()``, ``biases()``, ``forecast()``, ``certificate()`` and ``stopped_because``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.arrays import Floats
+from evenhand.policies.base import Policy
+from evenhand.policies.messages import Estimate
+from evenhand.questions import Column
+
+
+def values_of(policy: Policy) -> Floats | None:
+    """Return (k, 3) the value of every option with its interval; None if the policy does not say.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> values_of(eh.policy("uniform", eh.ActionSet([[1.0], [1.0]], ["a", "b"]), 10)) is None
+    True
+    """
+    say = getattr(policy, "values", None)
+    values: Floats | None = None if say is None else say()
+    return values
+
+
+def biases_of(policy: Policy) -> list[tuple[Column, Estimate]]:
+    """Return all biases with their intervals; none of those that the policy does not say."""
+    say = getattr(policy, "biases", None)
+    return [] if say is None else list(say())
+
+
+def forecast_of(policy: Policy) -> float:
+    """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
+    say = getattr(policy, "forecast", None)
+    return math.nan if say is None else float(say())
+
+
+def certificate_of(policy: Policy) -> list[tuple[str, int, int]]:
+    """Return where the evidence against each rival sufficed: its name, the plan, how many scores.
+
+    Plans count from 0. None where the policy does not say; then whoever checks it has to search.
+    """
+    say = getattr(policy, "certificate", None)
+    return [] if say is None else list(say())
+
+
+def end_of(policy: Policy) -> str | None:
+    """Return why the policy is done, in words; None while it is not, or if it does not say."""
+    because: str | None = getattr(policy, "stopped_because", None)
+    return because

@@ -1,0 +1,56 @@
+"""Plans of questions: the order inside a plan, by the dense rows of its questions."""
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.certainty.dense import DenseModel
+from evenhand.numerics.identifying import identifying
+from evenhand.questions import UNLIMITED
+
+
+def largest_variance(
+    model: DenseModel, asked: np.ndarray, leader: int, rivals: np.ndarray
+) -> float:
+    """Return the largest variance of a lead after these questions, infinite if one is unknown."""
+    counts = np.bincount(asked, minlength=len(model.frame.points))
+    told = eh.Feedback(counts, np.zeros(len(counts)), np.zeros(len(counts)))
+    return float(model.fit(told, 1.0).leads(leader, rivals).variances.max())
+
+
+@pytest.mark.parametrize("d", [10, 20, 40])
+def test_an_order_goes_on_where_rivals_tie(d: int) -> None:
+    """Soare, Lazaric and Munos' instance: all rivals but one tie, and no question tells two.
+
+    The best option alone tells of all of them, and must not be all that is asked.
+    """
+    X = np.vstack([np.eye(d), np.cos(0.1) * np.eye(1, d) + np.sin(0.1) * np.eye(1, d, 1)])
+    model = DenseModel(eh.ActionSet(X, attributes=np.zeros((d + 1, 1))))
+    rivals, none = np.arange(1, d + 1), np.zeros(d + 1, dtype=np.int64)
+    plan = model.plan(0, rivals, np.ones(d), 8 * d, none, np.full(d + 1, UNLIMITED))
+    for times, most in ((2, 1.8), (3, 1.4), (8, 1.2)):
+        found = largest_variance(model, plan.order[: times * d], 0, rivals)
+        assert found * times * d <= most * plan.variances.max()
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_questions_without_a_limit_are_not_taken_for_used_up(k: int) -> None:
+    """So many times the largest capacity is beyond 64 bits."""
+    rng = np.random.default_rng(k)
+    model = DenseModel(eh.ActionSet(rng.normal(size=(12, k - 1)), ["a", "b"] * 6))
+    q, none = 12, np.zeros(12, dtype=np.int64)
+    for leader in range(q):
+        rival = np.array([(leader + 1) % q])
+        free, enough = (
+            model.plan(leader, rival, np.ones(1), 100, none, np.full(q, left)).order
+            for left in (UNLIMITED, 100)
+        )
+        np.testing.assert_array_equal(free, enough)
+
+
+def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
+    """Of a lead over a near twin, parts are small beside those of other leads, and needed."""
+    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    twins, apart, alike = [1e-7, -1e-7, 0.0], [0.0, 0.0, 1.0], [1e-17, 0.0, 0.0]
+    assert identifying(rows, np.array([apart, twins]), np.arange(3)).tolist() == [0, 1, 2]
+    assert identifying(rows, np.array([apart, alike]), np.arange(3)).tolist() == [2]
