@@ -87,11 +87,8 @@ class FixedPlans:
 
     def _looked_at(self) -> Stop:
         """Return why it ends when all of δ is used up."""
-        look, now = self.inference.said().looks[-1], self.inference.record.now
-        assert now is not None
-        if now.plan.among is not None:
-            return Stop("spent")
-        return Stop("spent", (look.leader, *look.open.tolist()))
+        look = self.inference.said().looks[-1]
+        return Stop("spent", () if self.outdated else (look.leader, *look.open.tolist()))
 
     # ------------------------------------------------------------------ when to plan anew
 
