@@ -21,7 +21,7 @@ import evenhand as eh
 def run(
     problem: eh.BiasedLinearBandit, evaluators: int, seed: int, at_most: int
 ) -> tuple[int, float, bool]:
-    """Return evaluations, how busy evaluators were until it was certain, and whether it is right."""
+    """Return evaluations, how busy evaluators were until it was certain, whether it is right."""
     questions, rng = problem.questions, np.random.default_rng(seed)
     policy = eh.CertainChoice(problem.actions, at_most=at_most)
     pending = np.zeros(len(questions), dtype=np.int64)

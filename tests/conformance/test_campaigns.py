@@ -46,7 +46,9 @@ def panel(store: Store, named: str) -> eh.Campaign:
 @pytest.fixture
 def crew(store: Store, named: str) -> eh.Campaign:
     """A campaign whose questions are anybody's."""
-    return eh.Campaign.create(store, f"{named} prompts", OPTIONS, at_most=300, retries=1, policy="certain-choice")
+    return eh.Campaign.create(
+        store, f"{named} prompts", OPTIONS, at_most=300, retries=1, policy="certain-choice"
+    )
 
 
 def log(campaign: eh.Campaign) -> list[Event]:

@@ -306,7 +306,7 @@ def test_a_plan_that_is_closed_short_counts_with_what_came_of_it() -> None:
     assert policy.record.now is now  # there is nobody to plan for
     for name in JUDGES:
         policy.join(name)
-    policy.begin(policy._plan_to_dict(policy.next_plan(policy._nothing)))  # as a record may have it
+    policy._begin(policy.next_plan(policy._nothing))  # as a record may have it
     assert policy.record.rounds[-2] is now
     assert not now.whole
     fit = policy.aim.model.fit(now.total, 1.0)
@@ -339,7 +339,9 @@ def test_a_budget_is_kept_in_money() -> None:
     problem = problem_on(panel(prices=[1.0, 2.0, 3.0, 5.0]), gap=0.05)
     policy = played(eh.CertainChoice(problem.actions, budget=60.0), problem)
     assert policy.limits.paid <= 60.0
-    assert policy.limits.paid == pytest.approx(float(policy.limits.asked @ problem.questions.prices))
+    assert policy.limits.paid == pytest.approx(
+        float(policy.limits.asked @ problem.questions.prices)
+    )
     assert "budget" in str(policy.stopped_because)
 
 

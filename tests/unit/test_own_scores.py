@@ -150,9 +150,8 @@ def mixture(S: float, v: float, rho: float) -> float:
 
 
 def test_a_lead_ends_where_its_martingale_reaches_one_in_delta() -> None:
-    duels = Duels(3)
-    duels.learn(np.array([4, 4, 0]), np.array([3.0, 1.0, 0.0]))
-    duels.learn(np.array([10, 2, 5]), np.array([2.5, 1.5, 9.0]))
+    duels = Duels.none(3).after(np.array([4, 4, 0]), np.array([3.0, 1.0, 0.0]))
+    duels = duels.after(np.array([10, 2, 5]), np.array([2.5, 1.5, 9.0]))
     scales = np.array([1.5, 2.0, 1.0])
     # by hand: w = 4·4/8 = 2 and 10·2/12 = 5/3; the variance of a difference of means is σ²/n
     w = np.array([2.0, 5.0 / 3.0])
@@ -167,8 +166,7 @@ def test_a_lead_ends_where_its_martingale_reaches_one_in_delta() -> None:
 
 
 def test_batches_without_one_of_the_two_say_nothing() -> None:
-    duels = Duels(2)
-    duels.learn(np.array([5, 0]), np.array([1.0, 0.0]))
+    duels = Duels.none(2).after(np.array([5, 0]), np.array([1.0, 0.0]))
     assert duels.leads(0, np.ones(2), 0.05)[1].tolist()[1:] == [-math.inf, math.inf]
 
 
@@ -177,10 +175,10 @@ def test_leads_of_equals_hold_at_all_times_whoever_is_asked_next() -> None:
     failure, runs, wrong = 0.05, 400, 0
     rng = np.random.default_rng(8)
     for _ in range(runs):
-        duels, counts = Duels(2), np.array([4, 4])
+        duels, counts = Duels.none(2), np.array([4, 4])
         for _ in range(25):
             means = rng.standard_normal(2) / np.sqrt(counts)
-            duels.learn(counts, means)
+            duels = duels.after(counts, means)
             if duels.leads(0, np.ones(2), failure)[1, 1] > 0.0:
                 wrong += 1
                 break

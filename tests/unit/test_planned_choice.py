@@ -13,8 +13,9 @@ from scipy import optimize, stats
 import evenhand as eh
 from evenhand import families
 from evenhand.certainty import model_choice
-from evenhand.certainty.assignment import even_order, next_ones
+from evenhand.certainty.assignment import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
+from evenhand.certainty.record import Plan
 from evenhand.environments.panels import skating_panels
 from evenhand.policies.messages import Feedback
 
@@ -104,7 +105,7 @@ def test_where_nobody_is_best_hardly_anybody_is_certain(mode: dict[str, Any]) ->
         policy = PlannedChoice(tied.questions, seed=seed, give_up=0.0, **mode)
         policy.checked = False
         answered(policy, scores_of(tied, seed), n=None if mode["looks"] == "once" else 2)
-        wrong += policy._answer is not None
+        wrong += policy.inference.certain is not None
     assert wrong <= stats.binom.isf(1e-4, runs, 0.05)
 
 
@@ -160,7 +161,7 @@ def test_shares_of_the_failure_add_up_to_all_of_it() -> None:
         scores = scores_of(PROBLEM, 3)
         while (counts := policy.ask(n).counts).any():
             policy.tell(Feedback(counts, counts * scores, counts * scores**2))
-            used.append(policy._used)
+            used.append(policy.inference.said().used)
         assert np.all(np.diff(used) >= 0.0)
         assert used[-1] == 1.0
 
@@ -192,7 +193,7 @@ def test_who_leaves_is_not_waited_for() -> None:
     asked = answered(policy, scores)
     assert all(PROBLEM.questions.evaluator_of(x) != gone for x in asked)
     assert policy.stopped_because is not None
-    have = policy._told.counts > 0
+    have = policy.inference.told.counts > 0
     theta, *_ = np.linalg.lstsq(PROBLEM.questions.points[have], scores[have], rcond=None)
     assert policy.recommend().option == int(np.argmax(theta[:6]))
     policy.join(gone)
@@ -247,7 +248,7 @@ def test_prices_and_workloads_are_kept_to() -> None:
     asked = answered(policy, np.linspace(0.0, 1.0, 9))
     assert questions.prices[asked].sum() <= 9.0
     assert (np.bincount(questions.evaluator[asked], minlength=3) <= [2, 3, 3]).all()
-    assert policy.paid == questions.prices[asked].sum()
+    assert policy.limits.paid == questions.prices[asked].sum()
 
 
 def test_turns_are_even_at_any_time() -> None:
@@ -263,13 +264,13 @@ def test_a_plan_is_handed_out_without_gaps() -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
         q = int(rng.integers(1, 6))
-        planned, order = rng.integers(0, 5, q), rng.permutation(q)
-        slots = [x for level in range(5) for x in order if planned[x] > level]
-        n = int(rng.integers(0, planned.sum() + 2))
-        counts = next_ones(planned, np.zeros(q, dtype=np.int64), order, np.full(q, 99), n)
-        assert counts.tolist() == np.bincount(slots[:n], minlength=q).tolist()
-        more = next_ones(planned, counts, order, np.full(q, 99), 3)
-        assert more.tolist() == np.bincount(slots[n : n + 3], minlength=q).tolist()
+        planned, order, told = rng.integers(0, 5, q), rng.permutation(q), rng.integers(0, 3, q)
+        slots = [x for level in range(9) for x in order if told[x] <= level < told[x] + planned[x]]
+        plan = Plan("ask what was planned", in_turns(planned, order, told))
+        assert plan.order.tolist() == slots
+        n = int(rng.integers(0, planned.sum() + 1))
+        have = np.bincount(slots[:n], minlength=q)
+        assert plan.next_ones(have).tolist() == slots[n:]
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)

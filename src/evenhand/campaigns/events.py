@@ -62,6 +62,7 @@ _SETTINGS = {
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {
     "created": {
+        "name": str,
         "policy": dict[str, Any],
         "settings": _SETTINGS,
         "display": _SHOWN,
@@ -90,7 +91,12 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "display": _SHOWN,
     },
     "alarmed": {"assumption": str, "text": str},
-    "decided": {"answer": dict[str, Any], "because": str | None, "evaluations": int},
+    "decided": {
+        "answer": dict[str, Any],
+        "because": str | None,
+        "evaluations": int,
+        "certificate?": list[tuple[int, int, int]],  # option, plan, scores until it sufficed
+    },
 }
 """What an event of each kind says; see `plain.Form`."""
 

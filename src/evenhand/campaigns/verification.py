@@ -133,7 +133,7 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
                 f"the campaign's row says {page.head:,} events, the last sealed {page.hash.hex()}; "
                 f"there are {len(events):,}, the last sealed {last.hex()}"
             )
-        wrong += _tables(session, page, events)
+        wrong += [*_name(page, events), *_tables(session, page, events)]
         return events, wrong
 
     events, wrong = follower.store.read(look)
@@ -199,6 +199,15 @@ def _chain(events: Sequence[Event]) -> list[str]:
     elif events[0].kind != "created":
         wrong.append("the first event does not create the campaign")
     return wrong
+
+
+def _name(page: Page, events: Sequence[Event]) -> list[str]:
+    """Return what is wrong with the name under which a campaign is kept."""
+    try:
+        name = events[0].content["name"] if events else page.name
+    except (InputError, KeyError):
+        return []  # it is said what is wrong with that event
+    return [f"the record is of {name!r}, and kept as {page.name!r}"] if name != page.name else []
 
 
 def _events(session: Session, id: int) -> Iterator[Event]:

@@ -15,8 +15,10 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Indices
+from evenhand.certainty.look import Look, leading, noise_by, rounding
 from evenhand.certainty.model_choice import keeps_structure, model_of
 from evenhand.certainty.models import Fit
+from evenhand.certainty.one_look import OneLook
 from evenhand.checks import Finding
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
@@ -58,7 +60,23 @@ def chance_of_difference(questions: Questions, told: Feedback, noise_scale: floa
     return float(special.fdtrc(more, freedom, ratio))
 
 
-def own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> Fit | None:
+def difference(inference: OneLook) -> Finding | None:
+    """Return what is to be said of evaluators who differ in their biases; None if they may not."""
+    aim, told = inference.aim, inference.told
+    chance = chance_of_difference(aim.questions, told, aim.noise)
+    if chance >= _RARE:
+        return None
+    fit, answer, confirmed = _own_fit(aim.questions, told, aim.noise), inference.certain, False
+    if fit is not None and answer is not None:
+        everybody = np.arange(len(aim.questions.options))
+        leader = leading(fit, everybody, rounding(told, inference.unit))
+        rivals, noise = everybody[~aim.same(answer)], noise_by(fit, told)
+        look = Look.at(fit, answer, rivals, noise, aim.slack, inference.chance)
+        confirmed = leader == answer and look.certain
+    return _finding(chance, confirmed, fit is not None)
+
+
+def _own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> Fit | None:
     """Return least squares with a bias for each evaluator; None where that leaves values open."""
     apart = with_own_biases(questions)
     if apart is None:
@@ -70,8 +88,8 @@ def own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> 
     return model.fit(told, noise_scale)
 
 
-def difference_found(chance: float, confirmed: bool, identified: bool) -> Finding | None:
-    """Return what is said of evaluators who differ; None where they may well not.
+def _finding(chance: float, confirmed: bool, identified: bool) -> Finding:
+    """Return what is said of evaluators who differ.
 
     Parameters
     ----------
@@ -82,8 +100,6 @@ def difference_found(chance: float, confirmed: bool, identified: bool) -> Findin
     identified
         Whether such biases can be told from values at all.
     """
-    if chance >= _RARE:
-        return None
     seen = (
         "Evaluators do not favour their own by the same amount, as is taken for granted: by chance "
         f"they would differ so much {100 * chance:.2g}% of the time. "

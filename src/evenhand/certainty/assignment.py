@@ -17,6 +17,7 @@ from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Model
 from evenhand.errors import InputError
 from evenhand.policies.confidence import Frame
+from evenhand.policies.limits import nth
 from evenhand.questions import UNLIMITED, Questions
 
 _UNKNOWN = 1e-6  # precision of what nothing is known of yet
@@ -179,41 +180,25 @@ def even_order(questions: Questions, rng: np.random.Generator) -> Indices:
     return np.asarray(order[np.argsort(turn[order], kind="stable")])
 
 
-def next_ones(planned: Counts, have: Counts, order: Indices, may: Counts, n: int) -> Counts:
-    """Return (q,) the next n evaluations of a plan: round after round, each in order.
+def in_turns(counts: Counts, order: Indices, before: Counts) -> Indices:
+    """Return questions as often as ``counts`` says, those asked least first, and then in order.
 
     Parameters
     ----------
-    planned, have
-        (q,) how often each question is asked in all, and was so far.
+    counts, before
+        (q,) how often each question is asked, and was asked before.
     order
-        (q,) the order of a round.
-    may
-        (q,) how often each may be asked just now.
-    n
-        How many.
+        (q,) all questions, in the order of their turns.
 
     Examples
     --------
-    >>> planned, have = np.array([2, 2, 2]), np.array([1, 0, 0])
-    >>> next_ones(planned, have, np.array([2, 0, 1]), np.array([9, 9, 9]), 3)
-    array([0, 1, 2])
+    >>> in_turns(np.array([2, 1, 0]), np.array([2, 0, 1]), np.array([0, 1, 0]))
+    array([0, 0, 1])
+    >>> in_turns(np.array([2, 1, 0]), np.array([2, 1, 0]), np.array([0, 0, 0]))
+    array([1, 0, 0])
     """
-    want: Counts = np.minimum(np.maximum(planned - have, 0), may)
-    if int(want.sum()) <= n:
-        return want
-
-    def up_to(level: int) -> Counts:
-        return np.asarray(np.minimum(np.maximum(level - have, 0), want))
-
-    low, high = 0, int(planned.max())  # the most whole rounds of which no more than n are left
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if int(up_to(middle).sum()) <= n else (low, middle - 1)
-    counts = up_to(low)
-    more = order[(up_to(low + 1) > counts)[order]][: n - int(counts.sum())]
-    counts[more] += 1
-    return counts
+    each = np.repeat(order, counts[order])
+    return np.asarray(each[np.argsort(nth(each) + before[each], kind="stable")])
 
 
 def _within_workloads(questions: Questions, counts: Counts) -> Counts:

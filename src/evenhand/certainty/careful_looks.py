@@ -1,8 +1,7 @@
-"""What a careful choice knows after a batch: leads by own scores, and what would settle them.
+"""All scores by the end of a batch, and what they say: leads by own scores, and by the features.
 
 `own_scores` has the notation. Leads within a group come from `duels`, those across groups from
-contrasts with the bias taken out. A floor is what a lead across groups must exceed at any number of
-evaluations: what its unexplained part exceeds rarely enough when noise is gone.
+contrasts with the bias taken out. `careful_conclusions` says what is certain by them.
 """
 
 from __future__ import annotations
@@ -10,8 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.arrays import Floats
@@ -20,16 +21,13 @@ from evenhand.certainty.own_scores import Contrasts, Deviations, LinearFit, Scor
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.confidence import Frame
 
-HOPE = 3.0
-"""What is needed is reckoned with leads so many deviations larger than they look."""
-
-_USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
 MOST_GROUPS = 8
 """More distinct attributes than that are no groups."""
 
+_USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
 
-@dataclass(frozen=True)
-class Levels:
+
+class Levels(NamedTuple):
     """Probabilities of failure, each for one statement.
 
     Parameters
@@ -52,7 +50,7 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """All scores so far, and what they say.
+    """All scores by the end of a batch, and what they say.
 
     Parameters
     ----------
@@ -90,8 +88,6 @@ class Look:
         """B, (k, r)."""
         return np.asarray(self.frame.points - self.frame.values)
 
-    # ------------------------------------------------------------------ what to choose
-
     @cached_property
     def guesses(self) -> Floats:
         """(k,) own scores, less the bias as far as it is known; −∞ without scores.
@@ -123,6 +119,10 @@ class Look:
                 found.append(int(members[first_largest(seen[members])]))
         return [x for x in dict.fromkeys(found) if self.scores.counts[x] > 0]
 
+    def same(self, i: int) -> NDArray[np.bool_]:
+        """Tell (k,) which options have the attributes of option i."""
+        return np.asarray(self.frame.cell == self.frame.cell[i])
+
     def leads_of(self, i: int) -> Floats:
         """Return (k, 3) the leads of an option by own scores, with intervals."""
         if i not in self._leads:
@@ -133,27 +133,11 @@ class Look:
     def _leads(self) -> dict[int, Floats]:
         return {}
 
-    def linear_leads(self, i: int) -> Floats:
-        """Return (k, 3) the leads of an option if the features are exact, with intervals."""
-        assert self.fit is not None
-        directions = self.frame.values[i] - self.frame.values
-        leads = directions @ self.fit.parameters
-        width = self.scores.quantile(self.levels.linear) * self.fit.deviations(directions)
-        return np.column_stack([leads, leads - width, leads + width])
-
-    def hardest(self, i: int) -> int:
-        """Return the rival of option i whose lead is farthest from being settled."""
-        leads = self.leads_of(i)
-        width = np.maximum(leads[:, 0] - leads[:, 1], 1e-300)
-        ratio = np.where(np.isfinite(width), leads[:, 0] / width, -np.inf)
-        ratio[i] = np.inf
-        return int(np.argmin(ratio))
-
     def _own_leads(self, i: int) -> Floats:
         k, scores = len(self.scores.counts), self.scores
         leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
         if self.duels is not None:
-            same = self._same(i)
+            same = self.same(i)
             stretch = scores.quantile(self.levels.duel) / -float(ndtri(self.levels.duel))
             if math.isfinite(stretch):
                 leads[same] = self.duels.leads(i, scores.scales, self.levels.duel, stretch)[same]
@@ -165,56 +149,15 @@ class Look:
         leads[i] = 0.0
         return leads
 
-    def _same(self, i: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return np.asarray(self.frame.cell == self.frame.cell[i])
-
     def _contrasts(self, i: int, known: Deviations) -> Contrasts:
         own = -np.eye(len(self.scores.counts))
         own[:, i] += 1.0
         return Contrasts.of(self.scores, known, own, self.bias_part[i] - self.bias_part)
 
-    # ------------------------------------------------------------------ what would settle it
-
-    def floors(self, i: int) -> Floats:
-        """Return (k,) what the leads of option i must exceed at any number of evaluations."""
-        if self.known is None:
-            return np.where(self._same(i), 0.0, np.inf)
-        seen = self.scores.counts > 0
-        K = np.zeros((self.frame.rank, len(seen)))
-        K[:, seen] = np.linalg.pinv(self.frame.points[seen])
-        h = (self.bias_part[i] - self.bias_part) @ K
-        exceeded = self.known.exceeded(self.levels.unexplained)
-        return np.asarray(exceeded * np.linalg.norm(h, axis=1))
-
-    def settling(self, i: int, tolerance: float) -> Floats:
-        """Return (k,) evaluations of each option in all that should show option i ahead.
-
-        Infinite if no number of evaluations can. Every lead is reckoned `HOPE` deviations larger
-        than it looks, so that few are given up that need not be.
-        """
-        scores, leads = self.scores, self.leads_of(i)
-        (open_,) = np.nonzero(leads[:, 1] < -tolerance)
-        K = (
-            np.zeros((self.frame.rank, len(leads)))
-            if self.known is None
-            else self.known.median.estimators[0]
-        )
-        c = -(self.bias_part[i] - self.bias_part[open_]) @ K
-        c[:, i] += 1.0
-        c[np.arange(len(open_)), open_] -= 1.0
-        V = np.where(scores.counts > 0, scores.variances, 0.0)
-        noise = c**2 @ V
-        few = scores.quantile(self.levels.noise)
-        if math.isinf(few):  # nothing is known of the noise
-            return np.full(len(leads), np.inf)
-        floors = self.floors(i)[open_]
-        lead = np.nan_to_num(leads[open_, 0]) + tolerance
-        if (lead + few * np.sqrt(noise) < floors).any():
-            return np.full(len(leads), np.inf)
-        shares = np.abs(c) * scores.scales
-        hoped = lead + HOPE * np.sqrt(noise)
-        least = 1e-30 * shares.sum(axis=1) ** 2  # more than 10³⁰ evaluations are as good as none
-        spare = np.where(hoped > floors, np.maximum(hoped**2 - floors**2, least), least)
-        # Σ c²σ²/n is least for n in the shares |c|σ, and then (Σ |c|σ)²/n
-        needed = few**2 * shares * (shares.sum(axis=1) / spare)[:, None]
-        return np.asarray(needed.max(axis=0, initial=0.0))
+    def linear_leads(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option if the features are exact, with intervals."""
+        assert self.fit is not None
+        directions = self.frame.values[i] - self.frame.values
+        leads = directions @ self.fit.parameters
+        width = self.scores.quantile(self.levels.linear) * self.fit.deviations(directions)
+        return np.column_stack([leads, leads - width, leads + width])

@@ -6,30 +6,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.biases import named_biases
-from evenhand.certainty.choice import Choice, checked_bounds, limit_of
+from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Plan, Stop
 from evenhand.certainty.stage_plans import Planner
 from evenhand.certainty.stages import Aim, Inference
-from evenhand.certainty.words import stopped
+from evenhand.certainty.words import grounds, stopped
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Certainty, Decision, Estimate
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column
-
-
-class Bound(TypedDict, total=False):
-    """What other policies are told, and these have no use for."""
-
-    value_bound: float | None
 
 
 @registered
@@ -38,9 +32,9 @@ class CertainChoice(Choice):
 
     It asks by plans. What was learnt decides which option leads, which questions are asked next and
     how many; then these are frozen, so that what comes of them is evidence of known strength, and
-    the evidence of all plans is multiplied (`stages`). With probability at least ``confidence`` it is
-    never wrong: neither in the end nor in any loss it states before. Single evaluations are looked
-    at as they come, in any order.
+    the evidence of all plans is multiplied (`stages`). With probability at least ``confidence`` it
+    is never wrong: neither in the end nor in any loss it states before. Evaluations may come in any
+    order.
 
     Noise is taken to be Gaussian and as loud for all options; with ``bounds``, scores may have any
     distribution between them. How long an answer takes must not depend on what it is. What was
@@ -184,10 +178,8 @@ class CertainChoice(Choice):
         option = self._option
         loss: float = self.once("loss", lambda: self.inference.loss(option))
         leads: Floats = self.once("leads", lambda: self._leads(option))
-        grounds: Certainty = "own scores" if self.options.stand_alone else "features exact"
-        return self.decided(
-            option, loss=loss, leads=leads, certainty=grounds if np.isfinite(loss) else None
-        )
+        rests_on = grounds(self.options) if np.isfinite(loss) else None
+        return self.decided(option, loss=loss, leads=leads, certainty=rests_on)
 
     @property
     def _option(self) -> int:
@@ -217,6 +209,21 @@ class CertainChoice(Choice):
         leads = np.column_stack([middle, low, high]) * self._unit
         leads[self.aim.same(option)] = 0.0
         return leads
+
+    def certificate(self) -> list[tuple[str, int, int]]:
+        """Return where the evidence against each rival of the option that leads sufficed.
+
+        Returns
+        -------
+        list
+            Name of the rival, plan (from 0) and how many of its scores it took.
+        """
+        now, option, names = self.inference.evidence(), self._option, self.options.labels
+        return [
+            (names[x], *place)
+            for (leader, x), place in now.where.items()
+            if leader == option or not self.aim.slack
+        ]
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""

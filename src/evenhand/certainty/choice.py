@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
 
 _NAMED = 12  # rivals that a purpose names
+
+
+class Bound(TypedDict, total=False):
+    """What other policies are told, and searches for certainty have no use for."""
+
+    value_bound: float | None
 
 
 class Choice(Policy):
@@ -95,7 +101,7 @@ class Choice(Policy):
         """Return in words why nothing more is asked."""
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return all biases with their intervals, leniencies as deviations from the panel's mean."""
+        """Return all biases with intervals, leniencies as deviations from the panel's mean."""
         return []
 
     def values(self) -> Floats | None:
@@ -108,7 +114,7 @@ class Choice(Policy):
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Hand out the plan in force, beside what is on its way; then more of it, to who is idle."""
+        """Hand out the plan in force, beside what is on its way; then more of it, to the idle."""
         now = self.record.now
         if now is None or now.whole or self._stop(pending) is not None:
             return self._nothing
@@ -206,6 +212,10 @@ class Choice(Policy):
             return None
         made = self._made(pending)
         return made if isinstance(made, Stop) else None
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.record.now is not None and self.record.now.whole
 
     def _begin(self, plan: Plan) -> None:
         self.record.begin(plan)
@@ -350,34 +360,36 @@ class Choice(Policy):
     # ------------------------------------------------------------------ what is said
 
     def decided(
-        self, option: int, *, loss: float, leads: Floats | None, certainty: Certainty | None
+        self,
+        option: int,
+        *,
+        loss: float,
+        leads: Floats | None,
+        certainty: Certainty | None,
+        least: Floats | None = None,
     ) -> Decision:
-        """Return a decision; after an alarm of the checks nothing in it is certain."""
+        """Return a decision; after an alarm of the checks nothing in it is certain.
+
+        ``least`` is what (k,) leads are at least, where more is known of that than ``leads`` say.
+        """
         warnings = self.findings()
         if any(finding.alarm for finding in warnings):
             loss, certainty = math.inf, None
         sure = loss <= self.tolerance and certainty is not None
+        if least is None and leads is not None:
+            least = leads[:, 1]
         return Decision(
             option,
             self.options.labels[option],
             loss=loss,
             level=0.0 if any(finding.alarm for finding in warnings) else self.confidence,
-            withstands=self._withstands(option, leads) if sure and leads is not None else 0.0,
+            withstands=withstood(self.actions, option, least)
+            if sure and least is not None
+            else 0.0,
             leads=leads,
             certainty=certainty,
             warnings=warnings,
         )
-
-    def _withstands(self, option: int, leads: Floats) -> float:
-        """Return how large a favour of everybody for a whole group may be, for the choice to stand.
-
-        No score can tell such a favour from value. It moves leads over options of other groups.
-        """
-        groups = self.options.groups
-        if self.actions is not self.questions or groups is None:
-            return 0.0
-        others = np.array([group != groups[option] for group in groups])
-        return max(0.0, float(leads[others, 1].min())) if others.any() else 0.0
 
     # ------------------------------------------------------------------ what is remembered
 
@@ -396,6 +408,32 @@ class Choice(Policy):
         self.limits.money = money if math.isinf(money) else checked_budget(money)
         self.record = Record.from_dict(memory["record"], len(self.questions), len(self.options))
         self._changed()
+
+
+def withstood(actions: Askable, option: int, least: Floats) -> float:
+    """Return how large a favour of everybody for a whole group may be, for the choice to stand.
+
+    No score can tell such a favour from value. It moves leads over options of other groups.
+
+    Parameters
+    ----------
+    actions, option
+        The questions of a panel, and the choice; of options that are their own questions nothing
+        is claimed.
+    least
+        (k,) what its leads are at least.
+
+    Examples
+    --------
+    >>> panel = Questions.panel({"Ann": "a", "Bo": "b", "Cy": "a"}, {"P": "a", "Q": "b"})
+    >>> withstood(panel, 0, np.array([0.0, 1.5, 0.25]))
+    1.5
+    """
+    groups = None if not isinstance(actions, Questions) else actions.options.groups
+    if groups is None:
+        return 0.0
+    others = np.array([group != groups[option] for group in groups])
+    return max(0.0, float(least[others].min())) if others.any() else 0.0
 
 
 def checked_aim(confidence: object, tolerance: object, least: float = 0.0) -> tuple[float, float]:

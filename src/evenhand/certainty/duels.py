@@ -2,7 +2,7 @@
 
 Notation
 --------
-n, ȳ    (k,)    counts and mean scores of one batch, whose counts were fixed before it
+n, ȳ    (k,)    counts and mean scores of one batch, whose counts no score of it decided
 w_ij = n_i n_j/(n_i + n_j)      S_ij = Σ w_ij (ȳ_i − ȳ_j),  W_ij = Σ w_ij, over batches
 s_ij = Σ w_ij²/n_i              v_ij = σ_i² s_ij + σ_j² s_ji, the variance of S_ij
 
@@ -19,6 +19,8 @@ the Gaussian one: that step is approximate.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -27,29 +29,37 @@ from evenhand.arrays import Counts, Floats
 _PLAN = 2.0  # ρ in units of σ²: the information of four evaluations on each side
 
 
+@dataclass(frozen=True, eq=False)
 class Duels:
     """What batches of scores say about the differences between options.
 
     Parameters
     ----------
-    k
-        Number of options.
+    weights, sums, shares
+        (k, k) W, S and s.
     """
 
-    def __init__(self, k: int) -> None:
-        self.weights: Floats = np.zeros((k, k))
-        self.sums: Floats = np.zeros((k, k))
-        self.shares: Floats = np.zeros((k, k))
+    weights: Floats
+    sums: Floats
+    shares: Floats
 
-    def learn(self, counts: Counts, means: Floats) -> None:
-        """Take in a batch."""
+    @classmethod
+    def none(cls, k: int) -> Self:
+        """Return what is known of k options before the first batch."""
+        return cls(*(np.zeros((k, k)) for _ in range(3)))
+
+    def after(self, counts: Counts, means: Floats) -> Self:
+        """Return what is known after one batch more."""
         (used,) = np.nonzero(counts)
         n = counts[used].astype(np.float64)
         w = n[:, None] * n / (n[:, None] + n)
+        y = means[used]
+        new = type(self)(self.weights.copy(), self.sums.copy(), self.shares.copy())
         at = np.ix_(used, used)
-        self.weights[at] += w
-        self.sums[at] += w * (means[used][:, None] - means[used])
-        self.shares[at] += w**2 / n[:, None]
+        new.weights[at] += w
+        new.sums[at] += w * (y[:, None] - y)
+        new.shares[at] += w**2 / n[:, None]
+        return new
 
     def leads(self, i: int, scales: Floats, failure: float, stretch: float = 1.0) -> Floats:
         """Return (k, 3) the leads of option i, with intervals: estimate, low, high.

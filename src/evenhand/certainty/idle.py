@@ -1,9 +1,9 @@
 """What to ask evaluators who would be idle while the last scores of a plan are out.
 
 Each is asked what the plan asks others, in the plan's proportions: so that his scores can be
-compared with one another, however lenient he is. Which question that is depends on the plan, on what
-is on its way and on who is there, and on no score since the plan was frozen: so his scores are rows
-of a design that was fixed before them, of this plan or of the next.
+compared with one another, however lenient he is. Which question that is depends on the plan, on
+what is on its way and on who is there, and on no score since the plan was frozen: so his scores are
+rows of a design that was fixed before them, of this plan or of the next.
 """
 
 from __future__ import annotations

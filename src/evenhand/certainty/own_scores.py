@@ -97,6 +97,11 @@ class Scores:
         V[seen] = self.scales[seen] ** 2 / self.counts[seen]
         return V
 
+    @property
+    def differ(self) -> bool:
+        """Whether something is known of the noise: it is stated, or scores of options differ."""
+        return self.freedom >= 1.0
+
     def quantile(self, failure: float) -> float:
         """Return by how many deviations a mean is off, on one side, so rarely.
 
@@ -109,7 +114,7 @@ class Scores:
         >>> round(known.quantile(0.025), 2)
         1.96
         """
-        if self.freedom < 1.0:
+        if not self.differ:
             return np.inf
         if np.isinf(self.freedom):
             return float(-ndtri(failure))

@@ -6,15 +6,15 @@ Everything else that is said or asked is a function of the record.
 
 Which plan a score counts for
 -----------------------------
-For the plan in force when it arrives, as long as that lacks scores; else for the next one. So a plan
-is whole when its number of scores has come, by counts alone, whoever gave them; a ticket that comes
-late, and one that was handed out beyond the plan so that nobody had to wait, are rows of the next
-plan's design. Given all scores that count for plans before it, each plan is then a fixed design with
-fresh noise: its questions were fixed by what was known before its first score, and the order in
-which they are answered does not depend on the answers. docs/certainty.md has the proof.
+For the plan in force when it arrives, as long as that lacks scores; else for the next one. So a
+plan is whole when its number of scores has come, by counts alone, whoever gave them; a ticket that
+comes late, and one that was handed out beyond the plan so that nobody had to wait, are rows of the
+next plan's design. Given all scores that count for plans before it, each plan is then a fixed
+design with fresh noise: its questions were fixed by what was known before its first score, and the
+order in which they are answered does not depend on the answers. docs/certainty.md has the proof.
 
-A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added up
-from look to look. So what is concluded does not depend on when somebody asks.
+A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added
+up from look to look. So what is concluded does not depend on when somebody asks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from evenhand.policies.messages import Feedback, nothing
 from evenhand.questions import Superset
 
 Purpose = Literal[
-    "open", "compare", "check the model", "measure the bias", "ask what was planned", "explore"
+    "open",
+    "compare",
+    "check the model",
+    "measure the bias",
+    "ask what was planned",
+    "ask more",
+    "explore",
 ]
 _MOST = 10**18
 _NO_ONE: Indices = np.zeros(0, dtype=np.intp)
@@ -64,15 +70,18 @@ class Plan:
     Parameters
     ----------
     purpose
-        What it is for: "open" is a start that tests nothing, "compare" tests a leader.
+        What it is for: "open" is a start that tests nothing, "compare" tests a leader, "ask more"
+        goes on with a plan that was fixed before the first score (`one_look`).
     order, times
         (n,) questions in the order in which they are handed out, and how often that is repeated.
+        None at all says that no more scores can come.
     looks
         At how many equal shares of its scores it is looked at; 1: when it is whole.
     more
         Whether evaluators who would have to wait for its last scores are asked more of the same.
-    at_most, forecast
-        Evaluations that were allowed in all when it was made, and that were expected to come.
+    at_most, budget, forecast
+        Evaluations and money that were allowed in all when it was made, and evaluations that were
+        expected to come.
     leader, rivals, expected
         The option that is tested, −1 if none is; (n,) those it is tested against; what is expected
         of its leads over them.
@@ -97,6 +106,7 @@ class Plan:
     rivals: Indices = field(default_factory=lambda: _NO_ONE)
     expected: Expected | None = None
     among: Indices | None = None
+    budget: float = math.inf
 
     @property
     def number(self) -> int:
@@ -161,14 +171,14 @@ class Plan:
                 raise ValueError(f"{name} is {kept[name]!r:.80}")
         if not isinstance(kept["purpose"], str) or type(kept["more"]) is not bool:
             raise ValueError(f"{kept['purpose']!r:.80}, {kept['more']!r:.80}")
-        kept["forecast"] = float(kept["forecast"])
+        kept["forecast"], kept["budget"] = float(kept["forecast"]), float(kept["budget"])
         if kept["expected"] is not None:
             kept["expected"] = _expected(kept["expected"], len(kept["rivals"]))
         if (kept["expected"] is None) != (kept["leader"] < 0):
             raise ValueError(f"leader {kept['leader']}, of whom {kept['expected']} is expected")
         plan = cls(**kept)
-        if not 1 <= plan.number <= _MOST:
-            raise ValueError(f"{plan.number} scores")
+        if plan.number > _MOST or not plan.budget > 0.0:
+            raise ValueError(f"{plan.number} scores, {plan.budget} to spend")
         return plan
 
 
@@ -225,7 +235,7 @@ class Sums(NamedTuple):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], q: int) -> Self:
-        """Return what ``_asdict`` was made of; `ValueError` if they are no scores of q questions."""
+        """Return what ``_asdict`` was made of; `ValueError` if it is no scores of q questions."""
         which = places(given["questions"], q)
         counts = places(given["counts"], _MOST + 1).astype(np.int64)
         sums, squares = (numbers(given[name], len(which), name) for name in ("sums", "squares"))

@@ -1,4 +1,4 @@
-"""What to ask next to be certain: heuristics, which cost evaluations where they err, never certainty.
+"""What to ask next to be certain: heuristics, whose errors cost evaluations and never certainty.
 
 Notation
 --------

@@ -88,10 +88,7 @@ class Aim:
 
     def same(self, option: int) -> NDArray[np.bool_]:
         """Tell (k,) which options have the same features as one, and so the same value."""
-        X = self.questions.options.own_features
-        if X is None:
-            return np.asarray(np.arange(len(self.questions.options)) == option)
-        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
+        return self.questions.options.same_as(option)
 
     def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
         """Return least squares for plans and priors; features may help, which proves nothing."""
@@ -284,12 +281,11 @@ class Inference:
             return floor
         readings, own = [], []
         priors: list[tuple[Floats, Floats]] = []
-        for plan, before, fit in self._tests():
-            expected = before.leads(plan.leader, rivals)
-            said = reading(fit, fit.leads(plan.leader, rivals), expected, before.unit)
-            said.information[~np.isin(rivals, plan.rivals)] = 0.0
-            readings.append(said)
-            priors.append(prior(Expected(*expected, before.unit, before.freedom), -aim.slack))
+        for plan, _, fit in self._tests():
+            expected = _expected(plan, rivals, len(now.wealth))
+            leads = Spread(expected.leads, expected.variances)
+            readings.append(reading(fit, fit.leads(plan.leader, rivals), leads, expected.unit))
+            priors.append(prior(expected, -aim.slack))
             own.append(np.full(len(rivals), plan.leader == option))
         if not np.any(own):
             return np.inf
@@ -357,18 +353,28 @@ class Inference:
         if not record.rounds or not record.is_over(0):
             return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
         fit = aim.model.fit(record.rounds[0].total, aim.noise)
-        first = np.empty((len(rows), 2))
+        first = np.tile([-np.inf, np.inf], (len(rows), 1))
+        repeats = math.isfinite(fit.freedom) and fit.scatter <= _ROUNDING * fit.size
         for i, (estimate, variance) in enumerate(zip(*fit.attributes(rows), strict=True)):
             J = 1.0 / variance if variance > 0.0 else 0.0
             plan = 0.1 * J if aim.noise is None else J  # few degrees of freedom: a wide mixture
             failure = _FALLBACK * aim.delta
-            first[i] = planned_interval(estimate, J, fit.scatter, fit.freedom, plan, failure)
+            if not repeats:  # else nothing is known of the noise
+                first[i] = planned_interval(estimate, J, fit.scatter, fit.freedom, plan, failure)
         later = self.interval(
             lambda fit: fit.attributes(rows), failure=(1.0 - _FALLBACK) * aim.delta
         )
         low, high = np.maximum(first[:, 0], later[0]), np.minimum(first[:, 1], later[1])
         apart = low > high
         return np.where(apart, later[0], low), np.where(apart, later[1], high)
+
+
+def _expected(plan: Plan, options: Indices, k: int) -> Expected:
+    """Return what a plan expected of leads over some of k options: nothing of those not tested."""
+    assert plan.expected is not None
+    leads, variances = np.zeros(k), np.full(k, np.inf)
+    leads[plan.rivals], variances[plan.rivals] = plan.expected.leads, plan.expected.variances
+    return plan.expected._replace(leads=leads[options], variances=variances[options])
 
 
 def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:

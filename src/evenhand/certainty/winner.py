@@ -27,9 +27,7 @@ options.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -87,19 +85,6 @@ class Winner:
             down[which] = np.where(correlation > _TOGETHER, room, np.inf).min(axis=0)
             up[which] = np.where(correlation < -_TOGETHER, room, np.inf).min(axis=0)
         return cls(leads, variances, leads - down, leads + up, scatter, freedom)
-
-    def memory(self) -> dict[str, Any]:
-        """Return all of it by name."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
-
-    @classmethod
-    def recalled(cls, memory: Mapping[str, Any]) -> Winner:
-        """Return the winner that `memory` was made of; arrays may have become lists."""
-        leads, variances, low, high = (
-            np.array(memory[name], dtype=np.float64)
-            for name in ("leads", "variances", "low", "high")
-        )
-        return cls(leads, variances, low, high, memory["scatter"], memory["freedom"])
 
     def chances(self, null: Floats | float = 0.0) -> Floats:
         """Return (n,) p_j(``null``): how probable leads as large are, given that it leads."""

@@ -1,36 +1,39 @@
-"""Why a search for certainty asks nothing more, in words."""
+"""What a search for certainty rests on, and why it asks nothing more, in words."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Stop
+from evenhand.policies.messages import Certainty
 
 _SHOWN = 5  # rivals that are named
 
 
 def stopped(policy: Choice, stop: Stop) -> str:
     """Return why nothing more is asked."""
-    names, limits = policy.options.labels, policy.limits
-    about = [repr(names[x]) for x in stop.options]
-    shown = ", ".join(about[1 : _SHOWN + 1]) + (", …" if len(about) > _SHOWN + 1 else "")
+    limits, rivals = policy.limits, shown(policy.options, stop)
+    about = "" if not stop.options else repr(policy.options.labels[stop.options[0]])
     if stop.reason == "certain":
-        return _certain(policy, names[stop.options[0]])
+        if any(finding.alarm for finding in policy.findings()):
+            return "it would be certain if the model were right, but an alarm says that it is not."
+        return certain(policy.options, stop.options[0], policy.confidence, policy.tolerance)
     if stop.reason == "hopeless":
         rest = f"{policy.remaining} evaluations"
         if math.isfinite(limits.money):
             rest += f" and the {limits.money - limits.paid:g} of the budget"
         return (
-            f"{about[0]} and {shown} cannot be told apart with the {rest} that are left. Call "
+            f"{about} and {rivals} cannot be told apart with the {rest} that are left. Call "
             "allow() with more, or state a tolerance: how much may be lost."
         )
     if stop.reason == "stuck" and limits.absent:
         gone = ", ".join(repr(name) for name in limits.absent_names)
-        return f"{about[0]} and {shown} cannot be compared while {gone} cannot be asked."
+        return f"{about} and {rivals} cannot be compared while {gone} cannot be asked."
     if stop.reason == "stuck":
         return (
-            f"{about[0]} and {shown} cannot be compared any more: the questions that would do it "
+            f"{about} and {rivals} cannot be compared any more: the questions that would do it "
             "were asked as often as they may be. Allow more of them, or ask further evaluators."
         )
     if stop.reason == "broke":
@@ -38,11 +41,43 @@ def stopped(policy: Choice, stop: Stop) -> str:
     return f"all {policy.horizon} evaluations are spent; allow() goes on with more."
 
 
-def _certain(policy: Choice, name: str) -> str:
-    if any(finding.alarm for finding in policy.findings()):
-        return "it would be certain if the model were right, but an alarm says that it is not."
-    more = f" by more than {policy.tolerance:g}" if policy.tolerance else ""
-    said = f"no option is better than {name!r}{more}, with {100 * policy.confidence:g}% confidence"
-    return said + (
-        "." if policy.options.stand_alone else " and if the features tell values exactly."
+def certain(options: Any, option: int, confidence: float, tolerance: float) -> str:
+    """Return that an option is certain.
+
+    Parameters
+    ----------
+    options, option
+        The options of the questions, and which of them.
+    confidence, tolerance
+        How sure that is, and what it may lose.
+    """
+    more = f" by more than {tolerance:g}" if tolerance else ""
+    said = f"no option is better than {options.labels[option]!r}{more}, with "
+    rests = "." if options.stand_alone else " and if the features tell values exactly."
+    return f"{said}{100 * confidence:g}% confidence{rests}"
+
+
+def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_help: str) -> str:
+    """Return that n planned answers do not make the leader certain, and what would help."""
+    return (
+        f"all {n} answers are in, and that {options.labels[stop.options[0]]!r} leads "
+        f"{shown(options, stop)} may be chance, at {100 * confidence:g}% confidence. A tolerance "
+        f"would help (how much may be lost), or {would_help}."
     )
+
+
+def not_compared(options: Any, stop: Stop, n: int) -> str:
+    """Return which options remain apart after n answers."""
+    first = options.labels[stop.options[0]]
+    return f"the {n} answers that are in do not compare {first!r} with {shown(options, stop)}"
+
+
+def shown(options: Any, stop: Stop) -> str:
+    """Return the names of those that a leader is not certain to be better than, or some of them."""
+    rivals = [repr(options.labels[x]) for x in stop.options[1 : _SHOWN + 1]]
+    return ", ".join(rivals) + (", …" if len(stop.options) > _SHOWN + 1 else "")
+
+
+def grounds(options: Any) -> Certainty:
+    """Return what certainty rests on: options that stand for themselves need no model of value."""
+    return "own scores" if options.stand_alone else "features exact"

@@ -230,7 +230,7 @@ class Policy(ABC):
             self._gathered = self._gathered + only(part, fits)
             rest = rest + only(part, ~fits)
         self._early = rest
-        if wanted.any() and (self._gathered.counts == wanted).all():
+        if self._is_whole:  # what comes next comes into force by `begin`
             self._advance()
 
     def take_in(self, feedback: Feedback) -> bool:
@@ -280,6 +280,7 @@ class Policy(ABC):
             "wanted": self._wanted,
             "gathered": sparse(self._gathered),
             "early": sparse(self._early),
+            "whole": self._offered_at if self._is_whole else None,
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
@@ -294,6 +295,9 @@ class Policy(ABC):
         if memory["wanted"] is not None:
             self._begin(self._checked_whole(memory["wanted"], "wanted"))
         self._gathered, self._early = dense(memory["gathered"], k), dense(memory["early"], k)
+        if memory["whole"] is not None:
+            self._spent = int(memory["whole"])
+            self._advance()
         self._spent = spent
 
     # ------------------------------------------------------------------ what an author may use
@@ -404,10 +408,11 @@ class Policy(ABC):
         allocation = self._answers.get(key)
         if allocation is None:
             counts, room = self._nothing, self.room(on_its_way)
+            plan = self._next_plan(on_its_way)
+            while plan is not None:  # scores that came early may make it whole at once
+                self._begin(plan)
+                plan = self._next_plan(on_its_way) if self._is_whole else None
             if room > 0:
-                plan = self._next_plan(on_its_way)
-                if plan is not None:
-                    self._begin(plan)
                 self.limits.available = who
                 try:
                     wanted = self.propose(None if n is None else min(n, room), on_its_way)
@@ -610,14 +615,17 @@ class Policy(ABC):
 
     def _next_plan(self, pending: Counts) -> Any:
         """Return the plan that is due, as `_begin` takes it; None if none is."""
-        if not self.in_rounds:
-            return None
-        if self._wanted is not None and (self._gathered.counts != self._wanted).any():
+        if not self.in_rounds or (self._wanted is not None and not self._is_whole):
             return None
         self._guarded(self._advance)
         assert self._offered is not None
         over = self._wanted is not None and not self._offered.any()
         return None if over else self._offered
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the plan in force lacks no score."""
+        return self._wanted is not None and bool((self._gathered.counts == self._wanted).all())
 
     def _begin(self, plan: Any) -> None:
         """Put a plan in force: of a policy that works in rounds, (k,) how often it asks each."""

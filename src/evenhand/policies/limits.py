@@ -101,7 +101,7 @@ class Limits:
         return order
 
     def affordable(self, counts: Counts, pending: Counts) -> Counts:
-        """Return the cheapest of these evaluations that the budget pays for beside those pending."""
+        """Return the cheapest of these that the budget pays for, beside those pending."""
         if math.isinf(self.money):
             return counts
         prices = self.questions.prices

@@ -1,8 +1,8 @@
 """The state of a policy as a plain value, and back: to stop here and go on anywhere.
 
 A state holds what the policy was made of, and what it remembers of its run: k counts and sums, an
-m × m matrix, plans with their scores, the record of the checks (at most 2048 entries). It is made of dictionaries, lists, texts and numbers only, so JSON
-carries it without loss.
+m × m matrix, plans with their scores, the record of the checks (at most 2048 entries). It is made
+of dictionaries, lists, texts and numbers only, so JSON carries it without loss.
 """
 
 from __future__ import annotations

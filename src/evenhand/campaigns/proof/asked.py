@@ -1,4 +1,4 @@
-"""The questions of a record, read by code of its own.
+"""The questions of a record, read by code of its own, and checked before anything is made of them.
 
 Notation
 --------
@@ -11,47 +11,42 @@ T       (m, r)  A T has orthonormal columns, r the rank of A; rows c in the span
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from evenhand.errors import InputError
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Counts = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
-MOST_COLUMNS = 4_000
-"""Columns of a model that is solved densely; larger records are not derived again."""
-_MOST_DENSE = 30_000_000  # numbers in rows that are decomposed as they are
+MOST_COLUMNS, MOST_NUMBERS = 2_000, 10_000_000
+"""Columns of a model, and numbers in its rows, up to which records are confirmed."""
+LARGEST = 1e100
+"""Size of a number up to which it may stand in a record: its square is a number, too."""
+UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
+"""What comes of records that are none."""
 _RANK = 1e-10  # singular values of rows above this share of the largest count
-_RANK_OF_SQUARES = 1e-11  # the same of eigenvalues of their squares
 _WITHIN = 1e-7  # share of a row that may lie outside a span for the row to count as inside
 
 
-@dataclass(frozen=True)
-class Named:
-    """Something that scores react to: what it is called, and what of the attributes it is.
+class TooLargeError(Exception):
+    """The model of a record is too large to be solved here."""
 
-    Parameters
-    ----------
-    name, kind, evaluator, group
-        As in the record.
-    row
-        What combination of the attributes it is.
-    """
 
-    name: str
+class Bias(NamedTuple):
+    """Something that scores react to: what tells it from others, and (m,) its row."""
+
     kind: str
     evaluator: str | None
     group: str | None
-    row: tuple[float, ...]
+    name: str
+    row: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,45 +57,29 @@ class Asked:
     ----------
     labels, groups
         Names of the options, and the group of each.
-    rows
-        (q, m) A, sparse.
-    n_features
-        How many of the columns are features.
-    options
-        (k, m) X.
-    noise, prices
-        (q,) relative noise and price.
-    capacity, workload
-        (q,) how often each may be asked, (e,) how much every evaluator; −1 for any number.
-    about
-        (q, 2) items of every question; −1 for none.
-    evaluators, evaluator
-        Their names, and (q,) who is asked; −1 if that is not said.
-    columns
-        What the attributes are called and stand for.
-    alone
-        Whether options stand for themselves.
-    known
-        (k, d) features of options that stand for themselves all the same; None if there are none.
+    rows, n_features, options
+        (q, m) A, how many of its columns are features, and (k, m) X.
+    noise, about
+        (q,) relative noise, and (q, 2) items of every question; −1 for none.
+    evaluators, columns
+        Names of the evaluators; what the attributes are called and stand for.
+    alone, helped
+        Whether options stand for themselves, and whether features help to guess all the same.
     own_questions
         Whether options are their own questions.
     """
 
     labels: tuple[str, ...]
     groups: tuple[str | None, ...] | None
-    rows: sparse.csr_array
+    rows: Floats
     n_features: int
     options: Floats
     noise: Floats
-    prices: Floats
-    capacity: Counts
-    workload: Counts
     about: Indices
     evaluators: tuple[str, ...]
-    evaluator: Indices
     columns: tuple[Mapping[str, Any], ...]
     alone: bool
-    known: Floats | None
+    helped: bool
     own_questions: bool
 
     @classmethod
@@ -111,20 +90,17 @@ class Asked:
         --------
         >>> asked = Asked.of({"labels": ["Ann", "Bo"], "features": [[1.0], [2.0]],
         ...                   "groups": ["home", "away"], "positive": "home"})
-        >>> asked.rows.toarray().tolist(), asked.labels
+        >>> asked.rows.tolist(), asked.labels
         ([[1.0, 1.0], [2.0, -1.0]], ('Ann', 'Bo'))
+        >>> Asked.of({"labels": ["Ann"], "features": [[float("inf")]]})
+        Traceback (most recent call last):
+        evenhand.errors.InputError: the questions in the record cannot be read: features must be …
         """
         try:
             return _options(content) if "features" in content else _questions(content)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise InputError(
-                f"the questions in the record cannot be read: {type(error).__name__}, {error}."
-            ) from error
-
-    @property
-    def n_attributes(self) -> int:
-        """How many of the columns are attributes."""
-        return int(self.rows.shape[1]) - self.n_features
+        except UNREADABLE as error:
+            what = f"no {error}" if isinstance(error, KeyError) else error
+            raise InputError(f"the questions in the record cannot be read: {what}.") from error
 
     @property
     def compared(self) -> bool:
@@ -133,41 +109,25 @@ class Asked:
 
     @cached_property
     def neutral(self) -> Floats:
-        """(p,) the attributes of an impartial question to an evaluator of average leniency."""
-        lenient = np.array([column["kind"] == "leniency" for column in self.columns], dtype=bool)
-        return np.where(lenient, 1.0 / max(len(self.evaluators), 1), 0.0)
+        """(m,) the attributes of an impartial question to an evaluator of average leniency."""
+        lenient = [column["kind"] == "leniency" for column in self.columns]
+        share = np.array(lenient, dtype=np.float64) / max(len(self.evaluators), 1)
+        return np.concatenate([np.zeros(self.n_features), share])
 
     @cached_property
-    def value_rows(self) -> Floats:
-        """(k, m) what values are: an option's features, asked about neutrally."""
-        rows = self.options.copy()
-        rows[:, self.n_features :] = self.neutral
-        return rows
-
-    @cached_property
-    def biases(self) -> tuple[Named, ...]:
+    def biases(self) -> list[Bias]:
         """What scores react to; leniencies as deviations from the mean of all evaluators."""
-        unit, found = np.eye(self.n_attributes), []
-        lenient: dict[str | None, Floats] = {}
-        for column, row in zip(self.columns, unit, strict=True):
-            who = column.get("evaluator")
-            if column["kind"] == "leniency":
+        found, lenient = [], {}
+        for column, row in zip(self.columns, np.eye(len(self.neutral))[self.n_features :]):
+            kind, who, group, name = (column.get(x) for x in ("kind", "evaluator", "group", "name"))
+            if kind == "leniency":
                 lenient[who] = row
             else:
-                kind, group = str(column["kind"]), column.get("group")
-                found.append(Named(str(column["name"]), kind, who, group, tuple(row)))
+                found.append(Bias(str(kind), who, group, str(name), row))
         for name in self.evaluators if lenient else ():
-            row = lenient.get(name, np.zeros(len(unit))) - self.neutral
-            found.append(Named(name, "leniency", name, None, tuple(row)))
-        return tuple(found)
-
-    @cached_property
-    def bias_rows(self) -> Floats:
-        """(n, m) the rows of `biases`."""
-        rows = np.zeros((len(self.biases), self.rows.shape[1]))
-        for i, bias in enumerate(self.biases):
-            rows[i, self.n_features :] = bias.row
-        return rows
+            row = lenient.get(name, 0.0) - self.neutral
+            found.append(Bias("leniency", name, None, name, row))
+        return found
 
     def same(self, option: int) -> Truths:
         """Tell which options have the value of this one, having its features."""
@@ -176,136 +136,149 @@ class Asked:
         X = self.options
         return np.asarray(np.abs(X - X[option]).max(axis=1) <= 1e-12 * np.abs(X).max())
 
+    # ------------------------------------------------------------------ the span of all questions
+
     @cached_property
-    def span(self) -> Span:
-        """The span of all questions."""
-        return Span.of(self.rows)
-
-
-@dataclass(frozen=True, eq=False)
-class Span:
-    """The span of rows, and coordinates in it.
-
-    Parameters
-    ----------
-    scales
-        (m,) what columns are divided by.
-    into, back
-        (m, r) T and (r, m) T' of rows with scaled columns.
-    """
-
-    scales: Floats
-    into: Floats
-    back: Floats
-
-    @classmethod
-    def of(cls, rows: sparse.csr_array) -> Span:
-        """Return the span of rows, (q, m)."""
-        q, m = rows.shape
-        if m > MOST_COLUMNS:
-            raise InputError(
-                f"the model of this record has {m:,} parameters; records are derived again up to "
-                f"{MOST_COLUMNS:,}."
-            )
-        scales = np.asarray(abs(rows).max(axis=0).todense()).reshape(-1).astype(np.float64)
+    def _span(self) -> tuple[Floats, Floats, Floats]:
+        """What columns are divided by, (m,), and T and T' of rows that are."""
+        scales = np.abs(self.rows).max(axis=0, initial=0.0)
         scales[scales == 0.0] = 1.0
-        scaled = rows @ sparse.diags_array(1.0 / scales)
-        if q * m <= _MOST_DENSE:
-            _, sizes, Wt = np.linalg.svd(scaled.toarray(), full_matrices=False)
-            kept = sizes > _RANK * sizes.max(initial=0.0)
-        else:
-            squares, W = np.linalg.eigh((scaled.T @ scaled).toarray())
-            kept = squares > _RANK_OF_SQUARES * squares.max(initial=0.0)
-            sizes, Wt = np.sqrt(np.maximum(squares, 0.0)), W.T
-        sizes, Wt = sizes[kept], Wt[kept]
-        return cls(scales, Wt.T / sizes, sizes[:, None] * Wt)
+        _, sizes, Wt = np.linalg.svd(self.rows / scales, full_matrices=False)
+        kept = sizes > _RANK * sizes.max(initial=0.0)
+        return scales, Wt[kept].T / sizes[kept], sizes[kept, None] * Wt[kept]
 
-    @property
-    def rank(self) -> int:
-        """Its dimension r."""
-        return int(self.into.shape[1])
-
-    def coordinates(self, rows: Floats | sparse.csr_array) -> Floats:
+    def coordinates(self, rows: Floats) -> Floats:
         """Return (n, r) coordinates of rows, (n, m)."""
-        if isinstance(rows, np.ndarray):
-            return np.asarray((rows / self.scales) @ self.into)
-        return np.asarray((rows @ sparse.diags_array(1.0 / self.scales)) @ self.into)
+        scales, into, _ = self._span
+        return np.asarray((rows / scales) @ into)
 
-    def has(self, rows: Floats) -> Truths:
+    def spans(self, rows: Floats) -> Truths:
         """Tell which rows, (n, m), lie in the span."""
-        scaled = rows / self.scales
-        off = np.linalg.norm(scaled - (scaled @ self.into) @ self.back, axis=1)
+        scales, into, back = self._span
+        scaled = rows / scales
+        off = np.linalg.norm(scaled - (scaled @ into) @ back, axis=1)
         return np.asarray(off <= _WITHIN * np.maximum(np.linalg.norm(scaled, axis=1), 1e-300))
+
+
+def numbers(given: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """Return an array of numbers of a shape, −1 for any length; `ValueError` if it is none.
+
+    Examples
+    --------
+    >>> numbers([[1, 2.5]], (-1, 2), "entries").tolist()
+    [[1.0, 2.5]]
+    """
+    found = np.asarray(given)
+    right = found.shape == tuple(m if n < 0 else n for n, m in zip(shape, found.shape, strict=False))
+    if right and found.size and found.dtype.kind in "iuf" and (np.abs(found) <= LARGEST).all():
+        return found.astype(np.float64)
+    if right and not found.size:
+        return np.zeros(found.shape)
+    size = " × ".join("n" if n < 0 else f"{n:,}" for n in shape)
+    raise ValueError(f"{what} must be {size} numbers; got {given!r:.80}")
+
+
+def places(given: Any, n: int, what: str, least: int = 0) -> Indices:
+    """Return whole numbers from ``least`` to n − 1; `ValueError` if some are none.
+
+    Examples
+    --------
+    >>> places([2, 0], 3, "rivals").tolist()
+    [2, 0]
+    """
+    found = numbers(given, (-1,), what)
+    if not ((found == np.floor(found)) & (found >= least) & (found < n)).all():
+        raise ValueError(f"{what} must be whole numbers from {least} to {n - 1}; got {given!r:.80}")
+    return found.astype(np.intp)
+
+
+def _texts(given: Any, what: str) -> tuple[str, ...]:
+    if type(given) is not list or not all(type(text) is str for text in given):
+        raise ValueError(f"{what} must be texts; got {given!r:.80}")
+    return tuple(given)
+
+
+def _names(given: Any, what: str) -> tuple[str, ...]:
+    found = _texts(given, what)
+    if len(set(found)) < len(found):
+        raise ValueError(f"{what} must be different; got {given!r:.80}")
+    return found
 
 
 def _options(content: Mapping[str, Any]) -> Asked:
     """Read an action set: every option is its own question."""
-    X = np.array(content["features"], dtype=np.float64)
+    X, groups = numbers(content["features"], (-1, -1), "features"), content.get("groups")
     k = len(X)
-    X = X.reshape(k, -1)
-    groups: tuple[str, ...] | None = None
-    if content.get("groups") is not None:
-        groups = tuple(str(group) for group in content["groups"])
-        Z = np.where(np.array(groups) == content["positive"], 1.0, -1.0)[:, None]
+    if groups is not None:
+        Z = np.array([[1.0 if group == content["positive"] else -1.0] for group in groups])
     else:
-        Z = np.array(content["attributes"], dtype=np.float64).reshape(k, -1)
-    names = content.get("attribute_names") or [f"z{j + 1}" for j in range(Z.shape[1])]
-    labels = content.get("labels") or [f"option {x + 1}" for x in range(k)]
+        Z = numbers(content["attributes"], (k, -1), "attributes")
+    titles = content.get("attribute_names") or [f"z{j + 1}" for j in range(Z.shape[1])]
+    labels = _names(content.get("labels") or [f"option {x + 1}" for x in range(k)], "labels")
+    if not len(labels) == len(Z) == k >= 1 or len(titles) != Z.shape[1]:
+        raise ValueError(f"{k} options with {len(labels)} labels and {len(Z)} groups")
     kind = "attribute" if groups is None else "bias"
     return Asked(
-        labels=tuple(labels),
-        groups=groups,
-        rows=sparse.csr_array(np.hstack([X, Z])),
+        labels=labels,
+        groups=None if groups is None else tuple(groups),
+        rows=_fit_for(np.hstack([X, Z])),
         n_features=X.shape[1],
         options=np.hstack([X, np.zeros_like(Z)]),
         noise=np.ones(k),
-        prices=np.ones(k),
-        capacity=np.full(k, -1),
-        workload=np.zeros(0, dtype=np.int64),
         about=np.column_stack([np.arange(k), np.full(k, -1)]),
         evaluators=(),
-        evaluator=np.full(k, -1),
-        columns=tuple({"name": name, "kind": kind} for name in names),
+        columns=tuple({"name": name, "kind": kind} for name in titles),
         alone=False,
-        known=None,
+        helped=False,
         own_questions=True,
     )
 
 
 def _questions(content: Mapping[str, Any]) -> Asked:
     """Read questions to several evaluators, or comparisons."""
-    kept = content["rows"]
-    entries = np.array(kept["entries"], dtype=np.float64), kept["columns"], kept["starts"]
-    rows = sparse.csr_array(entries, shape=tuple(kept["shape"]))
-    q, m = rows.shape
-    d, k = int(content["n_features"]), len(content["options"])
-    options = np.zeros((k, m))
-    own = content["own_features"]
-    options[:, :d] = np.eye(k, d) if own is None else np.array(own, dtype=np.float64)
-    noise = np.ones(q) if content["noise"] is None else np.array(content["noise"], dtype=np.float64)
-    known = content["known_features"]
-    groups = content["groups"]
+    kept, columns, own = content["rows"], tuple(content["columns"]), content["own_features"]
+    labels, items = _names(content["options"], "options"), _names(content["items"], "items")
+    k, d, about = len(labels), len(items), numbers(content["about"], (-1, 2), "about")
+    if own is not None:
+        own = numbers(own, (k, -1), "own_features")
+        d = own.shape[1]
+    q, m, groups = len(about), d + len(columns), content["groups"]
+    _texts([column[name] for column in columns for name in ("kind", "name")], "columns")
+    if content["n_features"] != d or list(kept["shape"]) != [q, m] or not len(items) >= k >= 1:
+        raise ValueError(f"rows of {kept['shape']!r:.80} for {q} questions with {m} parameters")
+    entries = numbers(kept["entries"], (-1,), "entries")
+    where, n = places(kept["columns"], m, "columns"), len(entries)
+    starts = places(kept["starts"], n + 1, "starts")
+    lengths = np.diff(starts)
+    if len(where) != n or len(lengths) != q or lengths.sum() != n or (lengths < 0).any():
+        raise ValueError(f"{n} entries in {len(where)} columns of {len(lengths)} rows")
+    noise = np.ones(q) if content["noise"] is None else numbers(content["noise"], (q,), "noise")
+    if not (noise > 1.0 / LARGEST).all() or (groups is not None and len(groups) != k):
+        raise ValueError("noise must be more than 0, and every option has a group, or none has")
+    if max(q, k) * m > MOST_NUMBERS:
+        raise TooLargeError(f"{q:,} questions with {m:,} parameters")
+    rows, options = np.zeros((q, m)), np.zeros((k, m))
+    np.add.at(rows, (np.repeat(np.arange(q), lengths), where), entries)
+    options[:, :d] = np.eye(k, d) if own is None else own
     return Asked(
-        labels=tuple(content["options"]),
+        labels=labels,
         groups=None if groups is None else tuple(groups),
-        rows=sparse.csr_array(sparse.diags_array(1.0 / noise) @ rows),
+        rows=_fit_for(rows / noise[:, None]),
         n_features=d,
         options=options,
         noise=noise,
-        prices=np.array(content["prices"], dtype=np.float64),
-        capacity=_limits(content["capacity"]),
-        workload=_limits(content["workload"]),
-        about=np.array(content["about"], dtype=np.intp).reshape(-1, 2),
-        evaluators=tuple(content["evaluators"]),
-        evaluator=np.array(content["evaluator"], dtype=np.intp),
-        columns=tuple(content["columns"]),
+        about=places(about.reshape(-1), len(items), "about", -1).reshape(-1, 2),
+        evaluators=_names(content["evaluators"], "evaluators"),
+        columns=columns,
         alone=own is None,
-        known=None if known is None else np.array(known, dtype=np.float64).reshape(k, -1),
+        helped=own is None and content["known_features"] is not None,
         own_questions=False,
     )
 
 
-def _limits(given: Sequence[int]) -> Counts:
-    """Return how often something may be asked, −1 where no limit that matters is stated."""
-    limits = np.array(given, dtype=np.int64)
-    return np.where(limits >= 2**50, -1, limits)
+def _fit_for(rows: Floats) -> Floats:
+    """Return rows, unless there are too many of them."""
+    q, m = rows.shape
+    if m > MOST_COLUMNS or q * m > MOST_NUMBERS:
+        raise TooLargeError(f"{q:,} questions with {m:,} parameters")
+    return rows

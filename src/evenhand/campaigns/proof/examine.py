@@ -1,104 +1,239 @@
-"""A campaign, examined: does what was decided follow from what was evaluated?"""
+"""A decision, examined: do the plans and scores of the log confirm what it states?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from evenhand.campaigns.proof.books import Books
-from evenhand.campaigns.proof.derive import Conclusion, derive, disagreements
-from evenhand.campaigns.proof.log import record_of
-from evenhand.campaigns.proof.record import Record
-from evenhand.errors import InputError
+import numpy as np
+
+from evenhand.campaigns.proof.asked import UNREADABLE, Asked, Floats, TooLargeError, Truths
+from evenhand.campaigns.proof.careful import Careful
+from evenhand.campaigns.proof.certain import Certain
+from evenhand.campaigns.proof.checker import Checker
+from evenhand.campaigns.proof.planned import Planned
+from evenhand.campaigns.proof.record import Record, number, record_of
+
+_SHARE = 1e-6  # by which an estimate may differ
+_ROUNDED = 1e-5  # of the largest score: sizes below that count as that
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Examination:
     """What came of an examination.
 
     Parameters
     ----------
     wrong
-        What does not fit, or does not follow, in words; empty if all does.
-    derived
-        What was derived again from the evaluations.
-    taken
-        What was taken from the record, and could not be derived.
-    close
-        What is so close to a bound that rounding could decide it; what rests on it was not held
-        against the record.
-    decided
-        Whether there was a decision to compare with.
-    record, conclusion
-        What was read, and what follows from it.
+        What is stated and not confirmed, in words; empty if all is.
+    confirmed, taken
+        What was confirmed, and what was not looked at.
     """
 
     wrong: tuple[str, ...]
-    derived: tuple[str, ...]
-    taken: tuple[str, ...]
-    close: tuple[str, ...]
-    decided: bool
-    record: Record
-    conclusion: Conclusion
-
-    def __str__(self) -> str:
-        n = self.record.total
-        parts = [f"{n:,} evaluations were read, and derived again: {', '.join(self.derived)}."]
-        if self.taken:
-            parts.append(f"Taken from the record: {'; '.join(self.taken)}.")
-        if self.close:
-            parts.append(f"Too close to tell: {'; '.join(self.close)}.")
-        if self.wrong:
-            parts.append("It does not agree: " + "; ".join(self.wrong) + ".")
-        elif self.decided:
-            parts.append("The decision follows from them.")
-        else:
-            parts.append("Nothing was decided yet.")
-        return "\n".join(parts)
+    confirmed: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
 
-def examine(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Examination:
-    """Read the events of a campaign, kinds and particulars in order, and derive its decision.
+def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
+    """Read the events of a campaign up to a decision, kinds and particulars, and confirm that.
 
-    That is the last one that was made. Without one, what follows so far.
+    Where the decision has a ``certificate``, a list of [option, plan, scores], the evidence against
+    an option is looked for after so many scores of that plan (from 0), else at all looks.
 
     Examples
     --------
     >>> import evenhand as eh
     >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
-    >>> policy = eh.CertainChoice(panel, at_most=50)
-    >>> created = {"policy": policy.state(), "settings": {"tolerance": 0.0}}
-    >>> asked = {"tickets": [[1, "ab", 2, 0]], "plan": policy.plan()}
-    >>> told = {"evaluations": [[1, 1, 3, 7.5, "P", "a"]]}
-    >>> examine([("created", created), ("proposed", asked), ("told", told)]).wrong
-    ('event 3: evaluation 1 answers what ticket 1 did not ask',)
+    >>> created = {"policy": eh.CertainChoice(panel, at_most=50).state(), "settings": {}}
+    >>> examine([("created", created), ("decided", {"answer": {"ranking": []}})]).wrong
+    ('what was decided cannot be read: the options that it ranks are not those of the record',)
     """
-    log = list(events)
-    last = max((i for i, (kind, _) in enumerate(log) if kind == "decided"), default=None)
-    books = Books()
-    for number, (kind, content) in enumerate(log, start=1):
-        books.read(number, kind, content)
-    books.close()
     try:
-        record = record_of(log if last is None else log[: last + 1])
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the record cannot be read: {type(error).__name__}, {error}.") from error
-    answer = None if last is None else log[last][1]["answer"]
-    option = None
-    if answer is not None and answer["option"] in record.asked.labels:
-        option = record.asked.labels.index(answer["option"])
-    conclusion = derive(record, option)
-    wrong = list(books.wrong)
-    if answer is not None:
-        wrong += disagreements(record, conclusion, answer)
-    found = conclusion.derived
-    return Examination(
-        tuple(wrong),
-        tuple(found.derived),
-        tuple(found.taken),
-        tuple(found.close),
-        answer is not None,
-        record,
-        conclusion,
-    )
+        record, content = record_of(events), events[-1][1]
+    except TooLargeError as error:
+        return Examination((), (), (f"all that rests on {error}",))
+    try:
+        said = _Statements.of(record.asked, content["answer"])
+        places = {(int(plan), int(n)) for _, plan, n in content.get("certificate") or ()}
+        wrong = [*_counted(record, said), *_contradictions(record, said)]
+        check = _checker(record, said, places)
+        if check is None:
+            taken = f"what {record.policy!r} states of values and biases"
+            return Examination(tuple(wrong), ("mean scores",), (taken,))
+        return _confirmed(check, said, wrong)
+    except UNREADABLE as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        return Examination((f"what was decided cannot be read: {what}",))
+
+
+def _checker(record: Record, said: _Statements, places: set[tuple[int, int]]) -> Checker | None:
+    if record.policy == "certain-choice":
+        return Certain(record, places)
+    if record.policy == "planned-choice":
+        return Planned(record, places)
+    if record.policy == "careful-choice":
+        return Careful(record, said.certainty == "features exact")
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Statements:
+    """What a decision states.
+
+    Parameters
+    ----------
+    option, sure, certainty, loss, withstands
+        As in an answer.
+    alarmed
+        Whether an assumption is contradicted.
+    values, leads, raw, counts
+        (k, 3) values with their intervals; (k,) leads, mean scores and evaluations.
+    biases
+        (n, 3) those of `Asked.biases`; NaN where nothing is said.
+    """
+
+    option: int
+    sure: bool
+    certainty: str | None
+    loss: float
+    withstands: float
+    alarmed: bool
+    values: Floats
+    leads: Floats
+    raw: Floats
+    counts: Floats
+    biases: Floats
+
+    @classmethod
+    def of(cls, asked: Asked, answer: Mapping[str, Any]) -> _Statements:
+        lines = {line["option"]: line for line in answer["ranking"]}
+        if sorted(lines) != sorted(asked.labels):
+            raise ValueError("the options that it ranks are not those of the record")
+
+        def column(name: str) -> Floats:
+            return np.array([number(lines[label][name], name) for label in asked.labels])
+
+        told = ("kind", "evaluator", "group", "name")
+        said = {tuple(one[name] for name in told): one for one in answer["biases"]}
+        found = [said.get(bias[:4], {}) for bias in asked.biases]
+        biases = [[number(b.get(n), n) for n in ("estimate", "low", "high")] for b in found]
+        return cls(
+            asked.labels.index(answer["option"]),
+            answer["sure"] is True,
+            answer["certainty"],
+            number(answer["loses_at_most"], "loss", 0.0),
+            number(answer["withstands"], "withstands", 0.0),
+            any(one["alarm"] is not False for one in answer["warnings"]),
+            np.column_stack([column(name) for name in ("value", "low", "high")]),
+            column("lead"),
+            column("raw"),
+            column("evaluations"),
+            np.array(biases).reshape(len(biases), 3),
+        )
+
+
+def _counted(record: Record, said: _Statements) -> list[str]:
+    """Say which options were not scored as is stated, whoever scored them."""
+    asked, k, told = record.asked, len(record.asked.labels), record.everything
+    counts, sums = np.zeros(k), np.zeros(k)
+    scores = told.values * asked.noise[told.questions] * (record.noise or 1.0)
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        about = asked.about[told.questions, side]
+        of = (about >= 0) & (about < k)
+        counts += np.bincount(about[of], minlength=k)
+        sums += np.bincount(about[of], sign * scores[of], k)
+    off = _off(said.raw, sums / np.maximum(counts, 1.0), scores)
+    return _named(asked, "the mean score of", (off & (counts > 0)) | (said.counts != counts))
+
+
+def _contradictions(record: Record, said: _Statements) -> list[str]:
+    """Say where statements contradict each other."""
+    tolerance = number(record.stated.get("tolerance", 0.0), "tolerance")
+    exact = record.stated.get("deviation") == 0
+    grounds = said.certainty == "own scores" or (said.certainty == "features exact" and exact)
+    sure = said.loss <= tolerance and grounds
+    wrong = [] if sure == said.sure else ["whether it is sure does not follow from what it loses"]
+    if said.alarmed and len(record.asked.labels) > 1 and math.isfinite(said.loss):
+        wrong.append("it states what it loses at most, after an alarm")
+    return wrong
+
+
+def _confirmed(check: Checker, said: _Statements, wrong: list[str]) -> Examination:
+    """Return whether the scores confirm what is stated."""
+    asked, option, scores = check.asked, said.option, check.record.everything.values
+    label, same = asked.labels[option], asked.same(option)
+    wrong = [*wrong, *check.wrong_plans()]
+    if math.isfinite(said.loss):
+        open_ = check.unrefuted(option, said.loss)
+        wrong += _named(asked, f"that {label!r} loses at most {said.loss:.6g} against", open_)
+        if said.certainty not in check.grounds:
+            wrong.append(f"what it loses does not rest on {said.certainty!r}")
+    if said.withstands > 0.0 and not _withstands(check, said):
+        wrong.append(f"that it withstands {said.withstands:.6g} is not confirmed")
+
+    def refuted(null: Floats) -> Truths:
+        return check.refuted_leads(option, null) | same
+
+    leads = check.leads(option)
+    if "leads" in check.says:
+        everything = np.tile([-np.inf, np.inf], (len(leads), 1))
+        off = _unconfirmed(np.column_stack([said.leads, everything]), leads, refuted, scores)
+        wrong += _named(asked, f"the lead of {label!r} over", off & ~same)
+    if "values" in check.says:
+        rows = asked.options + asked.neutral
+        off = _unconfirmed(said.values, check.estimates(rows), partial(check.refuted, rows), scores)
+        if asked.compared:  # by how much they are behind
+            off = _unconfirmed(-said.values[:, [0, 2, 1]], leads, refuted, scores) & ~same
+        wrong += _named(asked, "the value of", off)
+    if "biases" in check.says:
+        estimates = check.estimates(check.bias_rows)
+        off = _unconfirmed(said.biases, estimates, check.refuted_biases, scores)
+        wrong += [
+            f"the bias {asked.biases[i].name!r} is not confirmed" for i in np.flatnonzero(off)
+        ]
+    taken = [what for what in ("leads", "values", "biases") if what not in check.says]
+    return Examination(tuple(wrong), ("mean scores", "what is lost", *check.says), tuple(taken))
+
+
+def _withstands(check: Checker, said: _Statements) -> bool:
+    """Tell whether the option leads all of other groups by as much as it is said to withstand."""
+    groups, most = check.asked.groups or (), said.withstands
+    rivals = [x for x, group in enumerate(groups) if group != groups[said.option]]
+    if check.asked.own_questions or not rivals:
+        return False
+    held = ~check.unrefuted(said.option, -most)
+    if "leads" in check.says:
+        leads = check.leads(said.option)
+        held |= check.refuted_leads(said.option, np.full(len(leads), most)) & (leads > most)
+    return bool(held[rivals].all()) or "leads" not in check.says
+
+
+def _unconfirmed(
+    said: Floats, estimates: Floats, refuted: Callable[[Floats], Truths], scores: Floats
+) -> Truths:
+    """Tell (n,) which estimates are others, or have an interval whose ends are not refuted.
+
+    An estimate that lies outside of its interval is drawn to its end.
+    """
+    stated, low, high = said.T
+    off = _off(stated, estimates, scores)
+    if off.any():
+        off &= ~(refuted(stated) & refuted(estimates))
+    outside = (stated < low) | (stated > high) | (low > high)
+    claimed = ~np.isnan(low) & ~np.isnan(high)
+    return np.asarray(off | outside | (claimed & ~(refuted(low) & refuted(high))))
+
+
+def _off(stated: Floats, derived: Floats, scores: Floats) -> Truths:
+    """Tell which numbers are stated and differ by more than rounding."""
+    least = max(_ROUNDED * float(np.abs(scores).max(initial=0.0)), 1e-12)
+    slack = _SHARE * np.maximum(np.abs(derived), least)
+    return np.asarray(~(np.abs(stated - derived) <= slack) & ~np.isnan(stated))
+
+
+def _named(asked: Asked, what: str, which: Truths) -> list[str]:
+    return [f"{what} {asked.labels[x]!r} is not confirmed" for x in np.flatnonzero(which)]

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from evenhand.campaigns.proof.asked import Floats, Indices
-from evenhand.campaigns.proof.evidence import first_beyond
+from evenhand.campaigns.proof.asked import Floats
 
 _TOGETHER = 1e-12  # correlation from which on one lead bounds another
 _LEAST = 1e-280  # of a probability, below which its logarithm comes from a series
@@ -53,52 +53,35 @@ class Winner:
         """Whether nothing is known of the noise."""
         return self.freedom < 1.0 or (math.isfinite(self.freedom) and self.scatter <= 0.0)
 
-    @property
+    @cached_property
     def variances(self) -> Floats:
         """(n,) the diagonal of S."""
         return np.asarray((self.factor**2).sum(axis=1))
 
-    def rooms(self, which: Indices) -> tuple[Floats, Floats]:
-        """Return lo and hi of some of the leads."""
-        variances = self.variances
-        down, up = np.empty(len(which)), np.empty(len(which))
-        for i, j in enumerate(which.tolist()):
-            S = self.factor @ self.factor[j]
-            like = S / np.sqrt(variances * variances[j])
-            with np.errstate(divide="ignore"):
-                room = self.leads * variances[j] / np.abs(S)
-            down[i] = room[like > _TOGETHER].min(initial=np.inf)
-            up[i] = room[like < -_TOGETHER].min(initial=np.inf)
-        return self.leads[which] - down, self.leads[which] + up
-
-    def chances(self, null: float, which: Indices | None = None) -> Floats:
-        """Return p_j(``null``) of some of the rivals, or of all."""
-        some = np.arange(len(self.leads)) if which is None else which
-        nulls = np.full(len(some), null)
-        return np.exp(self._logs(nulls, some, *self.rooms(some), upper=False))
-
-    def ends(self, failure: float, upper: bool) -> Floats:
-        """Return (n,) what leads are at least (or at most), wrong with this probability."""
-        n, side = len(self.leads), 1.0 if upper else -1.0
-        if self.silent or not n:
-            return np.full(n, side * np.inf)
-        all_ = np.arange(n)
-        rooms, level = self.rooms(all_), math.log(failure)
-
-        def beyond(null: Floats) -> Floats:
-            return level - self._logs(null, all_, *rooms, upper=upper)
-
-        noise = 1.0 if math.isinf(self.freedom) else math.sqrt(self.scatter / self.freedom)
-        return first_beyond(beyond, self.leads, 2.0 * side * noise * np.sqrt(self.variances))
-
-    def _logs(
-        self, null: Floats, which: Indices, low: Floats, high: Floats, *, upper: bool
-    ) -> Floats:
-        """Return the log of p_j, or of 1 − p_j."""
+    def chances(self, null: Floats | float, *, upper: bool = False) -> Floats:
+        """Return (n,) p_j(``null``), or 1 − p_j; 1 where nothing is known of the noise."""
         if self.silent:
-            return np.zeros(len(which))
-        roots = np.sqrt(self.variances[which])
-        x, a, b = ((end - null) / roots for end in (self.leads[which], low, high))
+            return np.ones(len(self.leads))
+        return np.exp(self._logs(np.broadcast_to(null, self.leads.shape), upper))
+
+    @cached_property
+    def _rooms(self) -> tuple[Floats, Floats]:
+        """(n,) lo and hi."""
+        roots = np.sqrt(self.variances)
+        down, up = np.full(len(roots), np.inf), np.full(len(roots), np.inf)
+        for j, row in enumerate(self.factor):
+            S = self.factor @ row
+            like = S / np.maximum(roots * roots[j], 1e-300)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                room = self.leads * self.variances[j] / np.abs(S)
+            down[j] = room[like > _TOGETHER].min(initial=np.inf)
+            up[j] = room[like < -_TOGETHER].min(initial=np.inf)
+        return self.leads - down, self.leads + up
+
+    def _logs(self, null: Floats, upper: bool) -> Floats:
+        """Return the log of p_j, or of 1 − p_j."""
+        roots = np.sqrt(np.maximum(self.variances, 1e-300))
+        x, a, b = ((end - null) / roots for end in (self.leads, *self._rooms))
         if math.isfinite(self.freedom):
             x, a, b = (_student(z, x, self.scatter, self.freedom) for z in (x, a, b))
         whole = _log_mass(a, b, self.freedom)

@@ -1,0 +1,96 @@
+"""What every check of a decision has in common: a record, rows of what is stated, estimates.
+
+A number is refuted if it lies outside an interval as sure as is stated. So the ends of an interval
+are refuted, and a statement is checked where it stands: nothing is searched for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.campaigns.proof.asked import Floats, Indices, Truths
+from evenhand.campaigns.proof.record import Record
+from evenhand.campaigns.proof.squares import Fit, Scores
+
+SLACK = 1e-4
+"""What rounding may cost of the logarithm of evidence, or of a chance."""
+
+
+class Checker(ABC):
+    """Confirms what a decision states.
+
+    Parameters
+    ----------
+    record
+        What was asked, planned and answered.
+
+    Attributes
+    ----------
+    says
+        Of what there are estimates and intervals to confirm.
+    grounds
+        What a loss may be said to rest on.
+    """
+
+    says: tuple[str, ...] = ("leads", "values", "biases")
+    grounds: tuple[str | None, ...]
+
+    def __init__(self, record: Record) -> None:
+        self.record, self.asked = record, record.asked
+        self.unit, self.delta = record.noise or 1.0, record.delta
+        self.slack = record.setting("tolerance", 0.0) / self.unit
+
+    @abstractmethod
+    def unrefuted(self, option: int, loss: float) -> Truths:
+        """Tell (k,) which options may be better than one by more than a loss."""
+
+    @abstractmethod
+    def refuted_leads(self, option: int, null: Floats) -> Truths:
+        """Tell (k,) which numbers the leads of an option over all others are not."""
+
+    def refuted(self, rows: Floats, null: Floats) -> Truths:
+        """Tell (n,) which numbers rows, (n, m), do not come to."""
+        raise NotImplementedError
+
+    def refuted_biases(self, null: Floats) -> Truths:
+        """Tell (n,) which numbers the biases are not."""
+        return self.refuted(self.bias_rows, null)
+
+    def wrong_plans(self) -> Iterator[str]:
+        """Say which plans cannot have been made before their scores."""
+        return iter(())
+
+    # ------------------------------------------------------------------ estimates
+
+    @property
+    def scores(self) -> Scores:
+        """What estimates are made of."""
+        return self.record.everything
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Least squares on them."""
+        return self.record.fit(self.scores)
+
+    def estimates(self, rows: Floats) -> Floats:
+        """Return (n,) what rows, (n, m), come to; NaN where that is not known."""
+        said = self.fit.of_rows(rows)
+        return np.where(np.isfinite(said.variances), said.estimates * self.unit, np.nan)
+
+    def leads(self, option: int) -> Floats:
+        """Return (k,) the leads of an option; NaN where they are not known."""
+        return self.estimates(self.lead_rows(option))
+
+    def lead_rows(self, option: int, others: Indices | slice = slice(None)) -> Floats:
+        """Return (n, m) the rows of leads of an option over others, or all."""
+        return np.asarray(self.asked.options[option] - self.asked.options[others])
+
+    @property
+    def bias_rows(self) -> Floats:
+        """(n, m) the rows of all biases."""
+        rows = [bias.row for bias in self.asked.biases]
+        return np.array(rows).reshape(len(rows), len(self.asked.neutral))

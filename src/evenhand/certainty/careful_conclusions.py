@@ -1,0 +1,257 @@
+"""What a careful choice is sure of, and why: what is concluded from a record of batches.
+
+An option's value is x·γ + u_o: what its features explain and what they do not, of deviation τ that
+nobody knows (`own_scores` has the notation). There are two kinds of certainty, never mixed.
+
+own scores      Options are compared by their own scores; the features only carry the bias, and
+                the interval of a lead holds what τ, and not knowing it, may do to that.
+features exact  Values are taken to be x·γ. Said only while no lack of fit was seen, after looks
+                that could have seen it: 16(1 + 1/(k − r)) evaluations of every option,
+                fewer where k − r is above 100.
+
+A batch is a plan of the record. When it is over all scores by then are looked at (`Look`):
+1. Scores too far from the linear fit (an F test, whenever the scores have doubled) end the linear
+   mode for good.
+2. An option that leads all others by its own scores is certain.
+3. In linear mode, an option that leads all others on the model is certain once every option has had
+   its looks and the test was made again.
+
+What holds
+----------
+Let δ = 1 − confidence. Leads within a group are proved for Gaussian noise of known scale, at all
+times at once, at δ/5 for all rivals (`duels`). An unknown scale is estimated by the scatter of
+options about their own means, the largest of that of all, of the group and of the option, and made
+up for by Student's quantiles: approximate. Leads across groups are a posterior under exchangeable
+Gaussian u_o, δ on the side that matters, with the noise at δ/5 for all looks and rivals: exactly
+Student's with k − r degrees of freedom when noise is small beside τ, approximate before; counts
+that earlier scores decided are treated as fixed. Features exact: pooled least squares at 3δ/5 for
+all looks and rivals, with the same remark; `CertainChoice` has a proof instead. All lack-of-fit
+tests together raise a false alarm with a probability of at most 3%.
+
+Levels are shared out among the looks that there can be within what was allowed when the batch was
+planned (`Plan.at_most`); so what is concluded follows from the record alone. Options that came
+later (`Plan.among`) are no rivals at earlier looks, and nothing is certain before they were scored.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.arrays import Counts, Indices
+from evenhand.certainty.careful_looks import MOST_GROUPS, Levels, Look
+from evenhand.certainty.duels import Duels
+from evenhand.certainty.own_scores import Scores
+from evenhand.certainty.record import Plan, Record
+from evenhand.numerics.ties import first_largest
+from evenhand.policies.confidence import Frame
+from evenhand.policies.messages import Certainty, nothing
+
+FIRST = 4
+"""Evaluations of each option before anything is decided."""
+
+GROWTH = 0.3
+"""A batch, as a share of what was spent."""
+
+_LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
+_SPARE = 100.0  # options beyond the parameters, from which on fewer looks at each will do
+_ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
+_MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with the square
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """What is to be known, and what is taken for granted.
+
+    Parameters
+    ----------
+    frame
+        The options.
+    confidence, tolerance
+        How sure the choice is to be, and what it may lose.
+    noise
+        Standard deviation σ of a score; None if it is not known.
+    deviation
+        τ where it is known; 0 asserts that the features explain the values.
+    looks
+        Whether options are looked at before it is said what holds if the features are exact.
+    """
+
+    frame: Frame
+    confidence: float
+    tolerance: float
+    noise: float | None
+    deviation: float | None
+    looks: bool
+
+    @cached_property
+    def groups(self) -> Indices:
+        """(k,) the group of each option; attributes of more than a few kinds are no groups."""
+        cells = self.frame.cell
+        return cells if len(self.frame.cells) <= MOST_GROUPS else np.zeros_like(cells)
+
+    def levels(self, k: int, at_most: int, spent: int) -> Levels:
+        """Share δ out among what is said of k options at one look.
+
+        Looks take equal shares of the noise; in linear mode half of it is shared out by what was
+        spent, since close leads are settled late: Σ spent ≤ T (1 + 1/growth) over all looks.
+        """
+        (cells, attributes), delta = self.frame.cells.shape, 1.0 - self.confidence
+        # two groups can mislead in one direction, one attribute in two, more in any
+        directions = min(cells - 1, 2) if attributes == 1 else cells - 1
+        looks = 3.0 + math.log(at_most / min(FIRST * k, at_most)) / math.log1p(GROWTH)
+        late = spent / (at_most * (1.0 + 1.0 / GROWTH))
+        return Levels(
+            unexplained=delta / max(directions, 1),
+            noise=0.2 * delta / (k * looks),
+            duel=min(0.2 * delta / max(k - 1, 1), 0.06),
+            linear=0.3 * delta / k * (1.0 / looks + late),
+        )
+
+    def lacking(self, counts: Counts) -> Counts:
+        """Return (k,) evaluations that are lacking for a lack of fit to be seen.
+
+        The test sees τ²n/σ² in units of √(2/spare), with so many options to spare beyond the
+        parameters: where they are many, fewer looks at each see as much.
+        """
+        if not self.looks:
+            return np.zeros_like(counts)
+        spare = max(int((counts > 0).sum()) - self.frame.rank, 1)
+        fewer = min(1.0, math.sqrt(_SPARE / spare))
+        wanted = max(FIRST, math.ceil(_LOOKS * (1.0 + 1.0 / spare) * fewer))
+        return np.where(counts > 0, np.maximum(wanted - counts, 0), 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """What is known after a batch.
+
+    Parameters
+    ----------
+    look
+        All scores by then.
+    option, certainty
+        What is chosen, and on what it rests that none is better by more than the tolerance; None
+        if that is not certain.
+    linear
+        Whether values are still taken to be x·γ: no lack of fit was seen, no deviation stated.
+    refuted
+        The p-value of the fit that was refuted; else NaN.
+    tests, next_test
+        F tests so far, and the number of scores at which the next is made.
+    """
+
+    look: Look
+    option: int = 0
+    certainty: Certainty | None = None
+    linear: bool = True
+    refuted: float = math.nan
+    tests: int = 0
+    next_test: int = 0
+
+    @property
+    def spent(self) -> int:
+        """Scores by then."""
+        return int(self.look.scores.counts.sum())
+
+    def tested(self, misfit: float, level: float) -> Conclusion:
+        """Return it after a test of the fit."""
+        return self if misfit >= level else replace(self, linear=False, refuted=misfit)
+
+
+class Conclusions:
+    """What a record says; worked out once for every plan that is over.
+
+    Parameters
+    ----------
+    aim
+        What is to be known.
+    record
+        What was asked and what came back; it may grow.
+    """
+
+    def __init__(self, aim: Aim, record: Record) -> None:
+        self.aim, self.record = aim, record
+        self._over, self._told = 0, nothing(record.q)  # plans that are over, and their scores
+        self._duels: Duels | None = None
+        self._now: Conclusion | None = None
+
+    def now(self) -> Conclusion | None:
+        """Return what is known after the plans that are over; None before there are scores."""
+        record = self.record
+        while self._over < len(record.rounds) and record.is_over(self._over):
+            round_ = record.rounds[self._over]
+            self._over += 1
+            if not round_.count:
+                continue
+            self._told = self._told + round_.total
+            if by_own_scores(record):
+                duels = self._duels or Duels.none(record.q)
+                self._duels = duels.after(round_.total.counts, round_.total.means)
+            self._now = self._after(round_.plan)
+        return self._now
+
+    def _after(self, plan: Plan) -> Conclusion:
+        """Conclude from all scores by the end of a plan."""
+        aim, now = self.aim, self._looked(plan)
+        look, fit, there = now.look, now.look.fit, _there(plan, self.record.q)
+        everybody = len(there) == self.record.q
+        least = np.array([look.leads_of(i)[there, 1].min() for i in look.contenders])
+        if everybody and float(least.max()) >= -aim.tolerance:
+            ahead = look.contenders[first_largest(least)]
+            return replace(now, option=ahead, certainty="own scores")
+        if now.linear and fit is not None and look.scores.differ:
+            best = int(there[first_largest(aim.frame.values[there] @ fit.parameters)])
+            leads = (look.linear_leads(best)[there, 1] >= -aim.tolerance).all()
+            checked = not math.isnan(fit.misfit) and not aim.lacking(look.scores.counts).any()
+            if not (leads and checked):
+                return replace(now, option=best)
+            now = now.tested(fit.misfit, 0.5 * _ALARM)
+            if now.linear:
+                return replace(now, option=best, certainty="features exact" if everybody else None)
+        return replace(now, option=look.contenders[0])
+
+    def _looked(self, plan: Plan) -> Conclusion:
+        """Return all scores by the end of a plan, with what was concluded before, and test the fit.
+
+        All tests at doublings have half of the level, the test before something is said the other.
+        """
+        aim, before, k = self.aim, self._now, len(_there(plan, self.record.q))
+        linear = not aim.deviation if before is None else before.linear
+        spent = int(self._told.counts.sum())
+        look = Look(
+            aim.frame,
+            Scores.of(self._told, aim.groups, aim.noise),
+            self._duels,
+            aim.levels(k, plan.at_most, spent),
+            None if aim.deviation == 0.0 and not linear else aim.deviation,
+        )
+        if before is None:
+            now = Conclusion(look, linear=linear)
+        else:
+            now = replace(before, look=look, certainty=None)
+        fit = look.fit
+        if not linear or fit is None or math.isnan(fit.misfit) or spent < now.next_test:
+            return now
+        tests = now.tests + 1
+        now = replace(now, tests=tests, next_test=2 * spent)
+        return now.tested(fit.misfit, 0.5 * _ALARM / (tests * (tests + 1)))
+
+
+def _there(plan: Plan, k: int) -> Indices:
+    """Return the options that there were when a plan was made."""
+    return np.arange(k) if plan.among is None else plan.among
+
+
+def by_own_scores(record: Record, at_most: int = 0) -> bool:
+    """Tell whether there are few enough options to compare each by its own scores.
+
+    By what was allowed when the first plan was made; before that, by ``at_most``.
+    """
+    if not record.rounds:
+        return record.q <= _MOST_PAIRED and at_most >= 2 * record.q
+    first = record.rounds[0].plan
+    return record.q <= _MOST_PAIRED and first.at_most >= 2 * len(_there(first, record.q))

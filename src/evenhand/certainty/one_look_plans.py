@@ -1,0 +1,231 @@
+"""What to ask where all of it is fixed before the first score, and when to ask no more.
+
+Nothing here is a matter of certainty (`one_look` says what is certain): to give up costs no
+validity, nor does a plan that is less even than it might be.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Counts
+from evenhand.certainty.assignment import even_order, fits, in_turns, planned_counts
+from evenhand.certainty.look import Look
+from evenhand.certainty.one_look import STEADY, TIMES, OneLook
+from evenhand.certainty.record import Plan, Stop
+from evenhand.policies.limits import Limits
+from evenhand.policies.messages import Feedback
+from evenhand.questions import UNLIMITED, Questions
+
+_HEARD = 5  # degrees of freedom from which on an unknown noise is known well enough to give up
+_MOST_LOOKS = 500  # that are taken at a long plan
+_LONGEST = 2**20  # answers after which the order of a plan is repeated
+_DECIDED = (
+    "this was decided, so what comes now has to rest on new answers alone; and the answers that "
+    "can still come do not compare all options with one another. Add evaluators (of several "
+    "groups, if they are partial to them), or allow more answers (capacity, at_most)."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPlans:
+    """Plans all that is asked before its first score.
+
+    Parameters
+    ----------
+    inference
+        What the record says.
+    limits, at_most, spent
+        What may be asked, how many evaluations in all, and how many were told.
+    pending
+        (q,) evaluations that are on their way.
+    once
+        Whether the scores are looked at once, when all are in.
+    give_up
+        Asking ends when the chance to become certain seems to be less than that.
+    planned
+        (q,) how often each question is asked, where somebody else decided that.
+    seed
+        Where the order comes from.
+    """
+
+    inference: OneLook
+    limits: Limits
+    at_most: int
+    spent: int
+    pending: Counts
+    once: bool
+    give_up: float
+    planned: Counts | None
+    seed: int
+
+    def next(self) -> Plan | Stop:
+        """Return the next plan, or why there is none."""
+        said, record, certain = self.inference.said(), self.inference.record, self.inference.certain
+        if certain is not None:
+            return Stop("certain", (certain,))
+        if said.used >= 1.0:
+            return self._looked_at()
+        if record.now is None or self.outdated:
+            anew = said.answer is not None or self.gave_up is not None
+            if anew and not self.comparable:
+                return Stop("stuck", why=_DECIDED)
+            told = self.inference.told.counts
+            plan = self._plan(np.zeros_like(told) if anew else told)
+            if plan.number:
+                return plan
+        elif self.gave_up is not None:
+            return Stop("gave up", (self.gave_up.leader, *self.gave_up.open.tolist()))
+        if self.inference.leader is None:
+            leads = self.inference.fit.leads(0, np.arange(len(self._questions.options)))
+            return Stop("stuck", (0, *np.flatnonzero(np.isinf(leads.variances)).tolist()))
+        return self._of(np.zeros_like(self.pending), 1, self.inference.told.counts)
+
+    def _looked_at(self) -> Stop:
+        """Return why it ends when all of δ is used up."""
+        look, now = self.inference.said().looks[-1], self.inference.record.now
+        assert now is not None
+        if now.plan.among is not None:
+            return Stop("spent")
+        return Stop("spent", (look.leader, *look.open.tolist()))
+
+    # ------------------------------------------------------------------ when to plan anew
+
+    @property
+    def outdated(self) -> bool:
+        """Whether more may be asked by now than when the plan in force was made, or less."""
+        record = self.inference.record
+        if record.now is None:
+            return False
+        plan, none_told = record.now.plan, not record.now.count
+        observed = none_told and any(at == len(record.rounds) for at, _ in record.outside)
+        more = plan.at_most < self.at_most or plan.budget < self.limits.money
+        return observed or more or plan.among is not None
+
+    @property
+    def gave_up(self) -> Look | None:
+        """The look at the design in force after which there was no hope to become certain."""
+        said = self.inference.said()
+        for look in said.looks:
+            if look.plan >= said.began and look.share < 1.0 and self._hope(look) < self.give_up:
+                return look
+        return None
+
+    def _hope(self, look: Look) -> float:
+        """Return the chance that the last look will make it certain, if things go on as they are.
+
+        By what is in, a lead of z deviations at the share t of the answers will be normal at the
+        end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
+        says nothing about z, and all may still come.
+        """
+        if look.winner.freedom < _HEARD:
+            return 1.0
+        t, last = look.share, (1.0 - TIMES[-2] ** 2) * (1.0 - STEADY) * self.inference.chance
+        z, enough = deviations(look.worst), deviations(last)
+        return float(special.ndtr((z / math.sqrt(t) - enough) / math.sqrt((1.0 - t) / t)))
+
+    # ------------------------------------------------------------------ what is to come
+
+    @property
+    def to_come(self) -> int:
+        """How many answers of the plan in force can still come from who is there."""
+        now = self.inference.record.now
+        if now is None:
+            plan = self.next()
+            return plan.number if isinstance(plan, Plan) else 0
+        lacking = np.maximum(now.plan.wanted(len(self.pending)) - now.total.counts, 0)
+        gone = np.isin(self._questions.evaluator, list(self.limits.absent))
+        return min(int(lacking[~gone].sum()), now.plan.number - now.count)
+
+    def forecast(self) -> float:
+        """Return how many answers are still to come: all, or until it is expected to be certain."""
+        left, said = float(self.to_come), self.inference.said()
+        n, leader = int(self.inference.told.counts.sum()), self.inference.leader
+        now = self.inference.record.now
+        if self.once or leader is None or now is None or not n:
+            return left
+        N = int(said.before.counts.sum()) + now.plan.number
+        z, before = deviations(self.inference.now(leader).worst), 0.0
+        for time in TIMES:
+            due, before = (1.0 - STEADY) * self.inference.chance * (time**2 - before), time**2
+            if time * N > n and z * math.sqrt(time * N / n) > deviations(due):
+                return min(left, math.ceil(time * N) - n)
+        return left
+
+    # ------------------------------------------------------------------ a plan
+
+    @property
+    def _questions(self) -> Questions:
+        return self.inference.aim.questions
+
+    @property
+    def comparable(self) -> bool:
+        """Whether answers to all that may still be asked compare all options by themselves."""
+        zeros = np.zeros(len(self.pending))
+        counts = Feedback(self._counts(np.zeros_like(self.pending)), zeros, zeros)
+        leads = self.inference.aim.model.fit(counts, 1.0).leads(
+            0, np.arange(len(self._questions.options))
+        )
+        return bool(np.isfinite(leads.variances).all())
+
+    def _plan(self, told: Counts) -> Plan:
+        """Return a plan of all that may be asked, beside answers that are a part of it already."""
+        more = self._counts(told) - told
+        times = math.ceil(int(more.sum()) / _LONGEST)
+        if times > 1 and self.planned is not None:
+            times = int(np.gcd.reduce(more))
+        elif times > 1 and (more[more > 0] < times).any():  # some may be asked a few times only
+            more, times = self._counts(told, _LONGEST) - told, 1
+        return self._of(more // max(times, 1), max(times, 1), told)
+
+    def _of(self, more: Counts, times: int, told: Counts) -> Plan:
+        order = even_order(self._questions, np.random.default_rng(self.seed))
+        number = int(more.sum()) * times
+        return Plan(
+            "ask more" if told.any() else "ask what was planned",
+            in_turns(more, order, told),
+            times,
+            1 if self.once else min(max(number, 1), _MOST_LOOKS),
+            at_most=self.at_most,
+            forecast=float(number),
+            budget=self.limits.money,
+        )
+
+    def _counts(self, told: Counts, most: int | None = None) -> Counts:
+        """Return (q,) how often questions are asked, with what is in and, if it fits, on its way.
+
+        What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
+        Who left may come back, and is planned for.
+        """
+        questions, limits = self._questions, self.limits
+        others = limits.asked - told
+        capacity = np.where(
+            questions.capacity == UNLIMITED, UNLIMITED, np.maximum(questions.capacity - others, 0)
+        )
+        if self.planned is not None:
+            return np.asarray(np.maximum(np.minimum(self.planned, capacity), told))
+        who = questions.evaluator
+        done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
+        work = np.maximum(questions.workload - done.astype(np.int64), 0)
+        work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
+        left = questions._changed(capacity=capacity, workload=work)
+        n = int(told.sum()) + (self.at_most - self.spent if most is None else most)
+        money = limits.money - limits.paid + float(told @ questions.prices)
+        have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
+        have = have if fits(left, have, n, money) else told
+        return planned_counts(left, self.inference.aim.model, n, money, have)
+
+
+def deviations(chance: float) -> float:
+    """Return how many standard deviations a lead of two options is that has this chance.
+
+    Examples
+    --------
+    >>> round(deviations(0.05), 2)
+    1.96
+    """
+    return -float(special.ndtri(0.5 * max(chance, 1e-300)))
