@@ -25,6 +25,7 @@ from evenhand.certainty.arrow.panel import (
 
 _PORTIONS = 8  # in which a start is strengthened
 _BLOCK = 256  # rows that are looked at together
+_MOST_KNOWN = 32  # directions that are taken out together
 
 
 def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices:
@@ -104,10 +105,11 @@ def _independent(panel: Panel, by_item: Indices, free: Floats) -> Indices:
     question, beside_it = by_item[order], by_item[base[order]]
     found: list[int] = []
     known: list[Floats] = []  # directions that are still in ``free``: to take them out is work
-    missing = free.shape[1]
+    missing, before = free.shape[1], 0
     for begin in range(0, len(order), _BLOCK):
-        if len(known) >= _BLOCK:
+        if known and (len(known) >= _MOST_KNOWN or len(known) == before):
             free, known = free - (free @ np.transpose(known)) @ known, []
+        before = len(known)
         part = slice(begin, begin + _BLOCK)
         rows = panel.Z[question[part]] - panel.Z[beside_it[part]]
         least = BESIDE * np.sqrt(rows.power(2).sum(axis=1))
