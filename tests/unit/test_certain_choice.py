@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
+from evenhand.certainty import intervals
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.proportions import inverse_gram, proportions, spread_out_by, spreads
@@ -299,7 +300,7 @@ def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_plans(
     now_ = policy.inference.evidence()
     assert bool(now_.rejected[2]) == (gamma > 0.0)
     for option in (0, 1):
-        loss = policy.inference.loss(option)
+        loss = intervals.loss(policy.inference, option)
         others = policy.inference.open(now_, option).tolist()
         assert 0.0 < loss < math.inf
         assert min(evidence(policy, x, option, loss) for x in others) >= needed - 1e-6

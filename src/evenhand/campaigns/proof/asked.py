@@ -169,7 +169,9 @@ def numbers(given: Any, shape: tuple[int, ...], what: str) -> Floats:
     [[1.0, 2.5]]
     """
     found = np.asarray(given)
-    right = found.shape == tuple(m if n < 0 else n for n, m in zip(shape, found.shape, strict=False))
+    right = found.shape == tuple(
+        m if n < 0 else n for n, m in zip(shape, found.shape, strict=False)
+    )
     if right and found.size and found.dtype.kind in "iuf" and (np.abs(found) <= LARGEST).all():
         return found.astype(np.float64)
     if right and not found.size:
