@@ -212,20 +212,17 @@ class CertainChoice(Choice):
         leads[self.aim.same(option)] = 0.0
         return leads
 
-    def certificate(self) -> list[tuple[str, int, int]]:
+    def certificate(self) -> list[tuple[int, int, int]]:
         """Return where the evidence against each rival of the option that leads sufficed.
 
         Returns
         -------
         list
-            Name of the rival, plan (from 0) and how many of its scores it took.
+            The rival, the plan, from 0, and how many of its scores it took.
         """
-        now, option, names = self.inference.evidence(), self._option, self.options.labels
-        return [
-            (names[x], *place)
-            for (leader, x), place in now.where.items()
-            if leader == option or not self.aim.slack
-        ]
+        now, option = self.inference.evidence(), self._option
+        own = [key for key in now.where if key[0] == option or not self.aim.slack]
+        return [(x, *now.where[leader, x]) for leader, x in own]
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""

@@ -40,13 +40,13 @@ def forecast_of(policy: object) -> float:
     return math.nan if say is None else float(say())
 
 
-def certificate_of(policy: Policy) -> list[tuple[str, int, int]]:
-    """Return where the evidence against each rival sufficed: its name, the plan, how many scores.
+def certificate_of(policy: Policy) -> list[list[int]]:
+    """Return where the evidence against each rival sufficed: option, plan, how many of its scores.
 
-    Plans count from 0. None where the policy does not say; then whoever checks it has to search.
+    All count from 0. Empty where the policy does not say; then whoever checks it has to search.
     """
     say = getattr(policy, "certificate", None)
-    return [] if say is None else list(say())
+    return [] if say is None else [list(place) for place in say()]
 
 
 def end_of(policy: Policy) -> str | None:
