@@ -13,7 +13,6 @@ found out only by a seal that somebody has written down: give it as ``seal``.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -18,8 +18,8 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Indices
-from evenhand.certainty.certain_choice import Bound, noise_within
-from evenhand.certainty.choice import Choice, checked_bounds, limit_of
+from evenhand.certainty.certain_choice import noise_within
+from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.e_process import planned_interval
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.proportions import spread_out_by
