@@ -127,7 +127,15 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
         page = Page(session, follower.id, lock=False)
         rows = {row.number: row for row in _all(ledger.evaluations_after, session, page.id)}
         told = {
-            n: (row.event, row.ticket, row.question, row.score, row.evaluator, row.key, row.standing)
+            n: (
+                row.event,
+                row.ticket,
+                row.question,
+                row.score,
+                row.evaluator,
+                row.key,
+                row.standing,
+            )
             for n, row in rows.items()
         }
         tickets = {
@@ -244,9 +252,15 @@ def _differences(stated: Any, said: Any, where: str, least: float) -> list[str]:
         parts = [(stated[name], said[name], f"{where} {name}") for name in stated]
         return [text for part in parts for text in _differences(*part, least)]
     if isinstance(stated, list) and isinstance(said, list) and len(stated) == len(said):
-        parts = [(*both, f"{where} {i + 1}") for i, both in enumerate(zip(stated, said, strict=True))]
+        parts = [
+            (*both, f"{where} {i + 1}") for i, both in enumerate(zip(stated, said, strict=True))
+        ]
         return [text for part in parts for text in _differences(*part, least)]
-    return [] if _same(stated, said, least) else [f"{where.strip()} is {stated!r:.80}, not {said!r:.80}"]
+    return (
+        []
+        if _same(stated, said, least)
+        else [f"{where.strip()} is {stated!r:.80}, not {said!r:.80}"]
+    )
 
 
 def _same(stated: Any, said: Any, least: float) -> bool:

@@ -112,7 +112,7 @@ class Planner:
         """Return the option that is best by a guess, of those that may be."""
         options = self.inference.aim.questions.options
         lead_of_first = guess.leads(0, np.arange(len(options))).estimates
-        size = float(np.abs(self.inference.record.everything.means).max(initial=0.0))
+        size = float(np.abs(self._pool.means).max(initial=0.0))
         return first_largest(np.where(now.rejected, -np.inf, -lead_of_first), size)
 
     # ------------------------------------------------------------------ a start
