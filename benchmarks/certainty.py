@@ -211,29 +211,27 @@ def errors(runs: int, seed: int) -> None:
 def bias(runs: int, seed: int) -> None:
     """Print coverage and width of the interval of the bias, beside ± 1.96 sd of pooled fits."""
     print("## The bias: intervals of 95% on the skating event\n")
-    print("| target | noise | evaluations | covered | mean half-width | in sd |")
+    print("| policy | noise | evaluations | covered | mean half-width | in sd |")
     print("| --- | --- | --- | --- | --- | --- |")
     problem = skate_canada().problem
-    for target in ("best", "bias"):
+    for cls in (eh.CertainChoice, eh.CertainBias):
         for known in (True, False):
             covered, widths, scaled, spent = 0, [], [], []
             for i in range(seed, seed + runs):
                 options: dict[str, Any] = {"noise_scale": problem.noise_scale} if known else {}
-                policy = eh.CertainChoice(
-                    problem.actions, at_most=640, target=target, tolerance=0.0, **options
-                )
+                policy = cls(problem.actions, at_most=640, **options)
                 play(problem, policy, np.random.default_rng([i, 3]))
                 said = policy.bias()
                 covered += said.covers(float(np.atleast_1d(problem.omega)[0]))
                 widths.append(0.5 * (said.high - said.low))
-                counts = policy._told.counts
+                counts = policy.record.everything.counts
                 rows = problem.actions.points * np.sqrt(counts)[:, None]
                 direction = np.eye(1, rows.shape[1], problem.actions.n_features)[0]
                 variance = direction @ np.linalg.pinv(rows.T @ rows, hermitian=True) @ direction
                 scaled.append(widths[-1] / (problem.noise_scale * math.sqrt(variance)))
                 spent.append(policy.spent)
             print(
-                f"| {target} | {'known' if known else 'unknown'} | {np.mean(spent):.0f} "
+                f"| {cls.name} | {'known' if known else 'unknown'} | {np.mean(spent):.0f} "
                 f"| {covered / runs:.3f} | {np.mean(widths):.2f} | {np.mean(scaled):.2f} |",
                 flush=True,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,128 @@ from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import policy_for
 from evenhand.arrays import Floats
 from evenhand.campaigns.deciding import plain
+from evenhand.policies.base import Policy
+from evenhand.policies.sayings import certificate_of
+from evenhand.policies.state import plain as plain_state
 
 Log = list[tuple[str, dict[str, Any]]]
+
+
+class Play:
+    """A policy that is played, with its log.
+
+    Parameters
+    ----------
+    asked, seed
+        What is asked, and where noise comes from.
+    policy
+        What asks; what `choose` would, if not given.
+    noise
+        How loud scores are.
+    together
+        Up to how many answers are out at once; they come back in any order and number.
+    given
+        What `choose` would be told.
+    """
+
+    def __init__(
+        self,
+        asked: eh.ActionSet | eh.Questions,
+        seed: int,
+        *,
+        policy: Policy | None = None,
+        noise: float = 1.0,
+        together: int = 1,
+        **given: Any,
+    ) -> None:
+        self.rng, self.noise, self.together = np.random.default_rng(seed), noise, together
+        settings: dict[str, Any] = {
+            name: given.get(name, usual)
+            for name, usual in (("at_most", None), ("confidence", 0.95), ("tolerance", 0.0))
+        } | {name: given.get(name) for name in ("noise_scale", "bounds")}
+        self.settings, self.deviation = settings, given.get("deviation")
+        looks, budget = given.get("looks"), given.get("budget")
+        self.policy: Any = policy or policy_for(
+            asked, self.deviation, True, looks, budget, settings
+        )
+        stated = {"tolerance": settings["tolerance"], "deviation": self.deviation}
+        self.log: Log = [("created", {"policy": self.policy.state(), "settings": stated})]
+        self.numbers = np.arange(len(self.policy.actions))  # of the questions
+        self.told: list[tuple[str, int, float]] = []  # kind, number of the question, score
+        self.out: list[int] = []
+
+    def go_on(self, mean: Callable[[str], float], stop: int | None = None) -> None:
+        """Ask until it is over, or so many were told."""
+        policy, rng, q = self.policy, self.rng, len(self.policy.actions)
+        while stop is None or len(self.told) < stop:
+            pending = np.bincount(self.out, minlength=q)
+            while (plan := policy.plan(pending)) is not None:  # early scores may make one whole
+                self.log.append(("planned", {"plan": plan}))
+                policy.begin(plan)
+            if len(self.out) < self.together:
+                counts = policy.ask(self.together - len(self.out), pending).counts
+                self.out += rng.permutation(np.repeat(np.arange(q), counts)).tolist()
+            if not self.out:
+                break
+            for _ in range(int(rng.integers(1, min(self.together, len(self.out)) + 1))):
+                self._enter("told", self.out.pop(int(rng.integers(len(self.out)))), mean)
+
+    def observe(self, mean: Callable[[str], float], n: int) -> None:
+        """Have scores come that nobody asked for."""
+        for x in self.rng.integers(len(self.policy.actions), size=n).tolist():
+            self._enter("imported", x, mean)
+
+    def _enter(self, kind: str, x: int, mean: Callable[[str], float]) -> None:
+        noise = self.policy.questions.noise
+        loud = self.noise * (1.0 if noise is None else noise[x])
+        score = float(mean(self.policy.actions.labels[x]) + loud * self.rng.standard_normal())
+        self.told.append((kind, int(self.numbers[x]), score))
+        n = len(self.told)
+        self.log.append((kind, {"evaluations": [[n, n, self.told[-1][1], score, "", f"{n}"]]}))
+        self._take(kind, x, score)
+
+    def _take(self, kind: str, x: int, score: float) -> None:
+        told = eh.Feedback.from_scores(self.policy.actions, [x], [score])
+        (self.policy.tell if kind == "told" else self.policy.observe)(told)
+
+    def withdraw(self, *evaluations: int) -> None:
+        """Fold the log anew, without some scores."""
+        for n in evaluations:
+            self.log.append(("withdrawn", {"evaluation": n, "ticket": n, "reopened": False}))
+        self.policy = eh.restore(self.log[0][1]["policy"])
+        for kind, content in self.log:
+            if kind == "planned":
+                self.policy.begin(content["plan"])
+            elif kind == "told" and content["evaluations"][0][0] not in evaluations:
+                _, _, x, score, *_ = content["evaluations"][0]
+                self.policy.hand_out(self.policy.single(x, 1), np.zeros(len(self.numbers)))
+                self._take(kind, x, score)
+
+    def extend(self, asked: eh.Questions) -> None:
+        """Go on with more questions; those before keep their numbers."""
+        labels = [self.policy.actions.labels[x] for x in np.argsort(self.numbers)]
+        old = {label: number for number, label in enumerate(labels)}
+        new = (label for label in asked.labels if label not in old)
+        old |= {label: len(old) + i for i, label in enumerate(list(new))}
+        self.policy = self.policy.extended(asked)
+        self.numbers, self.out = np.array([old[label] for label in asked.labels]), []
+        questions = plain_state({"questions": asked})["questions"]
+        content = {"questions": questions, "numbers": self.numbers.tolist()}
+        self.log.append(("extended", content | {"at_most": None, "budget": None}))
+
+    def decided(self) -> Log:
+        """Return the log with what the policy has come to, as it is read from a file."""
+        if self.policy.spent:
+            self.policy.checks.look()
+        answer = answer_of(
+            self.policy,
+            confidence=self.settings["confidence"],
+            tolerance=self.settings["tolerance"],
+            features_exact=self.deviation == 0,
+        )
+        certificate = certificate_of(self.policy)
+        decision = {"answer": plain(answer.to_dict()), "certificate": certificate}
+        return json.loads(json.dumps([*self.log, ("decided", decision)]))  # type: ignore[no-any-return] # as it was
 
 
 def played(
@@ -22,55 +142,14 @@ def played(
     means: Floats,
     seed: int,
     *,
-    noise: float = 1.0,
-    together: int = 1,
     stop: int | None = None,
     **given: Any,
 ) -> Log:
-    """Play the policy that `choose` would; return its log up to the decision.
-
-    Up to ``together`` answers are out at once, and come back in any order and number; after
-    ``stop`` of them it is over.
-    """
-    rng = np.random.default_rng(seed)
-    settings: dict[str, Any] = {
-        name: given.get(name, usual)
-        for name, usual in (("at_most", None), ("confidence", 0.95), ("tolerance", 0.0))
-    } | {name: given.get(name) for name in ("noise_scale", "bounds")}
-    deviation = given.get("deviation")
-    policy: Any = policy_for(
-        asked, deviation, True, given.get("looks"), given.get("budget"), settings
-    )
-    loud = np.ones(len(means)) if policy.questions.noise is None else policy.questions.noise
-    stated = {"tolerance": settings["tolerance"], "deviation": deviation}
-    log: Log = [("created", {"policy": policy.state(), "settings": stated})]
-    q, told = len(means), 0
-    out: list[int] = []
-    while stop is None or told < stop:
-        pending = np.bincount(out, minlength=q)
-        while (plan := policy.plan(pending)) is not None:  # early scores may make one whole at once
-            log.append(("planned", {"plan": plan}))
-            policy.begin(plan)
-        if len(out) < together:
-            counts = policy.ask(together - len(out), pending).counts
-            out += rng.permutation(np.repeat(np.arange(q), counts)).tolist()
-        if not out:
-            break
-        for _ in range(int(rng.integers(1, min(together, len(out)) + 1))):
-            x = out.pop(int(rng.integers(len(out))))
-            score = float(means[x] + noise * loud[x] * rng.standard_normal())
-            policy.tell(eh.Feedback.from_scores(policy.actions, [x], [score]))
-            told += 1
-            log.append(("told", {"evaluations": [[told, told, x, score, "", f"{told}"]]}))
-    policy.checks.look()
-    answer = answer_of(
-        policy,
-        confidence=settings["confidence"],
-        tolerance=settings["tolerance"],
-        features_exact=deviation == 0,
-    )
-    log.append(("decided", {"answer": plain(answer.to_dict())}))
-    return json.loads(json.dumps(log))  # type: ignore[no-any-return] # as it is read from a file
+    """Play a policy until it is over; return its log with the decision."""
+    play = Play(asked, seed, **given)
+    worth = dict(zip(asked.labels, means.tolist(), strict=True))
+    play.go_on(worth.__getitem__, stop)
+    return play.decided()
 
 
 def changed(log: Log, where: list[Any], to: Any) -> Log:

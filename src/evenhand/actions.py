@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand import html
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
+from evenhand.plain import Form
 from evenhand.tables import (
     EncodedColumn,
     Encoding,
@@ -37,16 +38,18 @@ if TYPE_CHECKING:
     from evenhand.tables.matrix import EncodedTable
     from evenhand.tables.sources import CsvFile
 
-_PARTS = {
-    "features",
-    "feature_names",
-    "labels",
-    "groups",
-    "positive",
-    "attributes",
-    "attribute_names",
-    "encoding",
-}
+_FORM = Form(
+    {
+        "features": list[list[float]],
+        "feature_names?": list[str] | None,
+        "labels?": list[str] | None,
+        "groups?": list[str] | None,
+        "positive?": str | None,
+        "attributes?": list[list[float]] | None,
+        "attribute_names?": list[str] | None,
+        "encoding?": dict[str, Any] | None,
+    }
+)
 
 _SHOWN_OPTIONS, _SHOWN_COLUMNS = 10, 8  # in a notebook
 
@@ -475,10 +478,10 @@ class ActionSet:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Return the options that `to_dict` returned, perhaps by way of a JSON file."""
-        unknown = set(content) - _PARTS
-        if unknown or "features" not in content:
-            wrong = f"{sorted(unknown)[0]!r} means nothing here" if unknown else "no 'features'"
-            raise InputError(f"{wrong}; options have {', '.join(sorted(_PARTS))}.")
+        try:
+            _FORM.check(content)
+        except InputError as error:
+            raise InputError(f"these are no options as to_dict() writes them: {error}") from None
         made = cls(
             content["features"],
             content.get("groups"),
@@ -489,7 +492,11 @@ class ActionSet:
             attribute_names=content.get("attribute_names"),
         )
         if content.get("encoding") is not None:
-            object.__setattr__(made, "encoding", Encoding.from_dict(content["encoding"]))
+            encoding = Encoding.from_dict(content["encoding"])
+            own = 0 if made.group_names is not None else made.n_attributes
+            if (len(encoding.features), len(encoding.attributes)) != (made.n_features, own):
+                raise InputError("encoding has other columns than features and attributes.")
+            object.__setattr__(made, "encoding", encoding)
         return made
 
     def subset(self, indices: ArrayLike) -> Self:

@@ -110,9 +110,10 @@ class Form:
     ----------
     form
         ``int`` (of 64 bits), ``float`` (also a whole number, and finite), ``str``, ``bool``;
-        ``list[...]``; ``tuple[..., ...]`` for a list of so many; ``dict[str, ...]`` for names that
-        may be any; ``{"name": ..., "other?": ...}`` for those that are known, where the other one
-        may be missing; ``... | None``; ``Any`` for whatever is not nested too deeply.
+        ``list[...]``, or ``[...]`` of what is no type; ``tuple[..., ...]`` for a list of so many;
+        ``dict[str, ...]`` for names that may be any; ``{"name": ..., "other?": ...}`` for those
+        that are known, where the other one may be missing; ``... | None``; ``Any`` for whatever is
+        not nested too deeply.
 
     Examples
     --------
@@ -154,6 +155,8 @@ def _check_of(form: Any) -> _Check:
     if isinstance(form, Mapping):
         checks = {name.removesuffix("?"): _check_of(inner) for name, inner in form.items()}
         return _named_as(checks, [name for name in form if not name.endswith("?")])
+    if isinstance(form, list):
+        return _list_of(form[0])
     origin, inner = get_origin(form), get_args(form)
     if form is Any:
         return _check_depth
@@ -193,7 +196,8 @@ def _part(place: int | str, check: _Check, value: Any) -> None:
 
 
 def _list_of(form: Any) -> _Check:
-    check, types = _check_of(form), _PLAIN[form][1] if form in _PLAIN else None
+    check = _check_of(form)
+    types = _PLAIN[form][1] if isinstance(form, type) and form in _PLAIN else None
 
     def check_all(value: Any) -> None:
         if type(value) is not list:

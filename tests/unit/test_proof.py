@@ -1,8 +1,7 @@
-"""The proof: every part by another route, whole decisions against the policies, and forgeries."""
+"""The proof: every part by another route, what policies state, and what they might have stated."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -12,23 +11,19 @@ import pytest
 from scipy import integrate, stats
 
 import evenhand as eh
-from evenhand.answers.answer import answer_of
-from evenhand.campaigns.proof import Plan, Record, derive, disagreements
+from evenhand.arrays import Floats
+from evenhand.campaigns.proof import Examination, examine
 from evenhand.campaigns.proof.asked import Asked
-from evenhand.campaigns.proof.evidence import (
-    Reading,
-    log_evidence,
-    log_moment,
-    most_evidence,
-    one_sided,
-)
-from evenhand.campaigns.proof.lack_of_fit import lack_of_fit
-from evenhand.campaigns.proof.squares import Fit, Sums
-from evenhand.campaigns.proof.walk import walk
+from evenhand.campaigns.proof.certain import Certain
+from evenhand.campaigns.proof.evidence import Reading, against_equality, log_moment
+from evenhand.campaigns.proof.record import record_of
+from evenhand.campaigns.proof.squares import Fit, Spread
 from evenhand.campaigns.proof.winner import Winner
+from evenhand.certainty.e_process import Reading as Stage
+from evenhand.certainty.e_process import interval, planned_interval
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.stages import reading
-from records import changed, played
+from records import Log, Play, changed, played
 
 
 def panel(capacity: int | None = None, **more: Any) -> eh.Questions:
@@ -44,7 +39,7 @@ def options() -> eh.ActionSet:
     return eh.ActionSet(features, ["home", "away"] * 4)
 
 
-def truth(asked: eh.ActionSet | eh.Questions, seed: int, size: float = 1.0) -> Any:
+def truth(asked: eh.ActionSet | eh.Questions, seed: int, size: float = 1.0) -> Floats:
     points = asked.points
     return points @ (size * np.random.default_rng(seed).standard_normal(points.shape[1]))
 
@@ -69,17 +64,30 @@ def test_moments_are_those_of_chi(nu: int, y: float) -> None:
     assert said == pytest.approx(exact, rel=1e-7, abs=1e-8)
 
 
-@pytest.mark.parametrize("freedom", [math.inf, 3.0, 40.0])
-def test_no_prior_has_more_evidence_than_the_bound(freedom: float) -> None:
+@pytest.mark.parametrize("freedom", [math.inf, 4.0, 40.0])
+def test_evidence_is_enough_at_the_ends_of_intervals_and_not_inside(freedom: float) -> None:
+    """By the policies' search for the ends, and by formulas of the proof at them."""
     rng = np.random.default_rng(0)
-    beta, J, R = rng.normal(0.3, 1.0, 50), rng.uniform(0.1, 30.0, 50), rng.uniform(1.0, 9.0, 50)
-    effects, logs = one_sided(rng.normal(0.5, 1.0, 50), rng.uniform(0.1, 1.0, 50), 1.0, 9.0, 0.0)
-    had = log_evidence(beta, J, R, freedom, effects, logs)
-    assert (had <= most_evidence(beta, J, R, freedom) + 1e-9).all()
-    # and one effect that is right has nearly all of it where the noise is known
-    best = np.maximum(beta, 1e-9)[:, None]
-    alone = log_evidence(beta, J, R, math.inf, best, np.zeros((50, 1)))
-    assert alone[beta > 0] == pytest.approx(most_evidence(beta, J, R, math.inf)[beta > 0])
+    n, scatter, failure = 20, 0.0 if math.isinf(freedom) else 1.3 * freedom, 0.03
+    stages, plans = [], []
+    for _ in range(2):
+        J, spread, unit = rng.uniform(0.5, 30.0, n), rng.uniform(0.1, 2.0, n), 1.1
+        at, centre = rng.normal(size=n) / np.sqrt(J), spread * rng.normal(size=n)
+        ones = np.ones(n)
+        parts = scatter * ones, freedom * ones, centre, spread, unit * ones
+        stages.append(Stage(at, J, *parts))
+        plans.append((Reading(at, J, scatter, freedom), Spread(centre, spread**2), unit))
+    middle, low, high = interval(stages, failure)
+    for end in (low, high):
+        far = np.isinf(end)
+        had = against_equality(plans, np.where(far, middle, end))[~far]
+        assert (had >= math.log(1.0 / failure) - 1e-7).all()
+        near = np.where(far, middle, end - 1e-3 * (end - middle))
+        assert (against_equality(plans, near)[~far] < math.log(1.0 / failure)).all()
+    one = Reading(np.array([0.4]), np.array([9.0]), scatter, freedom)
+    far_out = planned_interval(0.4, 9.0, scatter, freedom, 20.0, failure)[1]
+    said = one.mixed(np.array([far_out]), np.array([20.0]))[0]
+    assert said == pytest.approx(math.log(1.0 / failure)) or math.isinf(far_out)
 
 
 @pytest.mark.parametrize("policy", [True, False])
@@ -99,33 +107,11 @@ def test_what_is_left_of_equal_scores_is_no_evidence(policy: bool) -> None:
             information = reading(fit, leads, leads, 1.0).information
         else:
             own = Asked.of(asked.to_dict())
-            H = own.span.coordinates(own.options)
-            fitted = Fit.of(own, Sums(counts, scores, np.zeros(q)), False)
-            said = fitted.along(H[1] - H[[0, 2, 3]])
-            information = Reading.of(fitted, said, fitted, said).information
+            fitted = Fit.of(own, counts.astype(float), scores, np.zeros(q), False)
+            said = fitted.of_rows(own.options[1] - own.options[[0, 2, 3]])
+            information = Reading.of(fitted, said, np.ones(3, dtype=np.bool_)).information
         assert (information > 0.0).all() == says
         assert (information == 0.0).all() == (not says)
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_a_walk_is_least_squares_after_every_answer(known: bool) -> None:
-    asked = Asked.of(panel(noise={"P": 2.0}).to_dict())
-    rng = np.random.default_rng(1)
-    questions, scores = rng.integers(16, size=300), rng.normal(5.0, 1.0, 300)
-    H = asked.span.coordinates(asked.options)
-    D = H[0] - H[1:]
-    at, looked = 0, np.ones(300, dtype=np.bool_)
-    for stretch in walk(asked, questions, scores, D, known, looked):
-        for i in range(0, len(stretch.places), 7):
-            n = int(stretch.places[i])
-            fit = Fit.of(asked, Sums.of(questions[:n], scores[:n], 16), known)
-            said = fit.along(D)
-            assert stretch.estimates[i] == pytest.approx(said.estimates, abs=1e-9)
-            assert stretch.information[i] == pytest.approx(1.0 / said.variances)
-            assert stretch.scatter[i] == pytest.approx(fit.scatter, abs=1e-8)
-            assert stretch.freedom[i] == fit.freedom
-        at += len(stretch.places)
-    assert at == 300
 
 
 @pytest.mark.parametrize("freedom", [math.inf, 6.0])
@@ -134,53 +120,31 @@ def test_the_winner_test_is_a_ratio_of_areas(freedom: float) -> None:
     factor, leads, R = rng.normal(size=(3, 4)), np.array([0.4, 1.7, 3.0]), 2.5
     winner = Winner(leads, factor, 0.0 if math.isinf(freedom) else R, freedom)
     S, null = factor @ factor.T, -0.3
+    above = winner.chances(null, upper=True)
     for j, chance in enumerate(winner.chances(null)):
         rooms = leads * S[j, j] / S[j]
         low = leads[j] - rooms[rooms > 0].min()
         high = leads[j] - rooms[rooms < 0].max(initial=-np.inf)
         root = math.sqrt(S[j, j])
         x, a, b = ((end - null) / root for end in (leads[j], low, high))
-        if math.isinf(freedom):
-            area, reach = stats.norm.pdf, 40.0
-        else:
-            Q = R + x**2
-            reach = math.sqrt(Q)
+        reach = 40.0 if math.isinf(freedom) else math.sqrt(R + x**2)
 
-            def area(z: float, Q: float = Q) -> float:
-                return float((Q - z * z) ** (freedom / 2 - 1))
+        def area(z: float, reach: float = reach) -> float:
+            if math.isinf(freedom):
+                return float(stats.norm.pdf(z))
+            return float(max(reach**2 - z * z, 0.0) ** (freedom / 2 - 1))
 
         a, b = max(a, -reach), min(b, reach)
         part, whole = (integrate.quad(area, begin, b)[0] for begin in (x, a))
         assert chance == pytest.approx(part / whole, rel=1e-6)
-    for end, upper in ((winner.ends(0.02, upper=False), False), (winner.ends(0.02, True), True)):
-        for j, null in enumerate(end):
-            chance = float(winner.chances(float(null))[j])
-            assert (1.0 - chance if upper else chance) == pytest.approx(0.02, rel=1e-6)
-
-
-def test_lack_of_fit_is_the_ratio_of_brown_and_forsythe() -> None:
-    rng = np.random.default_rng(3)
-    A, n = rng.normal(size=(7, 3)), np.array([2, 3, 5, 2, 9, 4, 3])
-    means, within = rng.normal(size=7), rng.uniform(1.0, 3.0, 7) * (n - 1)
-    root = np.diag(np.sqrt(n))
-    H = root @ A @ np.linalg.inv(A.T @ np.diag(n) @ A) @ A.T @ root
-    left = np.eye(7) - H
-    nu, pooled = n - 1.0, within.sum() / (n - 1.0).sum()
-    for panel_ in (False, True):
-        weights = n / n.mean() if panel_ else np.ones(7)
-        sigma = np.diag(weights * (within + 0.5 * pooled) / (nu + 0.5))
-        D = np.trace(left @ sigma)
-        y = left @ root @ means
-        f = D**2 / np.trace(left @ sigma @ left @ sigma)
-        g = D**2 / ((np.diag(left) * np.diag(sigma)) ** 2 / (nu + 0.5)).sum()
-        p = stats.f.sf(weights @ y**2 / D, f, min(g, nu.sum()))
-        assert lack_of_fit(A, n, means, within, None, panel_).p_value == pytest.approx(p)
+        assert above[j] == pytest.approx(1.0 - part / whole, rel=1e-6)
 
 
 # ------------------------------------------------------------------ whole decisions
 
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "panel": (panel(), {"at_most": 120}),
+    "panel, sure": (panel(), {"at_most": 400, "noise": 0.3}),
     "panel, bounded": (panel(), {"at_most": 150, "bounds": (-12.0, 12.0)}),
     "panel, tolerance": (panel(), {"at_most": 90, "tolerance": 0.4, "noise_scale": 1.0}),
     "prices and noise": (
@@ -191,32 +155,41 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "limited": (panel(6), {"stop": 50, "together": 2}),
     "comparisons": (eh.Questions.comparisons(["A", "B", "C"], ["P", "Q"]), {"at_most": 100}),
     "features exact": (options(), {"at_most": 150, "deviation": 0, "noise": 0.4}),
+    "σ too small": (panel(), {"at_most": 300, "noise_scale": 0.4}),
+    "all alike": (panel(), {"at_most": 40, "noise": 0.0, "size": 0.0}),
     "once": (panel(1), {"looks": "once", "noise": 0.3}),
     "always": (panel(2), {"looks": "always", "noise": 0.5, "together": 5}),
+    "always, tolerance": (panel(4), {"looks": "always", "tolerance": 0.2, "noise_scale": 1.0}),
+    "cut short": (panel(2), {"looks": "always", "noise": 0.5, "stop": 13}),
     "careful": (options(), {"at_most": 300, "noise": 0.3}),
     "careful, stated": (
         options(),
         {"at_most": 200, "noise": 0.3, "noise_scale": 0.3, "tolerance": 0.2, "together": 3},
     ),
-    "σ too small": (panel(), {"at_most": 300, "noise_scale": 0.4}),
+    "careful, few": (options(), {"at_most": 12, "noise": 0.3}),
 }
 
 
+@pytest.mark.parametrize("certified", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_policy_says_follows_from_its_evaluations(name: str) -> None:
+def test_what_a_policy_states_is_confirmed(name: str, certified: bool) -> None:
     asked, settings = CASES[name]
-    record, answer = played(asked, truth(asked, 1), 1, **settings)
-    found = derive(record)
-    assert disagreements(record, found, answer) == []
-    assert ("scale" in found.derived.alarms) == (name == "σ too small")
+    size = settings.get("size", 1.0)
+    for seed in range(2):
+        log = played(asked, truth(asked, 1 + seed, size), seed, **settings)
+        if not certified:
+            log = changed(log, [-1, 1, "certificate"], [])
+        found = examine(log)
+        assert found.wrong == ()
+        assert "what is lost" in found.confirmed
 
 
 @pytest.fixture(scope="module")
-def certain() -> tuple[Record, dict[str, Any]]:
-    record, answer = played(panel(), truth(panel(), 2, 2.0), 4, noise_scale=1.0, at_most=400)
-    assert answer["sure"]
-    assert disagreements(record, derive(record), answer) == []
-    return record, answer
+def certain() -> Log:
+    log = played(panel(), truth(panel(), 2, 2.0), 4, noise_scale=1.0, at_most=400)
+    assert log[-1][1]["answer"]["sure"]
+    assert examine(log).wrong == ()
+    return log
 
 
 @pytest.mark.parametrize(
@@ -230,71 +203,176 @@ def certain() -> tuple[Record, dict[str, Any]]:
         (["warnings"], [{"assumption": "drift", "alarm": True, "message": ""}]),
         (["ranking", 0, "value"], 17.0),
         (["ranking", 1, "low"], -1e-9),
-        (["ranking", 2, "high"], 99.0),
+        (["ranking", 2, "high"], 0.1),
         (["ranking", 3, "lead"], 0.0),
         (["ranking", 0, "raw"], 0.0),
         (["ranking", 0, "evaluations"], 1),
+        (["ranking", 0, "option"], "Ed"),
         (["biases", 0, "estimate"], 0.123),
         (["biases", 1, "low"], 0.0),
+        (["biases"], [{}]),
     ],
 )
-def test_a_decision_that_was_changed_is_seen(
-    certain: tuple[Record, dict[str, Any]], where: list[Any], to: Any
+def test_a_statement_that_was_changed_is_not_confirmed(
+    certain: Log, where: list[Any], to: Any
 ) -> None:
-    record, answer = certain
-    assert disagreements(record, derive(record), changed(answer, where, to))
+    assert examine(changed(certain, [-1, 1, "answer", *where], to)).wrong
 
 
-def test_evaluations_that_were_changed_are_seen(certain: tuple[Record, dict[str, Any]]) -> None:
-    record, answer = certain
-    n = record.total
-
-    def seen(**parts: Any) -> bool:
-        forged = dataclasses.replace(record, **parts)
-        return bool(disagreements(forged, derive(forged), answer))
-
-    scores = record.scores.copy()
-    scores[n // 2] += 1e-3
-    assert seen(scores=scores)
-    swapped = record.questions.copy()
-    swapped[[3, n - 1]] = swapped[[n - 1, 3]]
-    assert (swapped != record.questions).any()
-    assert seen(questions=swapped)
-    withdrawn = record.withdrawn.copy()
-    withdrawn[n // 3] = n
-    assert seen(withdrawn=withdrawn)
-    assert seen(settings={**record.settings, "confidence": 0.999999})
-    assert seen(settings={**record.settings, "noise_scale": 1.1})
+def told(log: Log, n: int) -> int:
+    """Return the place of the n-th score."""
+    return [i for i, (kind, _) in enumerate(log) if kind == "told"][n]
 
 
-def test_plans_that_were_changed_are_seen(certain: tuple[Record, dict[str, Any]]) -> None:
+def plans_in(log: Log) -> list[int]:
+    """Return the places of plans that test something."""
+    return [i for i, (kind, c) in enumerate(log) if kind == "planned" and c["plan"]["leader"] >= 0]
+
+
+def test_scores_that_were_changed_are_seen(certain: Log) -> None:
+    n = sum(kind == "told" for kind, _ in certain)
+    place = told(certain, n // 2)
+    row = [place, 1, "evaluations", 0]
+    score = certain[place][1]["evaluations"][0][3]
+    assert examine(changed(certain, [*row, 3], score + 1e-3)).wrong
+    assert examine(changed(certain, [*row, 2], 0)).wrong
+    assert examine([*certain[:place], *certain[place + 1 :]]).wrong
+    withdrawn = ("withdrawn", {"evaluation": n // 2, "ticket": None, "reopened": False})
+    assert examine([*certain[:-1], withdrawn, certain[-1]]).wrong
+    named = [0, 1, "policy", "arguments", "named"]
+    for name, value in (("confidence", 0.9999999), ("noise_scale", 1.1), ("tolerance", -1.0)):
+        forged = changed(certain, [*named, name], value)
+        assert _refused(forged) or examine(forged).wrong, name
+
+
+def test_plans_that_were_changed_are_seen(certain: Log) -> None:
     """A prior that knew the outcome would make evidence of anything."""
-    record, answer = certain
-    at = next(i for i, plan in enumerate(record.plans) if plan.content["leader"] >= 0)
-    plan = record.plans[at]
-    expected = plan.content["expected"]
-    better = {**plan.content, "expected": {**expected, "leads": [3.0] * len(expected["leads"])}}
-    later = plan.at + 2
-    for forged in (Plan(plan.at, better), Plan(later, plan.content)):
-        plans = [forged if i == at else old for i, old in enumerate(record.plans)]
-        other = dataclasses.replace(record, plans=plans)
-        assert any("expected" in line for line in disagreements(other, derive(other), answer))
+    first, *_, last = plans_in(certain)
+    plan = [first, 1, "plan"]
+    leads = certain[first][1]["plan"]["expected"]["leads"]
+    for part, to in (
+        (["expected", "leads"], [lead + 1.0 for lead in leads]),
+        (["expected", "variances"], [1.0 for _ in leads]),
+        (["expected", "unit"], 0.5),
+        (["leader"], certain[first][1]["plan"]["rivals"][0]),
+    ):
+        assert examine(changed(certain, [*plan, *part], to)).wrong, part
+    earlier = list(certain)
+    earlier.insert(last - 2, earlier.pop(last))  # the plan before it ends when it looks best
+    assert any("expected" in line for line in examine(earlier).wrong)
+    assert examine([*certain[:last], *certain[last + 1 :]]).wrong
+
+
+def test_a_certificate_says_where_the_evidence_was(certain: Log) -> None:
+    places = certain[-1][1]["certificate"]
+    labels = panel().options.labels
+    best = labels.index(certain[-1][1]["answer"]["option"])
+    assert sorted(x for x, *_ in places) == sorted({0, 1, 2, 3} - {best})
+    record = record_of(certain)
+    check = Certain(record, [(r, n) for _, r, n in places])
+    assert not check.unrefuted(best, 0.0).any()
+    assert len(check._fits) <= len(places) + len(check.tests)  # and ends of plans, no other looks
+    for x, r, n in places:
+        wealth = np.zeros(4)
+        for p, one in check.tests:
+            if p < r:
+                wealth[one.rivals] += check._evidence(p, one.count, 0.0)
+        at = record.rounds[r].rivals == x
+        had = [wealth[x] + float(check._evidence(r, i, 0.0)[at][0]) for i in (n - 1, n)]
+        assert had[0] < math.log(20.0) <= had[1] + 1e-9
+    assert examine(changed(certain, [-1, 1, "certificate"], [["Ann", "x", {}]])).wrong
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.3])
+def test_what_an_answer_ended_counts_for_that_answer_alone(tolerance: float) -> None:
+    """Options that come after an answer are tested by new plans; the one it ended adds nothing."""
+    few = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
+    more = eh.Questions.panel(["Zoe", "Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
+    worth = {"Ann": 3.0, "Bo": 0.5, "Cy": 0.0, "Zoe": 5.0}
+    for seed in range(3):
+        play = Play(few, seed, noise_scale=1.0, tolerance=tolerance, at_most=500)
+        play.go_on(lambda label: worth[label.split(" by ")[0]])
+        first = play.decided()
+        assert examine(first).wrong == ()
+        play.extend(more)
+        play.go_on(lambda label: worth[label.split(" by ")[0]])
+        log = play.decided()
+        assert log[-1][1]["answer"]["option"] == "Zoe"
+        assert log[-1][1]["answer"]["sure"]
+        assert examine(log).wrong == ()
+        check = Certain(record_of(log))
+        assert any(check._was_ended(r, one) for r, one in check.tests)
+
+
+def test_what_was_withdrawn_counts_for_no_plan() -> None:
+    play = Play(panel(), 3, noise_scale=1.0, at_most=300)
+    means = dict(zip(panel().labels, truth(panel(), 2, 2.0), strict=True))
+    play.go_on(means.__getitem__, stop=40)
+    play.withdraw(5, 33)
+    play.go_on(means.__getitem__)
+    log = play.decided()
+    assert log[-1][1]["answer"]["sure"]
+    assert examine(log).wrong == ()
+    kept = [event for event in log if event[0] != "withdrawn"]
+    assert examine(kept).wrong
+
+
+def test_imported_scores_are_planned_by_and_are_no_evidence() -> None:
+    play = Play(panel(), 3, noise_scale=1.0, at_most=300)
+    means = dict(zip(panel().labels, truth(panel(), 2, 2.0), strict=True))
+    play.observe(means.__getitem__, 30)
+    play.go_on(means.__getitem__)
+    log = play.decided()
+    assert examine(log).wrong == ()
+    told_ = [(("told" if kind == "imported" else kind), content) for kind, content in log]
+    assert examine(told_).wrong
 
 
 def test_of_other_policies_what_was_counted_is_checked() -> None:
     asked = options()
-    rng = np.random.default_rng(0)
-    questions = np.tile(np.arange(8), 3)
-    scores = truth(asked, 1)[questions] + 0.1 * rng.standard_normal(24)
-    none = np.zeros(24, dtype=np.bool_)
-    record = Record(asked.to_dict(), "uniform", {}, questions, scores, none, np.full(24, -1))
-    policy = eh.policy("uniform", asked, horizon=24)
-    for x, score in zip(questions, scores, strict=True):
-        policy.ask(24)
-        policy.tell(eh.Feedback.from_scores(asked, [int(x)], [score]))
-    policy.checks.look()
-    answer = answer_of(policy, confidence=0.95, tolerance=0.0, features_exact=False).to_dict()
-    found = derive(record, asked.labels.index(answer["option"]))
-    assert "'uniform' is not derived again" in found.derived.taken[0]
-    assert disagreements(record, found, answer) == []
-    assert disagreements(record, found, changed(answer, ["ranking", 1, "raw"], 0.0))
+    log = played(asked, truth(asked, 1), 0, policy=eh.policy("uniform", asked, horizon=24))
+    found = examine(log)
+    assert found.wrong == ()
+    assert "'uniform'" in found.taken[0]
+    forged = examine(changed(log, [-1, 1, "answer", "ranking", 1, "raw"], 0.0))
+    assert "mean score" in forged.wrong[0]
+
+
+def _refused(log: Log) -> str:
+    try:
+        examine(log)
+    except eh.InputError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("where", "to"),
+    [
+        (["rows", "columns", 3], 10**6),
+        (["rows", "columns", 3], -1),
+        (["rows", "starts", 2], 999),
+        (["rows", "shape"], [10**9, 10**9]),
+        (["rows", "entries", 0], 1e300),
+        (["rows", "entries", 0], "1.0"),
+        (["n_features"], 10**12),
+        (["noise"], [0.0] * 16),
+        (["options"], "Ann"),
+        (["about", 0], [99, -1]),
+        (["columns"], [3, 4]),
+        (["evaluators"], None),
+    ],
+)
+def test_questions_that_are_none_are_refused_before_any_kernel_sees_them(
+    certain: Log, where: list[Any], to: Any
+) -> None:
+    place = [0, 1, "policy", "arguments", "placed", 0, "questions"]
+    assert "cannot be read" in _refused(changed(certain, [*place, *where], to))
+
+
+def test_a_model_that_is_too_large_is_left_to_replay(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = played(panel(), truth(panel(), 1), 1, at_most=60)
+    monkeypatch.setattr("evenhand.campaigns.proof.asked.MOST_COLUMNS", 5)
+    assert examine(log) == Examination(
+        (), (), ("all that rests on 16 questions with 8 parameters",)
+    )

@@ -1,4 +1,7 @@
-"""Whole campaigns, examined: what was decided follows from the log, and from no forged one."""
+"""Whole campaigns, verified: what was decided follows from the log, and from no forged one.
+
+Forgeries have a whole new chain of seals: what finds them is the books, replay or the proof.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ledger
+from evenhand.campaigns.events import START, as_line, sealed
 from evenhand.campaigns.proof import examine
+from evenhand.campaigns.verification import RecordVerification, verify_file
 
 Log = list[tuple[str, dict[str, Any]]]
 
@@ -39,10 +43,13 @@ def campaigned(
     folder: Path,
     asked: Any,
     change: Callable[[eh.Campaign], None] | None = None,
-    at: int = 12,
+    at: int | None = 12,
     **settings: Any,
 ) -> Log:
-    """Have a campaign evaluated, changed after some evaluations, and decided; return its log."""
+    """Have a campaign evaluated, changed after some evaluations, and decided; return its log.
+
+    It is changed once it was decided, if ``at`` is None.
+    """
     rng = np.random.default_rng(3)
     campaign = eh.Campaign.create(folder / "c.db", "c", asked, **settings)
     told = 0
@@ -50,6 +57,9 @@ def campaigned(
         if told == at and change is not None:
             change(campaign)
         ticket = campaign.ask(None)
+        if not ticket and at is None and change is not None:
+            change(campaign)
+            ticket, change = campaign.ask(None), None
         if not ticket:
             break
         question = ticket.question
@@ -57,10 +67,24 @@ def campaigned(
         favour = 0.5 * (question.evaluator == "P" and question.label in ("Ann", "Cy"))
         campaign.tell(ticket, value + favour + 0.5 * rng.standard_normal())
         told += 1
-    id = campaign._follower.id
-    events = campaign.store.read(lambda session: ledger.events_after(session, id, 0, 10**6))
+    assert campaign.verify().wrong == ()
+    assert campaign.verify().evaluations == campaign.status().evaluations
+    (file,) = campaign.export(folder / "events.jsonl")
     campaign.close()
-    return [(event.kind, json.loads(event.body)) for event in events]
+    lines = (json.loads(line) for line in file.read_text("utf-8").splitlines())
+    return [(line["kind"], line["body"]) for line in lines]
+
+
+def verified(log: Log, folder: Path) -> RecordVerification:
+    """Seal a log as if it had been so from the first, and verify it."""
+    before, lines = START, []
+    for number, (kind, content) in enumerate(log, start=1):
+        event = sealed(before, number, 1e9 + number, kind, content)  # type: ignore[arg-type] # any
+        before = event.hash
+        lines.append(as_line(event))
+    file = folder / "forged.jsonl"
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    return verify_file(file)
 
 
 def more(campaign: eh.Campaign) -> None:
@@ -113,24 +137,21 @@ CASES: dict[str, Any] = {
 def test_a_decision_follows_from_the_log(name: str, tmp_path: Path) -> None:
     asked, change, at, settings = CASES[name]
     log = campaigned(tmp_path, asked, change, at, **settings)
-    found = examine(log)
+    found = verified(log, tmp_path)
     assert found.wrong == ()
     assert found.decided
-    assert "The decision follows" in str(found)
-    assert found.conclusion.derived.followed
-    assert found.record.total == sum(
-        len(content["evaluations"]) for kind, content in log if kind in ("told", "imported")
-    )
-    assert (found.record.withdrawn >= 0).sum() == len(places(log, "withdrawn"))
+    assert {"what is lost", "leads"} <= set(found.confirmed)
+    gone = {content["evaluation"] for kind, content in log if kind == "withdrawn"}
+    rows = [row for kind, c in log if kind in ("told", "imported") for row in c["evaluations"]]
+    assert found.evaluations == sum(row[0] not in gone for row in rows)
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
     folder = tmp_path_factory.mktemp("campaign")
     made = campaigned(folder, panel(), at_most=300, noise_scale=0.5)
-    found = examine(made)
-    assert found.wrong == ()
-    assert found.conclusion.sure
+    assert verified(made, folder).wrong == ()
+    assert made[-1][1]["answer"]["sure"]
     return made
 
 
@@ -163,16 +184,37 @@ def _other_question(log: Log) -> None:
     row[2] = (row[2] + 1) % 9
 
 
-def _plan(log: Log) -> None:
-    plans = (content["plan"] for kind, content in log if content.get("plan"))
+def _prior(log: Log) -> None:
+    """Have a plan expect what came."""
+    plans = (content["plan"] for kind, content in log if kind == "planned")
     tested = next(plan for plan in plans if plan["leader"] >= 0)
     tested["expected"]["leads"][0] += 1.0
 
 
-def _since(log: Log) -> None:
-    """Have a stage end when it looked best."""
-    planned = [content for kind, content in log if content.get("plan")]
-    planned[2]["since"] -= 3
+def _leader(log: Log) -> None:
+    plan = log[places(log, "planned")[-1]][1]["plan"]
+    plan["leader"], plan["rivals"][0] = plan["rivals"][0], plan["leader"]
+
+
+def _shorter(log: Log) -> None:
+    """Have a plan end when it looked best."""
+    plan = log[places(log, "planned")[1]][1]["plan"]
+    del plan["order"][-3:]
+
+
+def _no_plan(log: Log) -> None:
+    del log[places(log, "planned")[-1]]
+
+
+def _interval(log: Log) -> None:
+    """Have an interval be wider than it is."""
+    (bias, *_) = log[-1][1]["answer"]["biases"]
+    bias["high"] += 0.01
+
+
+def _words(log: Log) -> None:
+    log[-1][1]["answer"]["warnings"] = []
+    log[-1][1]["answer"]["why"] = "it was agreed"
 
 
 def _choice(log: Log) -> None:
@@ -201,8 +243,12 @@ FORGERIES = [
     _twice,
     _order,
     _other_question,
-    _plan,
-    _since,
+    _prior,
+    _leader,
+    _shorter,
+    _no_plan,
+    _interval,
+    _words,
     _choice,
     _sure,
     _confidence,
@@ -211,26 +257,54 @@ FORGERIES = [
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__.strip("_"))
-def test_a_forged_log_is_seen(log: Log, forge: Callable[[Log], None]) -> None:
-    """Also if a whole new chain of hashes was made for it."""
+def test_a_forged_log_is_seen(log: Log, forge: Callable[[Log], None], tmp_path: Path) -> None:
     forged = copy.deepcopy(log)
     forge(forged)
     assert forged != log
+    assert verified(forged, tmp_path).wrong
+
+
+@pytest.mark.parametrize("forge", [_score, _other_question, _prior, _leader, _choice, _sure])
+def test_the_proof_alone_sees_what_does_not_follow(log: Log, forge: Callable[[Log], None]) -> None:
+    forged = copy.deepcopy(log)
+    forge(forged)
     assert examine(forged).wrong
 
 
-def test_a_log_without_a_decision_is_derived_all_the_same(log: Log) -> None:
+def test_every_decision_is_replayed(tmp_path: Path) -> None:
+    """Not the last one alone."""
+    log = campaigned(tmp_path, panel(), more, None, at_most=300, noise_scale=0.5)
+    first, *_, last = places(log, "decided")
+    assert first < last
+    assert verified(log, tmp_path).wrong == ()
+    log[first][1]["answer"]["loses_at_most"] = 0.01
+    assert any(
+        f"event {first + 1}: answer loses_at_most" in text for text in verified(log, tmp_path).wrong
+    )
+
+
+def test_a_log_without_a_decision_is_whole_all_the_same(log: Log, tmp_path: Path) -> None:
     begun = log[: places(log, "told")[20] + 1]
-    found = examine(begun)
+    found = verified(begun, tmp_path)
     assert not found.decided
     assert found.wrong == ()
-    assert "Nothing was decided yet" in str(found)
-    with pytest.raises(eh.InputError, match="how the campaign was made"):
-        examine(log[1:])
+    assert "nothing was decided" in str(found)
+    assert "does not create" in str(verified(log[1:], tmp_path))
 
 
-def test_a_log_that_cannot_be_read_says_so(log: Log) -> None:
+def test_a_record_of_another_version_says_so(log: Log, tmp_path: Path) -> None:
+    other = copy.deepcopy(log)
+    other[0][1]["evenhand"] = "0.0.1"
+    found = verified(other, tmp_path)
+    assert found.made_by == "0.0.1"
+    assert "but made by 0.0.1" in str(found)
+
+
+def test_a_log_that_cannot_be_read_says_so(log: Log, tmp_path: Path) -> None:
     broken = copy.deepcopy(log)
     del broken[0][1]["policy"]["arguments"]
+    found = str(verified(broken, tmp_path))
+    assert "does not say what is asked" in found
+    assert "cannot be replayed" in found
     with pytest.raises(eh.InputError, match="cannot be read"):
         examine(broken)

@@ -86,12 +86,25 @@ def test_what_nobody_touched_verifies_in_the_store_and_in_a_file(store: Path) ->
         ("UPDATE ticket SET evaluator = 'Zoe' WHERE number = 1", "ticket 1 is not"),
         ("UPDATE evaluation SET event = event + 1 WHERE number = 5", "evaluation 5 is not"),
         ("UPDATE campaign SET version = version + 1", "counts other changes"),
+        ("UPDATE event SET body = replace(body, 'prize', 'x') WHERE number = 1", "is of 'x'"),
     ],
 )  # fmt: skip
 def test_every_change_is_found(store: Path, statement: str, found: str) -> None:
     verdict = change(store, statement)
     assert not verdict
     assert found in str(verdict)
+
+
+def test_campaigns_that_exchange_their_names_do_not_verify(store: Path) -> None:
+    with eh.Campaign.create(store, "other", eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])) as other:
+        assert other.verify()
+    with closing(sqlite3.connect(store)) as connection:
+        for old, new in (("prize", "x"), ("other", "prize"), ("x", "other")):
+            connection.execute("UPDATE campaign SET name = ? WHERE name = ?", (new, old))
+        connection.commit()
+    for kept, of in (("prize", "other"), ("other", "prize")):
+        with eh.Campaign.open(store, kept) as campaign:
+            assert campaign.verify().wrong == (f"the record is of {of!r}, and kept as {kept!r}",)
 
 
 def test_a_file_that_was_changed_is_found_out(store: Path, tmp_path: Path) -> None:

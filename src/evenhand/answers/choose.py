@@ -322,17 +322,16 @@ def _adopt(policy: Policy, options: Askable, at_most: int | None, budget: float 
             f"the policy is about other options ({policy.actions!r}) than those given "
             f"({options!r}); give the same to both."
         )
-    more = {
-        "at_most": None if at_most == policy.horizon else at_most,
-        "budget": None if budget == policy.limits.money else budget,
-    }
-    if any(limit is not None for limit in more.values()):
-        if not isinstance(policy, Choice):
-            raise InputError(
-                f"{policy.name!r} was made for {policy.horizon:,} evaluations in all, which cannot "
-                f"become {at_most!r}, nor be given a budget; make a new one."
-            )
-        policy.allow(**more)
+    at_most = None if at_most == policy.horizon else at_most
+    budget = None if budget == policy.limits.money else budget
+    if at_most is None and budget is None:
+        return
+    if not isinstance(policy, Choice):
+        raise InputError(
+            f"{policy.name!r} was made for {policy.horizon:,} evaluations in all, which cannot "
+            f"become {at_most!r}, nor be given a budget; make a new one."
+        )
+    policy.allow(at_most, budget)
 
 
 def _absences(ran: Run) -> list[Finding]:

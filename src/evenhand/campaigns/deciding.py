@@ -12,6 +12,7 @@ from evenhand.answers.choose import notes_on
 from evenhand.answers.question import Failure
 from evenhand.campaigns.replica import Replica
 from evenhand.policies.messages import Finding
+from evenhand.policies.sayings import certificate_of
 
 
 def answer_from(replica: Replica) -> Answer:
@@ -77,4 +78,5 @@ def decision_of(replica: Replica) -> dict[str, Any]:
         "answer": plain(answer.to_dict()),
         "because": answer.stopped_because,
         "evaluations": replica.counted,
+        "certificate": certificate_of(replica.policy),
     }

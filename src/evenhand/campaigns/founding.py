@@ -98,6 +98,7 @@ def founding(
     shown = checked_display(display, about.items)
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
     return {
+        "name": name,
         "policy": made.state(),
         "settings": _plain_numbers(given) | {"looks": looks, "shown": list(columns)},
         "display": shown,

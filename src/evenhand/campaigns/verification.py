@@ -1,57 +1,51 @@
 """Verification: is the record whole, do the tables follow from it, and the decision from both?
 
-- Every event must have the seal that follows from the one before it; the campaign's row must end
-  with the last.
-- Tickets and evaluations in their tables must be what the events say.
-- Estimates, intervals, alarms and the decision are derived again from the evaluations (`proof`), by
-  code that shares nothing with what decided.
+- Every event must have the seal that follows from the one before it, be of its form, and fit those
+  before it: what counts was asked for, and counts once. The campaign's row must end with the last,
+  and tickets and evaluations in their tables must be what the events say.
+- *Replay*: every decision must be what this evenhand says when it is told the log.
+- *Proof*: the last decision is confirmed from plans and scores alone, by code that shares nothing
+  with what decided (`proof`).
 
-Who writes a whole new chain can be found out only by a seal that somebody has written down: give it
-as ``seal``.
+docs/campaigns.md has a table of what is found, and what is not. Who writes a whole new chain can be
+found out only by a seal that somebody has written down: give it as ``seal``.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from evenhand.campaigns import ledger
+from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
 from evenhand.campaigns.following import Follower
-from evenhand.campaigns.ledger import EvaluationRow, Page
-from evenhand.campaigns.proof import Examination, examine
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.proof import examine
+from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.tables import ticket
-from evenhand.errors import InputError
+from evenhand.errors import EvenhandError, InputError
 
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
-
-# kinds of events that change tickets or evaluations for good
-_CHANGING = frozenset(
-    (
-        "created",
-        "proposed",
-        "told",
-        "late",
-        "imported",
-        "withdrawn",
-        "failed",
-        "left",
-        "extended",
-        "decided",
-    )
-)
+_SHARE = 1e-6  # by which a number of a decision may differ when it is replayed
+_ROUNDED = 1e-3  # of the largest score: sizes below that count as that
 _TICKET = ("number", "token", "question", "turn", "evaluator", "state")
 _TICKETS = Statement(
     select(*(ticket.c[name] for name in _TICKET))
     .where(ticket.c.campaign == bindparam("id"))
     .order_by(ticket.c.number)
 )
+_NUMBER = re.compile(r"[-+]?\d[\d,.]*(e[-+]?\d+)?")
+
+Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -65,12 +59,15 @@ class RecordVerification:
     events, seal
         How many events there are, and the seal of the last.
     evaluations
-        How many evaluations were read, and count.
+        How many evaluations count.
     decided
-        Whether there was a decision to derive again.
-    derived, taken, close
-        What was derived again from the evaluations, what was taken from the record, and what is too
-        close to a bound to be held against it.
+        Whether there was a decision to replay.
+    made_by
+        The version of evenhand that the record was begun with; another may round, or plan and
+        decide, otherwise.
+    confirmed, taken
+        What of the last decision was confirmed from plans and scores alone, and what was not: only
+        replay says it.
 
     Examples
     --------
@@ -91,25 +88,28 @@ class RecordVerification:
     seal: str
     evaluations: int
     decided: bool
-    derived: tuple[str, ...] = ()
+    made_by: str = ""
+    confirmed: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
-    close: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.wrong
 
     def __str__(self) -> str:
+        own = version("evenhand")
+        other = f" by evenhand {own}, but made by {self.made_by}" if self.made_by != own else ""
         if self.wrong:
             lines = "".join(f"\n  - {text}" for text in self.wrong)
-            return f"The record does not verify:{lines}"
-        follows = "the decision follows from it" if self.decided else "nothing was decided yet"
+            return f"The record does not verify{other and f' (replayed{other})'}:{lines}"
+        follows = f"the decision follows from it{other}" if self.decided else "nothing was decided"
         said = [
             f"The record is whole, and {follows}: {self.events:,} events, {self.evaluations:,} "
             "evaluations that count."
         ]
-        said += [f"Derived again: {', '.join(self.derived)}."] if self.derived else []
-        said += [f"Taken from the record: {'; '.join(self.taken)}."] if self.taken else []
-        said += [f"Too close to tell: {'; '.join(self.close)}."] if self.close else []
+        if self.confirmed:
+            said.append(f"Confirmed from plans and scores alone: {', '.join(self.confirmed)}.")
+        if self.taken:
+            said.append(f"By replay only: {', '.join(self.taken)}.")
         return "\n".join([*said, f"Seal of the last event: {self.seal}"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,21 +123,21 @@ class RecordVerification:
 def verify(follower: Follower, known: str | None = None) -> RecordVerification:
     """Return whether the record of a campaign is whole; see `Campaign.verify`."""
 
-    def look(session: Session) -> tuple[list[Event], list[str]]:
+    def look(session: Session) -> tuple[list[Event], Page, dict[int, Any], dict[int, Any]]:
         page = Page(session, follower.id, lock=False)
-        events = list(_events(session, follower.id))
-        last = events[-1].hash if events else START
-        wrong = []
-        if (len(events), last) != (page.head, page.hash):
-            wrong.append(
-                f"the campaign's row says {page.head:,} events, the last sealed {page.hash.hex()}; "
-                f"there are {len(events):,}, the last sealed {last.hex()}"
-            )
-        wrong += _tables(session, page, events)
-        return events, wrong
+        rows = {row.number: row for row in _all(ledger.evaluations_after, session, page.id)}
+        told = {
+            n: (row.event, row.ticket, row.question, row.score, row.evaluator, row.key, row.standing)
+            for n, row in rows.items()
+        }
+        tickets = {
+            int(n): (key, int(q), int(turn), who, "waits" if s in ("open", "leased") else s)
+            for n, key, q, turn, who, s in session.rows(_TICKETS, id=page.id)
+        }
+        return list(_all(ledger.events_after, session, page.id)), page, told, tickets
 
-    events, wrong = follower.store.read(look)
-    return _verified(events, wrong, known)
+    events, page, told, tickets = follower.store.read(look)
+    return _verified(events, known, lambda books: _tables(books, events, page, told, tickets))
 
 
 def verify_file(path: str | os.PathLike[str], known: str | None = None) -> RecordVerification:
@@ -150,178 +150,178 @@ def verify_file(path: str | os.PathLike[str], known: str | None = None) -> Recor
     known
         A seal that was written down.
     """
-    return _verified(list(events_in(path)), [], known)
+    return _verified(list(events_in(path)), known, lambda books: [])
 
 
-def _verified(events: Sequence[Event], wrong: list[str], known: str | None) -> RecordVerification:
-    wrong = [*_chain(events), *wrong]
+def _all(read: Callable[..., list[Any]], session: Session, id: int) -> Iterator[Any]:
+    after = 0
+    while piece := read(session, id, after, _PIECE):
+        yield from piece
+        after = piece[-1].number
+
+
+def _verified(
+    events: Sequence[Event], known: str | None, tables: Callable[[_Books], list[str]]
+) -> RecordVerification:
+    wrong, books, log = _chain(events), _Books(), []
     if known is not None and known.strip().lower() not in {event.hash.hex() for event in events}:
         wrong.append(f"no event has the seal {known.strip()!r}: the record is another one")
-    found = _examined(events, wrong)
-    if found is not None:
-        wrong += found.wrong
+    try:
+        for event in events:
+            log.append((event.kind, event.content))
+            books.read(event.number, *log[-1])
+    except InputError as error:
+        wrong.append(str(error).rstrip("."))
+    decisions = [i for i, (kind, _) in enumerate(log) if kind == "decided"]
+    confirmed: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+    if len(log) == len(events):
+        wrong += [*books.close(), *tables(books)]
+        if decisions and log[0][0] == "created":
+            wrong += _replayed(events, log, decisions)
+            try:
+                found = examine(log[: decisions[-1] + 1])
+                wrong += found.wrong
+                confirmed, taken = found.confirmed, found.taken
+            except InputError as error:
+                wrong.append(str(error).rstrip("."))
     return RecordVerification(
         tuple(wrong[:_MOST]),
         len(events),
         events[-1].hash.hex() if events else "",
-        0 if found is None else int((found.record.withdrawn < 0).sum()),
-        found is not None and found.decided,
-        () if found is None else found.derived,
-        () if found is None else found.taken,
-        () if found is None else found.close,
+        len(books.counts),
+        bool(decisions),
+        log[0][1].get("evenhand", "") if log else "",
+        confirmed,
+        taken,
     )
-
-
-def _examined(events: Sequence[Event], wrong: list[str]) -> Examination | None:
-    """Return what follows from the evaluations; what cannot be read is wrong."""
-    try:
-        return examine((event.kind, event.content) for event in events)
-    except InputError as error:
-        wrong.append(str(error).rstrip("."))
-    except Exception as error:  # whatever somebody wrote into it must not stop the verdict
-        wrong.append(f"the record cannot be followed: {type(error).__name__}, {error}")
-    return None
 
 
 def _chain(events: Sequence[Event]) -> list[str]:
     """Return what is wrong with numbers and seals."""
-    wrong, before = [], START
+    before = START
     for place, event in enumerate(events, start=1):
         if event.number != place:
-            wrong.append(f"event {place} is missing; event {event.number} stands in its place")
-            break
-        if seal(before, event) != event.hash:
-            wrong.append(f"event {event.number} ({event.kind}) or its seal was changed")
-            break  # nothing after it can be told
+            return [f"event {place} is missing; event {event.number} stands in its place"]
+        if seal(before, event) != event.hash:  # nothing after it can be told
+            return [f"event {event.number} ({event.kind}) or its seal was changed"]
         before = event.hash
-    if not events:
-        wrong.append("there are no events")
-    elif events[0].kind != "created":
-        wrong.append("the first event does not create the campaign")
+    if not events or events[0].kind != "created":
+        return ["the first event does not create the campaign"]
+    return []
+
+
+# ---------------------------------------------------------------------- replay
+
+
+def _replayed(
+    events: Sequence[Event], log: Sequence[tuple[str, Content]], decisions: Sequence[int]
+) -> list[str]:
+    """Return in what decisions are not what this evenhand says after the events before them."""
+    rows = [row for kind, c in log if kind in ("told", "imported") for row in c["evaluations"]]
+    least = _ROUNDED * max((abs(row[3]) for row in rows), default=0.0)
+    replica, wrong = Replica(), []
+    for place in decisions:
+        try:
+            if not replica.fold(events[replica.head : place]):  # something was withdrawn since
+                gone = replica.withdrawn
+                replica = Replica(gone)
+                replica.fold(events[:place])
+            said = decision_of(replica)
+        except EvenhandError as error:
+            return [*wrong, f"the record cannot be replayed: {str(error).rstrip('.')}"]
+        except Exception as error:  # whatever somebody wrote into it must not stop the verdict
+            return [*wrong, f"the record cannot be replayed: {type(error).__name__}, {error}"]
+        stated = {name: part for name, part in log[place][1].items() if name != "certificate"}
+        said.pop("certificate", None)  # which is where to look, not what is said
+        wrong += [f"event {place + 1}: {text}" for text in _differences(stated, said, "", least)]
     return wrong
 
 
-def _events(session: Session, id: int) -> Iterator[Event]:
-    after = 0
-    while piece := ledger.events_after(session, id, after, _PIECE):
-        yield from piece
-        after = piece[-1].number
+def _differences(stated: Any, said: Any, where: str, least: float) -> list[str]:
+    """Return where plain values differ by more than rounding, in words."""
+    if isinstance(stated, Mapping) and isinstance(said, Mapping) and set(stated) == set(said):
+        parts = [(stated[name], said[name], f"{where} {name}") for name in stated]
+        return [text for part in parts for text in _differences(*part, least)]
+    if isinstance(stated, list) and isinstance(said, list) and len(stated) == len(said):
+        parts = [(*both, f"{where} {i + 1}") for i, both in enumerate(zip(stated, said, strict=True))]
+        return [text for part in parts for text in _differences(*part, least)]
+    return [] if _same(stated, said, least) else [f"{where.strip()} is {stated!r:.80}, not {said!r:.80}"]
 
+
+def _same(stated: Any, said: Any, least: float) -> bool:
+    if isinstance(stated, str) and isinstance(said, str):  # numbers in words are rounded
+        return _NUMBER.sub("#", stated) == _NUMBER.sub("#", said)
+    if {type(stated), type(said)} <= {int, float}:
+        size = max(abs(stated), abs(said), least)
+        return stated == said or bool(abs(stated - said) <= _SHARE * size)
+    return type(stated) is type(said) and bool(stated == said)
+
+
+# ---------------------------------------------------------------------- events and tables
 
 _BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
 _REOPENS = ("extended", "withdrawn", "joined")
 
 
-def _tables(session: Session, page: Page, events: Sequence[Event]) -> list[str]:
-    """Return where the tables of tickets and evaluations are not what the events say."""
-    told, tickets = _Told(), session.rows(_TICKETS, id=page.id)
-    try:
-        for event in events:
-            told.read(event)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return [f"the events cannot be followed: {type(error).__name__}, {error}"]
-    rows = {row.number: row for row in _evaluations(session, page.id)}
-    wrong = _differences("evaluation", told.evaluations, {n: _plain(r) for n, r in rows.items()})
-    kept = {int(n): (key, int(q), int(t), who, _waits(s)) for n, key, q, t, who, s in tickets}
-    wrong += _differences("ticket", told.tickets, kept)
-    counted = sum(row.standing == "counted" for row in rows.values())
-    counts = (len(told.tickets), len(told.evaluations), counted)
-    if (page.tickets, page.evaluations, page.counted) != counts:
-        wrong.append("the campaign's row counts other tickets or evaluations than there are")
-    if page.version != sum(event.kind in TURNS for event in events):
-        wrong.append("the campaign's row counts other changes than there are")
-    if page.status != told.status:
-        wrong.append(f"the campaign's row says {page.status!r}, the events {told.status!r}")
-    return wrong
-
-
-def _differences(what: str, said: dict[int, Any], kept: dict[int, Any]) -> list[str]:
-    return [
-        f"{what} {number} is not what the events say"
-        if number in said and number in kept
-        else f"{what} {number} is in the {'events' if number in said else 'table'} alone"
-        for number in sorted(said.keys() | kept.keys())
-        if said.get(number) != kept.get(number)
-    ][:_MOST]
-
-
-def _evaluations(session: Session, id: int) -> Iterable[EvaluationRow]:
-    after = 0
-    while piece := ledger.evaluations_after(session, id, after, _PIECE):
-        yield from piece
-        after = piece[-1].number
-
-
-def _plain(row: EvaluationRow) -> tuple[Any, ...]:
-    return row.event, row.ticket, row.question, row.score, row.evaluator, row.key, row.standing
-
-
-def _waits(state: str) -> str:
-    """Return a state; whether a ticket that waits is somebody's at the moment is not looked at."""
-    return "waits" if state in ("open", "leased") else state
-
-
-class _Told:
-    """What the events say of tickets and evaluations.
+class _Books:
+    """Goes through the events: tickets and evaluations as they make them, and what does not fit.
 
     Attributes
     ----------
     status
         "running", "paused" or "finished".
-    tickets
-        Token, question, turn, whom it is for and state, by number.
-    evaluations
-        Event, ticket, question, score, evaluator, key and standing, by number.
+    tickets, evaluations
+        By number, as the tables have them.
+    counts
+        Tickets of the evaluations that count, by their numbers.
     """
 
     def __init__(self) -> None:
         self.status = "running"
-        self.tickets: dict[int, tuple[str, int, int, str, str]] = {}
+        self.tickets: dict[int, tuple[Any, ...]] = {}
         self.evaluations: dict[int, tuple[Any, ...]] = {}
-        self._waiting: set[int] = set()
+        self.counts: dict[int, int | None] = {}
+        self._wrong: list[str] = []
+        self._keys: set[tuple[str, str]] = set()
         self._whose: dict[int, str] = {}  # evaluators, by the numbers of their questions
 
-    def read(self, event: Event) -> None:
+    def close(self) -> list[str]:
+        """Return what does not fit."""
+        missing = max(self.evaluations, default=0) - len(self.evaluations)
+        if missing:
+            self._wrong.append(f"{missing} evaluations are missing: their numbers are skipped")
+        return self._wrong[:_MOST]
+
+    def read(self, event: int, kind: str, content: Content) -> None:
         """Take in an event."""
-        kind = event.kind
+        said = len(self._wrong)
         if kind in _BECOMES:
             self.status = _BECOMES[kind]
         elif kind in _REOPENS and self.status == "finished":
             self.status = "running"
-        if kind not in _CHANGING:
-            return
-        content = event.content
-        if kind == "created":
-            placed, named = (content["policy"]["arguments"][name] for name in ("placed", "named"))
-            self._ask(placed[0] if placed else named["actions"])
-        elif kind == "extended" and content["questions"] is not None:
-            self._ask(content["questions"], content["numbers"])
-        elif kind == "proposed":
-            for number, token, question, turn in content["tickets"]:
-                whose = self._whose.get(question, "")
-                self.tickets[number] = token, question, turn, whose, "waits"
-                self._waiting.add(number)
-        elif kind in ("told", "late", "imported"):
-            standing = "late" if kind == "late" else "counted"
-            for number, of, *rest in content["evaluations"]:
-                self.evaluations[number] = (event.number, of, *rest, standing)
-                if kind == "told":
-                    self._settle(of, "done")
-        elif kind == "withdrawn":
-            number = content["evaluation"]
-            self.evaluations[number] = (*self.evaluations[number][:-1], "withdrawn")
-            if content["ticket"] is not None:
-                self._settle(content["ticket"], "waits" if content["reopened"] else "void")
-        elif kind == "failed" and content["given_up"]:
-            self._settle(content["ticket"], "failed")
-        elif kind == "left":
-            for number in content["tickets"]:
-                self._settle(number, "void")
-        elif kind == "decided":
-            for number in list(self._waiting):
-                self._settle(number, "void")
+        if kind in ("told", "late", "imported"):
+            for row in content["evaluations"]:
+                self._enter(event, kind, *row)
+        elif (take := getattr(self, f"_{kind}", None)) is not None:
+            take(content)
+        self._wrong[said:] = [f"event {event}: {text}" for text in self._wrong[said:]]
 
-    def _ask(self, given: Mapping[str, Any], numbers: Sequence[int] | None = None) -> None:
+    def _created(self, content: Content) -> None:
+        try:
+            placed, named = (content["policy"]["arguments"][part] for part in ("placed", "named"))
+            self._ask(placed[0] if placed else named["actions"], None)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            self._wrong.append("it does not say what is asked")
+
+    def _extended(self, content: Content) -> None:
+        try:
+            if content["questions"] is not None:
+                self._ask(content["questions"], content["numbers"])
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            self._wrong.append("it does not say what is asked")
+
+    def _ask(self, given: Content, numbers: Sequence[int] | None) -> None:
         """Take note of who is to answer what."""
         questions = given.get("questions")
         if questions is not None:
@@ -329,9 +329,109 @@ class _Told:
             by_number = zip(range(len(whose)) if numbers is None else numbers, whose, strict=True)
             self._whose = {number: names[who] for number, who in by_number if who >= 0}
 
-    def _settle(self, number: int, state: str) -> None:
-        self.tickets[number] = (*self.tickets[number][:-1], state)
-        if state == "waits":
-            self._waiting.add(number)
-        else:
-            self._waiting.discard(number)
+    def _proposed(self, content: Content) -> None:
+        for number, token, question, turn in content["tickets"]:
+            if number in self.tickets:
+                self._wrong.append(f"ticket {number} is made twice")
+            self.tickets[number] = token, question, turn, self._whose.get(question, ""), "waits"
+
+    def _enter(
+        self,
+        event: int,
+        kind: str,
+        number: int,
+        of: int | None,
+        question: int,
+        score: float,
+        who: str,
+        key: str,
+    ) -> None:
+        if number in self.evaluations:
+            self._wrong.append(f"evaluation {number} is entered twice")
+        if (who, key) in self._keys:
+            self._wrong.append(f"evaluation {number} has the key {key!r} of another one")
+        self._keys.add((who, key))
+        standing = "late" if kind == "late" else "counted"
+        self.evaluations[number] = event, of, question, score, who, key, standing
+        asked = self.tickets.get(of) if of is not None else None
+        if kind != "imported" and (asked is None or asked[1] != question):
+            self._wrong.append(f"evaluation {number} answers what ticket {of} did not ask")
+        elif kind == "told" and asked is not None and asked[4] != "waits":
+            self._wrong.append(f"ticket {of} is answered, and waits no more")
+        if kind != "late":
+            self.counts[number] = of
+        if kind == "told":
+            self._settle(of, "done")
+
+    def _withdrawn(self, content: Content) -> None:
+        number = content["evaluation"]
+        if number not in self.counts:
+            self._wrong.append(f"evaluation {number} is withdrawn, which does not count")
+            return
+        of = self.counts.pop(number)
+        self.evaluations[number] = (*self.evaluations[number][:-1], "withdrawn")
+        if of != content["ticket"]:
+            self._wrong.append(f"evaluation {number} is not of ticket {content['ticket']}")
+        self._settle(of, "waits" if content["reopened"] else "void")
+
+    def _failed(self, content: Content) -> None:
+        if content["given_up"]:
+            self._settle(content["ticket"], "failed")
+
+    def _left(self, content: Content) -> None:
+        for number in content["tickets"]:
+            self._settle(number, "void")
+
+    def _decided(self, content: Content) -> None:
+        for number in [n for n, row in self.tickets.items() if row[4] == "waits"]:
+            self._settle(number, "void")
+        if content["evaluations"] != len(self.counts):
+            self._wrong.append(
+                f"it is decided by {content['evaluations']} evaluations, but {len(self.counts)} "
+                "count"
+            )
+
+    def _settle(self, number: int | None, state: str) -> None:
+        if number in self.tickets:
+            self.tickets[number] = (*self.tickets[number][:-1], state)
+        elif number is not None:
+            self._wrong.append(f"there is no ticket {number}")
+
+
+def _tables(
+    books: _Books,
+    events: Sequence[Event],
+    page: Page,
+    evaluations: Mapping[int, Any],
+    tickets: Mapping[int, Any],
+) -> list[str]:
+    """Return where the tables of a store are not what the events say.
+
+    Whether a ticket that waits is somebody's at the moment is not looked at.
+    """
+    last, name = events[-1].hash if events else START, events[0].content["name"] if events else ""
+    wrong = []
+    if (len(events), last) != (page.head, page.hash):
+        wrong.append(
+            f"the campaign's row says {page.head:,} events, the last sealed {page.hash.hex()}; "
+            f"there are {len(events):,}, the last sealed {last.hex()}"
+        )
+    if name != page.name:
+        wrong.append(f"the record is of {name!r}, and kept as {page.name!r}")
+    for what, said, kept in (
+        ("evaluation", books.evaluations, evaluations),
+        ("ticket", books.tickets, tickets),
+    ):
+        for number in sorted(n for n in {*said, *kept} if said.get(n) != kept.get(n))[:_MOST]:
+            both = number in said and number in kept
+            alone = f"is in the {'events' if number in said else 'table'} alone"
+            wrong.append(f"{what} {number} {'is not what the events say' if both else alone}")
+    counted = sum(row[-1] == "counted" for row in evaluations.values())
+    counts = len(books.tickets), len(books.evaluations), counted
+    if (page.tickets, page.evaluations, page.counted) != counts:
+        wrong.append("the campaign's row counts other tickets or evaluations than there are")
+    if page.version != sum(event.kind in TURNS for event in events):
+        wrong.append("the campaign's row counts other changes than there are")
+    if page.status != books.status:
+        wrong.append(f"the campaign's row says {page.status!r}, the events {books.status!r}")
+    return wrong

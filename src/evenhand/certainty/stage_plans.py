@@ -263,7 +263,7 @@ class Planner:
         order = np.random.default_rng(self.seed).permutation(len(told))
         if self.own_questions:
             wanted[order[:_MOST_LOOKED_AT] if len(told) > _MOST_LOOKED_AT else order] = _LEAST_LOOKS
-            return np.maximum(wanted - told, 0)
+            return np.asarray(np.maximum(wanted - told, 0))
         order = order[(self._left > 0)[order]]
         new, again = order[told[order] == 0], order[told[order] > 0]
         again = again[np.argsort(told[again], kind="stable")]

@@ -1,7 +1,7 @@
 """What some policies say beside their decision and the bias; others say nothing of it.
 
-Searches for certainty (`evenhand.certainty.choice`) say all of it. A policy of your own may have
-any of these: ``values()``, ``biases()``, ``forecast()`` and ``stopped_because``.
+Searches for certainty (`evenhand.certainty.Choice`) say all of it. A policy of your own may have
+any of these: ``values()``, ``biases()``, ``forecast()``, ``certificate()`` and ``stopped_because``.
 """
 
 from __future__ import annotations
@@ -34,10 +34,19 @@ def biases_of(policy: Policy) -> list[tuple[Column, Estimate]]:
     return [] if say is None else list(say())
 
 
-def forecast_of(policy: Policy) -> float:
+def forecast_of(policy: object) -> float:
     """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
     say = getattr(policy, "forecast", None)
     return math.nan if say is None else float(say())
+
+
+def certificate_of(policy: Policy) -> list[list[int]]:
+    """Return where the evidence against each rival sufficed: option, plan, how many of its scores.
+
+    All count from 0. Empty where the policy does not say; then whoever checks it has to search.
+    """
+    say = getattr(policy, "certificate", None)
+    return [] if say is None else [list(place) for place in say()]
 
 
 def end_of(policy: Policy) -> str | None:

@@ -111,11 +111,11 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
     limits.asked = whole_numbers(run["asked"], len(limits.asked), "asked")
     limits.absent = {whole_number(e, "absent") for e in run["absent"]}
     outstanding = whole_numbers(run["outstanding"], len(limits.asked), "outstanding")
-    if policy.spent > policy.horizon or not 0.0 <= limits.paid < math.inf:
-        raise ValueError(f"{policy.spent} of {policy.horizon} evaluations spent, {limits.paid}")
     if not limits.absent <= set(range(len(policy.questions.evaluators))):
         raise ValueError(f"evaluators {sorted(limits.absent)} left, of {policy.questions!r}")
-    policy.recall(run["memory"])
+    policy.recall(run["memory"])  # with more evaluations than at first, perhaps
+    if policy.spent > policy.horizon or not 0.0 <= limits.paid < math.inf:
+        raise ValueError(f"{policy.spent} of {policy.horizon} evaluations spent, {limits.paid}")
     if run["checks"] is not None:
         policy.checks.recall(run["checks"])
     policy._outstanding = outstanding

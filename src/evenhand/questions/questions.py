@@ -769,10 +769,8 @@ class Questions:
         """Return the questions that `to_dict` returned, perhaps by way of a JSON file."""
         try:
             return cls._made(**from_dict(content))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise InputError(
-                f"these are no questions as to_dict() writes them: {type(error).__name__}, {error}."
-            ) from error
+        except InputError as error:
+            raise InputError(f"these are no questions as to_dict() writes them: {error}") from None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Questions):

@@ -16,9 +16,22 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import as_vector
 from evenhand.errors import InputError
+from evenhand.plain import Form
 
 CONSTANT = "(constant)"
 INTERCEPT = "intercept"
+
+
+_COLUMN = {"source": str, "category": str | None, "mean": float, "scale": float}
+_FORM = Form(
+    {
+        "features": [_COLUMN],
+        "attributes": [_COLUMN],
+        "intercept": bool,
+        "references": list[tuple[str, str]],
+        "decimal": str,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +127,14 @@ class Encoding:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Return the encoding that `to_dict` returned."""
+        _FORM.check(content)
+        columns = [*content["features"], *content["attributes"]]
+        if any(column["scale"] == 0.0 for column in columns):
+            raise InputError("the scale of a column cannot be 0.")
         return cls(
             tuple(EncodedColumn(**column) for column in content["features"]),
             tuple(EncodedColumn(**column) for column in content["attributes"]),
-            bool(content["intercept"]),
+            content["intercept"],
             tuple((column, category) for column, category in content["references"]),
             content["decimal"],
         )

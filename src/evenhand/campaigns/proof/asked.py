@@ -11,7 +11,7 @@ T       (m, r)  A T has orthonormal columns, r the rank of A; rows c in the span
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -169,7 +169,9 @@ def numbers(given: Any, shape: tuple[int, ...], what: str) -> Floats:
     [[1.0, 2.5]]
     """
     found = np.asarray(given)
-    right = found.ndim == len(shape) and all(n in (-1, m) for n, m in zip(shape, found.shape))
+    right = found.shape == tuple(
+        m if n < 0 else n for n, m in zip(shape, found.shape, strict=False)
+    )
     if right and found.size and found.dtype.kind in "iuf" and (np.abs(found) <= LARGEST).all():
         return found.astype(np.float64)
     if right and not found.size:
@@ -192,10 +194,16 @@ def places(given: Any, n: int, what: str, least: int = 0) -> Indices:
     return found.astype(np.intp)
 
 
+def _texts(given: Any, what: str) -> tuple[str, ...]:
+    if type(given) is not list or not all(type(text) is str for text in given):
+        raise ValueError(f"{what} must be texts; got {given!r:.80}")
+    return tuple(given)
+
+
 def _names(given: Any, what: str) -> tuple[str, ...]:
-    found = tuple(given) if isinstance(given, Sequence) else ()
-    if not all(type(name) is str for name in found) or len(set(found)) < len(found):
-        raise ValueError(f"{what} must be names, each once; got {given!r:.80}")
+    found = _texts(given, what)
+    if len(set(found)) < len(found):
+        raise ValueError(f"{what} must be different; got {given!r:.80}")
     return found
 
 
@@ -237,6 +245,7 @@ def _questions(content: Mapping[str, Any]) -> Asked:
         own = numbers(own, (k, -1), "own_features")
         d = own.shape[1]
     q, m, groups = len(about), d + len(columns), content["groups"]
+    _texts([column[name] for column in columns for name in ("kind", "name")], "columns")
     if content["n_features"] != d or list(kept["shape"]) != [q, m] or not len(items) >= k >= 1:
         raise ValueError(f"rows of {kept['shape']!r:.80} for {q} questions with {m} parameters")
     entries = numbers(kept["entries"], (-1,), "entries")

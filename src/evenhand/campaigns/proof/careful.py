@@ -6,8 +6,8 @@ y = x·γ + u_o + z·ω + noise     an evaluation of option o;  u_o ~ N(0, τ²)
 ȳ, V    (k,)    mean scores and their variances σ_o²/n_o
 P       (k, r)  coordinates of (x; z);  B (k, r) those of (0; z − c), c the centre of the attributes
 K(τ)    (r, k)  θ̂ = Kȳ by least squares with weights 1/(τ² + V)
-a, D            the lead of i over j across groups, a·ȳ − D·θ̂ with a = e_i − e_j and D = aB: of error
-                variance Σ (a − DK)²V from noise, and τ² Σ (DK)² from what the features miss
+a, D            the lead of i over j across groups, a·ȳ − D·θ̂ with a = e_i − e_j and D = aB, of
+                error variance Σ (a − DK)²V from noise, and τ² Σ (DK)² from what the features miss
 
 Given τ all is Gaussian; τ² has forty values, evenly in its logarithm, weighed by the restricted
 likelihood times 1/(τ² + V̄). Leads within a group are walks of known variance over the plans.
@@ -42,7 +42,7 @@ class _Posterior(NamedTuple):
 
 
 class Careful(Checker):
-    """What the plans of a record show that are over; ``exact`` if that is said of exact features."""
+    """What the plans of a record show that are over; ``exact`` if features are said to be."""
 
     grounds = ("own scores", "features exact", None)
     says = ("leads",)
@@ -205,7 +205,7 @@ class Careful(Checker):
         """Tell (k,) which options may be better than one by more than a loss."""
         null = np.full(self.k, -loss)
         held = self.refuted_leads(option, null) & (self.leads(option) >= null)
-        return ~held & (np.arange(self.k) != option)
+        return np.asarray(~held & (np.arange(self.k) != option))
 
 
 def _most(one: Round) -> float:

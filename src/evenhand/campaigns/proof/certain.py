@@ -172,11 +172,11 @@ class Certain(Checker):
             said = fit.of_rows(self.lead_rows(one.leader, one.rivals))
             least = 1e-5 * size  # below that, scores that are all alike leave rounding
             sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
-            off = [
-                np.abs(one.expected.estimates - said.estimates) / np.maximum(sizes, least),
-                np.abs(one.expected.variances - said.variances) / said.variances,
-                # of noise, policies have sums of squares alone: half of the digits may have gone
-                np.array([abs(one.unit - fit.unit) / max(fit.unit, size)]),
-            ]
+            # of noise, policies have sums of squares alone: half of the digits may have gone
+            off = [np.array([abs(one.unit - fit.unit) / max(fit.unit, size)])]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                leads = np.abs(one.expected.estimates - said.estimates)
+                off.append(leads / np.maximum(sizes, least))
+                off.append(np.abs(one.expected.variances / said.variances - 1.0))
             if not (np.concatenate(off) <= _SAME).all():
                 yield f"what plan {r + 1} expected does not follow from the scores before it"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class Checker(ABC):
         What a loss may be said to rest on.
     """
 
-    says: ClassVar[tuple[str, ...]] = ("leads", "values", "biases")
+    says: tuple[str, ...] = ("leads", "values", "biases")
     grounds: tuple[str | None, ...]
 
     def __init__(self, record: Record) -> None:

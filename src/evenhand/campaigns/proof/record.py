@@ -28,6 +28,7 @@ from evenhand.campaigns.proof.asked import (
 from evenhand.campaigns.proof.squares import Fit, Scores, Spread
 from evenhand.errors import InputError
 
+NO_SCORES = Scores.joined([])
 _MOST_LOOKS = 1_000  # at a plan
 _PLANNED = ("certain-choice", "planned-choice", "careful-choice")
 _Told = tuple[int, float]  # the number of a question, and a score
@@ -115,7 +116,7 @@ class Record:
     stated: Mapping[str, Any]
     rounds: Sequence[Round] = ()
     outside: Sequence[tuple[int, Scores]] = ()
-    early: Scores = Scores.joined([])
+    early: Scores = NO_SCORES
     withdrawn: bool = False
 
     def setting(self, name: str, otherwise: float, most: float = LARGEST) -> float:
