@@ -390,9 +390,7 @@ class Replica:
 
     def due_plan(self, pending: Counts) -> dict[str, Any] | None:
         """Return the plan that the log must have before more is asked; None if none is due."""
-        if len(self.policy.options) == 1 or self.policy.room(pending) < 1:
-            return None
-        return self.policy.plan(pending)
+        return None if len(self.policy.options) == 1 else self.policy.plan(pending)
 
     def knows(self, number: int) -> bool:
         """Tell whether there is a question of that number."""
