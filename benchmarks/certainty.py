@@ -22,7 +22,10 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.certainty.models import Fit
+from evenhand.certainty.stage_plans import Planner
+from evenhand.certainty.stages import Evidence
 from evenhand.environments.skating import skate_canada
+from side_by_side import work
 
 DELTA = 0.05
 
@@ -132,23 +135,34 @@ def cost(runs: int, seed: int, kinds: Sequence[str], known: bool) -> None:
 # ---------------------------------------------------------------------- how often it is false
 
 
-class Fickle(eh.CertainChoice):
-    """An enemy: a leader at random in every stage, of those not rejected."""
+class Fickle(Planner):
+    """An enemy: a leader at random in every plan, of those not rejected."""
 
-    name = "fickle"
+    def leading(self, guess: Fit, now: Evidence) -> int:
+        open_ = np.flatnonzero(~now.rejected)
+        chance = np.random.default_rng([self.seed, len(self.inference.record.rounds)])
+        return int(chance.choice(open_))
 
-    def _leading(self, fit: Fit) -> int:
-        open_ = np.flatnonzero(~self._rejected)
-        return int(np.random.default_rng([self.seed, len(self._history)]).choice(open_))
 
-
-class Contrary(eh.CertainChoice):
+class Contrary(Planner):
     """An enemy: whoever has least evidence against it leads; the nearly rejected are tested."""
 
-    name = "contrary"
+    def leading(self, guess: Fit, now: Evidence) -> int:
+        return int(np.argmin(np.where(now.rejected, np.inf, now.wealth)))
 
-    def _leading(self, fit: Fit) -> int:
-        return int(np.argmin(np.where(self._rejected, np.inf, self._wealth)))
+
+class FickleChoice(eh.CertainChoice):
+    """Plans as `Fickle` does."""
+
+    name = "fickle"
+    planner = Fickle
+
+
+class ContraryChoice(eh.CertainChoice):
+    """Plans as `Contrary` does."""
+
+    name = "contrary"
+    planner = Contrary
 
 
 @dataclass(frozen=True)
@@ -181,8 +195,9 @@ def errors(runs: int, seed: int) -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     policies: dict[str, type[eh.CertainChoice]] = {
         "own": eh.CertainChoice,
-        "random": Fickle,
-        "contrary": Contrary,
+        "random": FickleChoice,
+        "contrary": ContraryChoice,
+        "own, eight at once": eh.CertainChoice,
     }
     for trap in traps():
         values = trap.problem.values
@@ -193,9 +208,14 @@ def errors(runs: int, seed: int) -> None:
                 for i in range(seed, seed + runs):
                     options: dict[str, Any] = {"noise_scale": 1.0} if known else {}
                     policy = cls(trap.problem.actions, at_most=trap.at_most, seed=i, **options)
-                    play(trap.problem, policy, np.random.default_rng([i, 2]), share=0.02)
-                    answers += policy._answer is not None
-                    false += bool(policy._rejected[best].any())
+                    rng = np.random.default_rng([i, 2])
+                    if "eight" in label:
+                        work(trap.problem, policy, 8, rng)
+                    else:
+                        play(trap.problem, policy, rng, share=0.02)
+                    found = policy.inference.evidence()
+                    answers += found.answer is not None
+                    false += bool(found.rejected[best].any())
                 noise = "known" if known else "unknown"
                 print(
                     f"| {trap.name} | {label} | {noise} | {runs} | {answers} | {false} "
@@ -211,29 +231,27 @@ def errors(runs: int, seed: int) -> None:
 def bias(runs: int, seed: int) -> None:
     """Print coverage and width of the interval of the bias, beside ± 1.96 sd of pooled fits."""
     print("## The bias: intervals of 95% on the skating event\n")
-    print("| target | noise | evaluations | covered | mean half-width | in sd |")
+    print("| policy | noise | evaluations | covered | mean half-width | in sd |")
     print("| --- | --- | --- | --- | --- | --- |")
     problem = skate_canada().problem
-    for target in ("best", "bias"):
+    for cls in (eh.CertainChoice, eh.CertainBias):
         for known in (True, False):
             covered, widths, scaled, spent = 0, [], [], []
             for i in range(seed, seed + runs):
                 options: dict[str, Any] = {"noise_scale": problem.noise_scale} if known else {}
-                policy = eh.CertainChoice(
-                    problem.actions, at_most=640, target=target, tolerance=0.0, **options
-                )
+                policy = cls(problem.actions, at_most=640, **options)
                 play(problem, policy, np.random.default_rng([i, 3]))
                 said = policy.bias()
                 covered += said.covers(float(np.atleast_1d(problem.omega)[0]))
                 widths.append(0.5 * (said.high - said.low))
-                counts = policy._told.counts
+                counts = policy.record.everything.counts
                 rows = problem.actions.points * np.sqrt(counts)[:, None]
                 direction = np.eye(1, rows.shape[1], problem.actions.n_features)[0]
                 variance = direction @ np.linalg.pinv(rows.T @ rows, hermitian=True) @ direction
                 scaled.append(widths[-1] / (problem.noise_scale * math.sqrt(variance)))
                 spent.append(policy.spent)
             print(
-                f"| {target} | {'known' if known else 'unknown'} | {np.mean(spent):.0f} "
+                f"| {cls.name} | {'known' if known else 'unknown'} | {np.mean(spent):.0f} "
                 f"| {covered / runs:.3f} | {np.mean(widths):.2f} | {np.mean(scaled):.2f} |",
                 flush=True,
             )

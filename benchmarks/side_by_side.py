@@ -18,28 +18,29 @@ import numpy as np
 import evenhand as eh
 
 
-def run(
-    problem: eh.BiasedLinearBandit, evaluators: int, seed: int, at_most: int
-) -> tuple[int, float, bool]:
-    """Return evaluations, how busy evaluators were until it was certain, whether it is right."""
-    questions, rng = problem.questions, np.random.default_rng(seed)
-    policy = eh.CertainChoice(problem.actions, at_most=at_most)
+def work(
+    problem: eh.BiasedLinearBandit,
+    policy: eh.CertainChoice,
+    evaluators: int,
+    rng: np.random.Generator,
+) -> float:
+    """Have evaluators answer until nothing is asked; return how busy they were till it was sure."""
+    questions = problem.questions
     pending = np.zeros(len(questions), dtype=np.int64)
     free, out, now = list(range(evaluators)), [], 0.0
     turns: list[tuple[float, float]] = []  # when each evaluation was begun and ended
     end = math.inf
-    named = len(questions.evaluators) > 1
+    named = len(questions.evaluators) > 1 and evaluators > 1
     while True:
         waiting: list[int] = []
         for who in free:
-            there = [questions.evaluators[who]] if named and evaluators > 1 else None
+            there = [questions.evaluators[who]] if named else None
             counts = policy.ask(1, pending, there).counts
             if counts.any():
                 x = int(np.argmax(counts))
                 pending[x] += 1
-                takes = float(rng.lognormal())
-                turns.append((now, now + takes))
-                heapq.heappush(out, (now + takes, len(turns), who, x))
+                turns.append((now, now + float(rng.lognormal())))
+                heapq.heappush(out, (turns[-1][1], len(turns), who, x))
             else:
                 waiting.append(who)
         if not out:
@@ -53,9 +54,18 @@ def run(
         end = min(end, now) if policy.settled else end
     end = min(end, now)
     worked = sum(min(until, end) - begun for begun, until in turns if begun < end)
+    return worked / (evaluators * end) if end else 1.0
+
+
+def run(
+    problem: eh.BiasedLinearBandit, evaluators: int, seed: int, at_most: int
+) -> tuple[int, float, bool]:
+    """Return evaluations, how busy evaluators were until it was certain, whether it is right."""
+    policy = eh.CertainChoice(problem.actions, at_most=at_most)
+    busy = work(problem, policy, evaluators, np.random.default_rng(seed))
     decision = policy.recommend()
     right = decision.option == problem.best or decision.loss > 0.0
-    return policy.spent, worked / (evaluators * end), right
+    return policy.spent, busy, right
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -25,8 +25,11 @@ class Wants(eh.Policy):
         self.wanted = np.broadcast_to(np.asarray(wanted, dtype=np.int64), (len(questions),))
         super().__init__(questions, int(self.wanted.sum()), **settings)
 
+    def left(self, pending: Counts) -> Counts:
+        return self.limits.left(pending)
+
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        lacking = np.maximum(self.wanted - self._asked - pending, 0)
+        lacking = np.maximum(self.wanted - self.limits.asked - pending, 0)
         wanted = np.minimum(lacking, self.left(pending))
         return first_of(wanted, self.room(pending) if n is None else min(n, self.room(pending)))
 

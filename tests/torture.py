@@ -287,11 +287,10 @@ def untroubled(record: Record, folder: Path) -> eh.Answer:
         id = store.write(begin)
         campaign = eh.Campaign.open(store, "again")
         tokens: dict[int, str] = {}
-        heads = {}  # of this campaign, by the event of the other that was the last
         for row in record.events:
             content = row["content"]
-            if row["kind"] == "looked":
-                store.write(partial(_looked, id, heads[content["seen"]]))
+            if row["kind"] == "planned":
+                store.write(partial(_planned, id, content))
             elif row["kind"] == "proposed":
                 tokens |= store.write(partial(_proposed, id, content, record.tickets))
             elif row["kind"] == "failed" and content["given_up"]:
@@ -299,7 +298,6 @@ def untroubled(record: Record, folder: Path) -> eh.Answer:
             elif row["kind"] == "told":
                 for _, ticket, _, said, _, key in content["evaluations"]:
                     campaign.tell(f"{ticket}-{tokens[ticket]}", said, key=key)
-            heads[row["number"]] = campaign.status().events
         answer = campaign.answer()
     for leftover in folder.glob("untroubled.db*"):
         leftover.unlink()
@@ -311,14 +309,14 @@ def _proposed(id: int, content: Any, tickets: list[Any], session: Session) -> di
     made = page.issue(
         [(x, turn, tickets[n - 1]["evaluator"]) for n, _, x, turn in content["tickets"]]
     )
-    page.append("proposed", content | {"tickets": made, "seen": page.head})
+    page.append("proposed", content | {"tickets": made})
     page.close()
     return {number: token for number, token, *_ in made}
 
 
-def _looked(id: int, seen: int, session: Session) -> None:
+def _planned(id: int, content: Any, session: Session) -> None:
     page = Page(session, id)
-    page.append("looked", {"seen": seen})
+    page.append("planned", content)
     page.close()
 
 

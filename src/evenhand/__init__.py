@@ -30,7 +30,7 @@ _NAMES = {
         "Status",
         "Ticket",
     ),
-    "evenhand.certainty": ("CarefulChoice", "CertainChoice", "PlannedChoice"),
+    "evenhand.certainty": ("CarefulChoice", "CertainBias", "CertainChoice", "PlannedChoice"),
     "evenhand.designs": (
         "Certificate",
         "Design",

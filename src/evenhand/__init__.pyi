@@ -42,6 +42,7 @@ from evenhand.campaigns import RecordVerification as RecordVerification
 from evenhand.campaigns import Status as Status
 from evenhand.campaigns import Ticket as Ticket
 from evenhand.certainty import CarefulChoice as CarefulChoice
+from evenhand.certainty import CertainBias as CertainBias
 from evenhand.certainty import CertainChoice as CertainChoice
 from evenhand.certainty import PlannedChoice as PlannedChoice
 from evenhand.designs import Certificate as Certificate

@@ -87,8 +87,9 @@ def test_who_differs_is_told_and_only_withdraws_what_does_not_stand() -> None:
     policy.tell(Feedback(counts, counts * scores, counts * scores**2))
     (finding,) = [found for found in policy.findings() if found.assumption == "alike"]
     own = PlannedChoice(problem.questions)
+    own.ask()
     own.tell(Feedback(counts, counts * scores, counts * scores**2))
-    stands = own.recommend().loss == 0.0 and own.recommend().option == policy._answer
+    stands = own.recommend().loss == 0.0 and own.recommend().option == policy.inference.certain
     assert finding.alarm == (not stands)
     assert (policy.recommend().loss == 0.0) == stands
     assert finding.p_value < 0.01

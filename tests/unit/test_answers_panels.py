@@ -169,7 +169,7 @@ def test_more_is_asked_where_a_budget_or_more_evaluations_are_given() -> None:
     assert first.paid < again.paid < 9_000.0 == again.budget
     assert again.sure
     twin = eh.restore(again.policy.state())
-    assert (twin.money, twin.paid) == (9_000.0, again.paid)
+    assert (twin.limits.money, twin.limits.paid) == (9_000.0, again.paid)
     with pytest.raises(eh.InputError, match="at least the"):
         eh.choose(questions, Log(), policy=again.policy, budget=10.0)
 
@@ -263,7 +263,7 @@ def test_an_evaluator_who_fails_again_and_again_has_left_and_others_go_on() -> N
 
     questions = panel()
     answer = eh.choose(questions, evaluate, policy=Wants(questions, 3), retries=1)
-    assert answer.policy.absent == ("R",)
+    assert answer.policy.limits.absent_names == ("R",)
     assert tries == {"P": 12, "Q": 12, "S": 12, "R": 10}  # five questions, twice each
     assert answer.spent == 36
     (note,) = (one for one in answer.warnings if one.assumption == "attendance")
@@ -335,7 +335,7 @@ def test_who_is_available_is_asked_before_every_question() -> None:
     assert "Q" in who[:10]
     assert "Q" not in who[10:20]
     assert Counter(who) == dict.fromkeys(JUDGES, 12)
-    assert answer.policy.absent == ()
+    assert answer.policy.limits.absent_names == ()
 
 
 def test_where_only_absent_ones_are_wanted_it_says_so_and_can_go_on() -> None:
@@ -376,9 +376,9 @@ def test_an_evaluator_has_no_more_at_once_than_said() -> None:
 
 def test_where_those_who_are_left_cannot_settle_it_the_asking_ends_with_what_is_known() -> None:
     class Particular(Wants):
-        def attendance_changed(self) -> None:
-            if self.absent:
-                raise eh.NotIdentifiableError("Ann and Bo cannot be compared.")
+        def leave(self, evaluator: str) -> None:
+            super().leave(evaluator)
+            raise eh.NotIdentifiableError("Ann and Bo cannot be compared.")
 
     def evaluate(question: eh.Question) -> float:
         if question.evaluator == "S" and question.number > 20:

@@ -104,25 +104,6 @@ def test_unknown_noise_is_taken_from_the_scatter():
     np.testing.assert_allclose(scaled.leads(0, rivals).estimates, fit.leads(0, rivals).estimates)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_fit_is_remembered_exactly_through_json(seed):
-    rng = np.random.default_rng(seed)
-    questions = random_panel(rng, calibrations=1, noise=True)
-    model = ArrowModel(questions)
-    fit = model.fit(Plain(questions, rng).told, None)
-    kept = json.loads(json.dumps(fit.memory(), default=lambda a: np.asarray(a).tolist()))
-    again = model.recalled(kept)
-    rivals = np.arange(len(questions.options))
-    for one, other in (
-        (fit.leads(0, rivals), again.leads(0, rivals)),
-        (fit.values(), again.values()),
-        (fit.attributes(np.eye(len(fit.omega))), again.attributes(np.eye(len(fit.omega)))),
-    ):
-        assert np.array_equal(one.estimates, other.estimates)
-        assert np.array_equal(one.variances, other.variances)
-    assert (fit.scatter, fit.freedom, fit.unit) == (again.scatter, again.freedom, again.unit)
-
-
 def test_blocks_that_nobody_connects_are_not_compared():
     questions = eh.Questions.panel(list("abcd"), list("PQRS"), partial=None, capacity=None)
     counts = np.zeros((4, 4), dtype=np.int64)

@@ -58,42 +58,24 @@ def played(campaign: eh.Campaign, seed: int, noise: float = 0.5, most: int = 400
 
 
 def told_by_hand(campaign: eh.Campaign) -> eh.Policy:
-    """Return the campaign's policy, told by hand what the log says, in its order.
-
-    An evaluation is learnt at once as long as there are few; after n of them 1 + n/32, rounded
-    down, together; and what is there when somebody looks.
-    """
+    """Return the campaign's policy, told by hand what the log says, in its order."""
     first, *events = log(campaign)
     policy = eh.restore(first.content["policy"])
-    q, learnt = len(policy.questions), 0
-    new: list[list[Any]] = []
-
-    def learn(upto: float) -> int:
-        ready = [row for row in new if row[0] <= upto]
-        del new[: len(ready)]
-        if ready:
-            counts, sums, squares = np.zeros(q, dtype=np.int64), np.zeros(q), np.zeros(q)
-            for _, question, score in ready:
-                counts[question] += 1
-                sums[question] += score
-                squares[question] += score * score
-            policy.tell(eh.Feedback(counts, sums, squares))
-        return len(ready)
-
+    pending = np.zeros(len(policy.questions), dtype=np.int64)
     for event in events:
         content = event.content
-        if event.kind == "proposed":
-            counts = np.zeros(q, dtype=np.int64)
+        if event.kind == "planned":
+            policy.begin(content["plan"])
+        elif event.kind == "proposed":
+            counts = np.zeros_like(pending)
             np.add.at(counts, [question for _, _, question, _ in content["tickets"]], 1)
-            policy.hand_out(counts)
+            policy.hand_out(counts, pending)
+            pending += counts
         elif event.kind == "told":
-            new += [[event.number, x, score] for _, _, x, score, *_ in content["evaluations"]]
-            if len(new) >= 1 + learnt // 32:
-                learnt += learn(math.inf)
-        elif event.kind == "looked":
-            learnt += learn(content["seen"])
-        elif event.kind == "decided":
-            learnt += learn(math.inf)
+            for _, _, question, score, *_ in content["evaluations"]:
+                one = (np.arange(len(pending)) == question).astype(np.int64)
+                policy.tell(eh.Feedback(one, score * one, score**2 * one))
+                pending -= one
     return policy
 
 
@@ -182,9 +164,10 @@ def test_the_record_says_why_something_was_asked_and_at_which_price(tmp_path: Pa
     compared = [c["purpose"] for c in proposed if c["purpose"]["what"] == "compare"]
     assert compared
     assert all(p["for"] in "Ann Bo Cy" and p["for"] not in p["against"] for p in compared)
-    plans = [event.content["plan"]["id"] for event in events if "plan" in event.content]
-    assert plans == sorted(set(plans))  # each once, when it came into force
+    plans = [number for number, event in enumerate(events) if event.kind == "planned"]
     assert len(plans) > 1
+    for at in plans:  # each is in the record before anything of it is handed out
+        assert events[at + 1].kind == "proposed"
 
 
 def test_an_alarm_goes_into_the_record_once(tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaig
         campaign.store.write(lambda s: s.run(Statement(statement)))
 
     spoil(kind="told", body="{}")
-    with pytest.raises(eh.StoreError, match=rf"event {last} \(told\).*Verify"):
+    with pytest.raises(eh.StoreError, match=rf"event {last} \('told'\).*Verify"):
         reopened(campaign).answer()
     spoil(kind="dreamt")
     with pytest.raises(eh.StoreError, match=r"kind 'dreamt'.*newer"):

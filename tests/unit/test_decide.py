@@ -16,8 +16,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.next_questions import expected_losses
+from evenhand.certainty.any_design import noise_within
 from evenhand.certainty.items import ItemsFit
-from evenhand.certainty.unplanned_choice import UnplannedChoice
 from evenhand.environments.panels import SkatingPanel, skating_panels
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
@@ -175,6 +175,12 @@ def tried(k: int, e: int, G: int, seed: int, share: float = 1.0) -> pd.DataFrame
     return table(rows, "option", "evaluator", "item", "score")
 
 
+def fit_of(frame: pd.DataFrame, questions: Questions) -> ItemsFit:
+    """Return least squares with errors by items."""
+    which = questions.find(frame["option"].tolist(), frame["evaluator"].tolist())
+    return ItemsFit(questions, which, pd.factorize(frame["item"])[0], frame["score"].to_numpy())
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_two_options_on_items_are_a_t_test_on_the_items(seed: int) -> None:
     frame = tried(2, 3, 7, seed)
@@ -202,7 +208,7 @@ def test_errors_on_items_are_what_leaving_out_an_item_changes() -> None:
     items = frame["item"].unique()
     G = len(items)
     away = np.array([leads(frame[frame["item"] != item]) - whole for item in items])
-    fit = answer.policy.fit
+    fit = fit_of(frame, answer.questions)
     rivals = np.delete(np.arange(4), answer.option)
     found = fit.leads(answer.option, rivals)
     np.testing.assert_allclose(found.estimates, whole[rivals], atol=1e-9)
@@ -235,20 +241,20 @@ def test_options_with_items_of_their_own_are_compared_over_items() -> None:
     rng = np.random.default_rng(0)
     y = {o: 4.0 * (o == "Ann") + rng.normal(size=6) for o in ("Ann", "Bo")}
     rows = [(o, "J", f"{o} {g}", y[o][g]) for o in y for g in range(6)]
-    answer = eh.decide(table(rows, "option", "evaluator", "item", "score"))
+    frame = table(rows, "option", "evaluator", "item", "score")
+    answer = eh.decide(frame)
     assert answer.sure
     assert "items of its own" in answer.assumed
-    lead = answer.policy.fit.leads(0, np.array([1]))
+    lead = fit_of(frame, answer.questions).leads(0, np.array([1]))
     assert lead.estimates[0] == pytest.approx(y["Ann"].mean() - y["Bo"].mean())
 
 
 def test_a_lead_that_rests_on_one_item_makes_nothing_sure() -> None:
     frame = tried(3, 2, 8, 0)
     frame = frame[(frame["option"] != "o2") | (frame["item"] == "i0")]
-    fit = eh.decide(frame).policy.fit
-    assert isinstance(fit, ItemsFit)
-    assert fit.freedom == 0.0
-    assert not eh.decide(frame).sure
+    answer = eh.decide(frame)
+    assert fit_of(frame, answer.questions).freedom == 0.0
+    assert not answer.sure
 
 
 # ---------------------------------------------------------------------- who chose what was scored
@@ -275,7 +281,7 @@ def test_the_noise_of_such_scores_is_bounded_by_their_predictions() -> None:
     panel = Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
     which = rng.integers(6, size=120)
     y = panel.points[which] @ [3.0, 1.0, 0.0, 0.5] + rng.normal(size=120)
-    policy = UnplannedChoice(panel, which.tolist(), y.tolist())
+    found = noise_within(panel.points[which], y, 0.005)
     A, scatter, eta = panel.points, 0.0, 2.0 ** -np.arange(32)
     room = np.zeros(32)
     for t in range(1, 120):
@@ -286,8 +292,8 @@ def test_the_noise_of_such_scores_is_bounded_by_their_predictions() -> None:
         grown = 1.0 + a @ V @ a
         scatter += (y[t] - a @ V @ past.T @ y[:t]) ** 2 / grown
         room += 0.5 * np.log1p(2.0 * eta / grown)
-    assert policy.noise == pytest.approx(noise_bound(scatter, room, 0.005, 120), rel=1e-5)
-    assert policy.noise > 1.0
+    assert found == pytest.approx(noise_bound(scatter, room, 0.005, 120), rel=1e-5)
+    assert found > 1.0
 
 
 def test_time_puts_scores_in_order() -> None:

@@ -12,7 +12,6 @@ import pytest
 import evenhand as eh
 from evenhand.arrays import Counts
 from evenhand.certainty.stages import Expected
-from evenhand.certainty.terms import afford_more
 from evenhand.questions import Questions, Superset
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -250,112 +249,6 @@ def test_a_bias_is_measured_by_its_own_design_alone() -> None:
         plain.tell(told)
         heard.tell(told)
     assert heard.bias() == plain.bias()
-
-
-def test_a_plan_leaves_out_what_was_scored() -> None:
-    """The rest is the plan, and what it says is what the rest says by itself."""
-    questions, rng = panel(judges=MORE_JUDGES, capacity=1), np.random.default_rng(7)
-    logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
-    policy = eh.PlannedChoice(questions)
-    policy.ask()  # all of it, which nobody acts on
-    policy.observe(scores(questions, logged.astype(np.int64), rng))
-    alone = eh.PlannedChoice(questions, planned=~logged * 1)
-    assert policy.ask().total == alone.ask().total == 9
-    told = scores(questions, policy.ask().counts, rng)
-    policy.tell(told)
-    alone.tell(told)
-    assert policy.finished
-    assert repr(policy.recommend()) == repr(alone.recommend())
-    assert policy.checks.counts.sum() == 12
-    with pytest.raises(eh.InputError, match="before the first answer"):
-        policy.observe(scores(questions, logged.astype(np.int64), rng))
-
-
-def test_a_plan_that_cannot_compare_without_logged_scores_is_refused() -> None:
-    questions, rng = panel(capacity=1), np.random.default_rng(8)
-    policy = eh.PlannedChoice(questions)
-    about_ann = (questions.about[:, 0] == 0).astype(np.int64)
-    before = json.dumps(policy.state())
-    with pytest.raises(eh.InputError, match="do not compare all options"):
-        policy.observe(scores(questions, about_ann, rng))
-    assert json.dumps(policy.state()) == before
-    assert policy.ask().total == 9
-
-
-# ---------------------------------------------------------------------- planned choice
-
-
-def test_a_longer_plan_is_one_plan() -> None:
-    """Extended in the midst, it ends as the plan of all answers does."""
-    small, wide = panel(capacity=1), panel(MORE_OPTIONS, MORE_JUDGES, capacity=1)
-    rng = np.random.default_rng(9)
-    policy = eh.PlannedChoice(small)
-    policy.tell(scores(small, policy.ask(5).counts, rng))
-    new = policy.extended(wide)
-    assert (new.spent, new.ask().total) == (5, 11)
-    rest = scores(wide, new.ask().counts, rng)
-    new.tell(rest)
-    whole = eh.PlannedChoice(wide)
-    whole.ask()
-    whole.tell(new._told)
-    assert repr(new.recommend()) == repr(whole.recommend())
-    with pytest.raises(eh.InputError, match="used up the chance"):
-        new.extended(panel(MORE_OPTIONS, MORE_JUDGES | {"T": "it"}, capacity=1))
-
-
-def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> None:
-    sure = {"Ann": 9.0, "Bo": 0.0, "Cy": 0.0}
-    small, rng = panel(capacity=3), np.random.default_rng(10)
-    policy = eh.PlannedChoice(small, looks="always")
-    while not policy.finished:
-        told = scores(small, policy.ask(3).counts, rng)
-        extra = np.array([sure[small.items[x]] for x in small.about[:, 0]]) * told.counts
-        squares = (
-            told.sums_of_squares
-            + 2 * extra * told.means
-            + extra * extra / np.maximum(told.counts, 1)
-        )
-        policy.tell(eh.Feedback(told.counts, told.sums + extra, squares))
-    assert policy.recommend().label == "Ann"
-    used = policy._used
-    assert 0.0 < used < 1.0
-    assert policy.extended(panel(judges=MORE_JUDGES, capacity=3)).recommend().label == "Ann"
-    new = policy.extended(panel(MORE_OPTIONS, MORE_JUDGES, capacity=3))
-    assert new.plan()["gone"] == used
-    assert not new._told.counts.any()
-    asked = new.ask(99).counts + policy.extended(new.questions)._asked
-    assert (asked <= 3).all()
-    new.tell(scores(new.questions, new.ask(20).counts, rng))
-    assert used <= new._used <= 1.0
-    again = eh.restore(json.loads(json.dumps(new.state())))
-    assert again.plan() == new.plan()
-    assert np.array_equal(again.ask(4).counts, new.ask(4).counts)
-
-
-def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
-    questions, rng = panel(capacity=4), np.random.default_rng(12)
-    policy = eh.PlannedChoice(questions, at_most=12, confidence=0.9999)
-    policy.tell(scores(questions, policy.ask(7).counts, rng))
-    policy.allow(30)
-    assert policy.ask().total == 23
-    assert (policy._told.counts <= policy._planned).all()
-    afford_more(policy, 20.0)
-    assert policy.ask().total == 13
-    assert policy.plan_id == 2
-    again = eh.restore(json.loads(json.dumps(policy.state())))
-    assert again.plan() == policy.plan()
-    policy.tell(scores(questions, policy.ask().counts, rng))
-    with pytest.raises(eh.InputError, match="used up the chance"):
-        policy.allow(36)
-    assert (policy.horizon, policy.finished) == (30, True)
-    with pytest.raises(eh.InputError, match="used up the chance"):
-        afford_more(policy, 90.0)
-    assert policy.money == 20.0
-
-
-def test_somebody_elses_plan_is_not_extended() -> None:
-    with pytest.raises(eh.InputError, match="made by somebody else"):
-        eh.PlannedChoice(panel(), planned=np.ones(9)).extended(panel(MORE_OPTIONS))
 
 
 # ---------------------------------------------------------------------- careful choice

@@ -361,6 +361,180 @@ def test_it_withstands_what_it_leads_other_groups_by() -> None:
     assert same.recommend().withstands == 0.0, "nothing is claimed where there is no other group"
 
 
+# ---------------------------------------------------------------------- what was there, and more
+
+
+OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
+JUDGES = {"P": "fr", "Q": "it", "R": "us"}
+MORE_OPTIONS = {"Zoë": "it", "Cy": "us", "Ann": "fr", "Bo": "it"}
+MORE_JUDGES = JUDGES | {"S": "fr"}
+VALUES = {"Ann": 1.0, "Bo": 0.6, "Cy": 0.0, "Zoë": 0.9}
+
+
+def panel(options: Any = OPTIONS, judges: Any = JUDGES, capacity: int = 1) -> eh.Questions:
+    return eh.Questions.panel(options, judges, capacity=capacity)
+
+
+def drawn(
+    questions: eh.Questions, counts: Any, rng: np.random.Generator, times: float = 1.0
+) -> Feedback:
+    """Answers: value, 0.5 for the own group, and noise."""
+    asked = np.repeat(np.arange(len(questions)), counts)
+    items = [questions.items[x] for x in questions.about[asked, 0].tolist()]
+    means = times * np.array([VALUES[name] for name in items])
+    means += 0.5 * questions.attributes[asked, 0]
+    return Feedback.from_scores(questions, asked, means + rng.standard_normal(len(asked)))
+
+
+def test_a_plan_leaves_out_what_was_scored() -> None:
+    """The rest is the plan, and what it says is what the rest says by itself."""
+    questions, rng = panel(judges=MORE_JUDGES), np.random.default_rng(7)
+    logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
+    policy = PlannedChoice(questions, looks="always", give_up=0.0)
+    policy.ask()  # all of it, which nobody acts on
+    policy.observe(drawn(questions, logged.astype(np.int64), rng))
+    alone = PlannedChoice(questions, planned=~logged * 1, looks="always", give_up=0.0)
+    for n in (2, 3, 4):  # in parts: looks are at shares of the nine, not of all
+        told = drawn(questions, policy.ask(n).counts, rng)
+        assert told.counts.sum() == n
+        policy.tell(told)
+        alone.tell(Feedback(*(part * (alone.ask(n).counts > 0) for part in told.parts)))
+        assert policy.inference.said().used == alone.inference.said().used
+    assert policy.finished
+    assert repr(policy.recommend()) == repr(alone.recommend())
+    assert policy.checks.counts.sum() == 12
+    with pytest.raises(eh.InputError, match="before the first answer"):
+        policy.observe(drawn(questions, logged.astype(np.int64), rng))
+
+
+def test_a_plan_that_cannot_compare_without_logged_scores_is_refused() -> None:
+    questions, rng = panel(), np.random.default_rng(8)
+    policy = PlannedChoice(questions)
+    about_ann = (questions.about[:, 0] == 0).astype(np.int64)
+    before = json.dumps(policy.state())
+    with pytest.raises(eh.InputError, match="do not compare all options"):
+        policy.observe(drawn(questions, about_ann, rng))
+    assert json.dumps(policy.state()) == before
+    assert policy.ask().total == 9
+
+
+@pytest.mark.parametrize("looks", ["once", "always"])
+def test_a_longer_plan_is_one_plan(looks: Any) -> None:
+    """Extended in the midst, it ends as the plan of all answers does, with all of δ."""
+    small, wide = panel(), panel(MORE_OPTIONS, MORE_JUDGES)
+    rng = np.random.default_rng(9)
+    policy = PlannedChoice(small, looks=looks, give_up=0.0)
+    policy.tell(drawn(small, policy.ask(5).counts, rng))
+    new = policy.extended(wide)
+    assert (new.spent, new.ask(99).total) == (5, 11)
+    new.tell(drawn(wide, new.ask(99).counts, rng))
+    assert new.inference.said().used == 1.0
+    whole = PlannedChoice(wide)
+    whole.ask()
+    whole.tell(new.inference.told)
+    if looks == "once":
+        assert repr(new.recommend()) == repr(whole.recommend())
+    assert new.inference.certain is None or whole.inference.certain is not None
+    more = new.extended(panel(MORE_OPTIONS, MORE_JUDGES | {"T": "it"}))
+    assert more.inference.certain is not None or "is used up" in str(more.stopped_because)
+    assert more.finished
+
+
+def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> None:
+    small, rng = panel(capacity=3), np.random.default_rng(10)
+    policy = PlannedChoice(small, looks="always")
+    while not policy.finished:
+        policy.tell(drawn(small, policy.ask(3).counts, rng, times=9.0))
+    assert policy.recommend().label == "Ann"
+    used = policy.inference.said().used
+    assert 0.0 < used < 1.0
+    assert policy.extended(panel(judges=MORE_JUDGES, capacity=3)).recommend().label == "Ann"
+    new = policy.extended(panel(MORE_OPTIONS, MORE_JUDGES, capacity=3))
+    assert new.inference.certain is None
+    plan = new.plan()
+    assert plan is not None
+    assert plan["purpose"] == "ask what was planned"
+    asked = new.ask(99).counts
+    assert (asked + new.limits.asked <= 3).all()
+    assert not new.inference.told.counts.any()
+    assert new.inference.chance == pytest.approx(0.05 * (1.0 - used))
+    new.tell(drawn(new.questions, new.ask(20).counts, rng, times=9.0))
+    said = new.inference.said()
+    assert used < said.used <= 1.0
+    assert sum(look.failure for look in said.looks) <= 0.05 + 1e-12
+    again = eh.restore(json.loads(json.dumps(new.state())))
+    assert np.array_equal(again.ask(4).counts, new.ask(4).counts)
+    assert again.recommend().loss == new.recommend().loss
+
+
+def test_what_was_given_up_goes_on_with_new_answers_alone() -> None:
+    tied = families.panel(k=8, e=6, seed=3, gap=0.0, bias=1.0, capacity=2)
+    policy = PlannedChoice(tied.questions, at_most=48, looks="always")
+    answered(policy, scores_of(tied, 5))
+    n, used = policy.spent, policy.inference.said().used
+    assert n < 48
+    assert "too close to" in str(policy.stopped_because)
+    policy.allow(80)
+    assert policy.ask(99).total == 80 - n
+    assert not policy.inference.told.counts.any()
+    assert policy.inference.chance == pytest.approx(0.05 * (1.0 - used))
+    assert (policy.ask(99).counts + policy.limits.asked <= 2).all()
+
+
+def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
+    questions, rng = panel(capacity=4), np.random.default_rng(12)
+    policy = PlannedChoice(questions, at_most=12, confidence=0.9999)
+    policy.tell(drawn(questions, policy.ask(7).counts, rng))
+    policy.allow(30)
+    assert policy.ask().total == 23
+    assert policy.inference.told.counts.sum() == 7
+    again = eh.restore(json.loads(json.dumps(policy.state())))
+    assert again.ask().total == 23
+    policy.tell(drawn(questions, policy.ask(3).counts, rng))
+    policy.allow(30, budget=25.0)  # more than before is planned only where more is allowed
+    policy.tell(drawn(questions, policy.ask().counts, rng))
+    assert (policy.spent, policy.finished, policy.inference.told.counts.sum()) == (25, True, 25)
+    policy.allow(36, budget=36.0)
+    assert policy.finished
+    assert "is used up" in str(policy.stopped_because) or policy.inference.certain is not None
+
+
+def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
+    """The look at a plan that is cut short is a plan of its own, the same on every machine."""
+    scores = scores_of(PROBLEM, 0)
+    for looks in ("once", "always"):
+        policy = PlannedChoice(PROBLEM.questions, looks=looks, give_up=0.0, confidence=1 - 1e-9)
+        there = PlannedChoice(PROBLEM.questions, looks=looks, give_up=0.0, confidence=1 - 1e-9)
+        there.begin(policy.plan() or {})
+        counts = policy.ask(n=21).counts
+        lost = np.zeros_like(counts)
+        lost[np.argmax(counts)] = 1
+        for one in (policy, there):
+            one.hand_out(counts, 0 * counts)
+            one.tell(Feedback(counts - lost, (counts - lost) * scores, (counts - lost) * scores**2))
+        assert policy.inference.said().used < 1.0
+        for name in PROBLEM.questions.evaluators:
+            policy.leave(name)
+        plan = policy.plan()
+        assert plan is not None
+        assert (plan["purpose"], len(plan["order"])) == ("ask more", 0)
+        assert policy.plan(pending=lost) is None, "one is on its way"
+        assert policy.ask().total == 0
+        there.begin(plan)
+        assert policy.inference.said().used == there.inference.said().used == 1.0
+        assert repr(policy.recommend()) == repr(there.recommend())
+        policy.join(PROBLEM.questions.evaluators[0])
+        assert policy.finished
+
+
+def test_somebody_elses_plan_is_not_extended() -> None:
+    policy = PlannedChoice(panel(), planned=np.ones(9))
+    with pytest.raises(eh.InputError, match="made by somebody else"):
+        policy.extended(panel(MORE_OPTIONS))
+    with pytest.raises(eh.InputError, match="made by somebody else"):
+        policy.allow(20)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -5,6 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
+from evenhand.numerics.identifying import identifying
 from evenhand.questions import UNLIMITED
 
 
@@ -45,3 +46,11 @@ def test_questions_without_a_limit_are_not_taken_for_used_up(k: int) -> None:
             for left in (UNLIMITED, 100)
         )
         np.testing.assert_array_equal(free, enough)
+
+
+def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
+    """Of a lead over a near twin, parts are small beside those of other leads, and needed."""
+    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    twins, apart, alike = [1e-7, -1e-7, 0.0], [0.0, 0.0, 1.0], [1e-17, 0.0, 0.0]
+    assert identifying(rows, np.array([apart, twins]), np.arange(3)).tolist() == [0, 1, 2]
+    assert identifying(rows, np.array([apart, alike]), np.arange(3)).tolist() == [2]

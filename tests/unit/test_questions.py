@@ -393,16 +393,42 @@ def test_a_value_that_is_no_questions_is_refused(part: str) -> None:
 
 def test_parts_that_contradict_each_other_are_refused() -> None:
     whole = panel().to_dict()
-    for change in (
-        {"about": [[9, -1]] * 6},
-        {"evaluator": [5] * 6},
-        {"columns": []},
-        {"items": ["Ann", "Bo"]},
-        {"groups": ["fr"]},
-        {"evaluators": ["P"]},
+    for change, said in (
+        ({"about": [[9, -1]] * 6}, r"about\[0, 0\] is 9; it must be from -1 to 2"),
+        ({"evaluator": [5] * 6}, r"evaluator\[0\] is 5; it must be from -1 to 1"),
+        ({"columns": []}, "contradict other parts"),
+        ({"items": ["Ann", "Bo"]}, "about.* is 2"),
+        ({"groups": ["fr"]}, "contradict other parts"),
+        ({"evaluators": ["P"]}, "evaluator.* is 1"),
+        ({"evaluators": ["P", "P"]}, "contradict other parts"),
+        ({"options": ["Ann", "Bo", 3]}, "must be a list of texts"),
     ):
-        with pytest.raises(eh.InputError, match="contradict other parts"):
+        with pytest.raises(eh.InputError, match=said):
             eh.Questions.from_dict(whole | change)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("starts", lambda starts: [*starts[:-1], -starts[-1]]),
+        ("starts", lambda starts: [0, 9**9, *starts[2:]]),
+        ("starts", lambda starts: [*starts[:2], starts[2] + 1, starts[2], *starts[4:]]),
+        ("starts", lambda starts: starts[:-1]),
+        ("columns", lambda columns: [*columns[:-1], 99]),
+        ("columns", lambda columns: [-1, *columns[1:]]),
+        ("columns", lambda columns: columns[1:]),
+        ("entries", lambda entries: [None, *entries[1:]]),
+        ("entries", lambda entries: [float("nan"), *entries[1:]]),
+        ("shape", lambda shape: [10**9, shape[1]]),
+        ("shape", lambda shape: [shape[0], -1]),
+    ],
+)
+def test_a_matrix_is_checked_before_anything_relies_on_it(part: str, change: Any) -> None:
+    """Some of these ended the process: scipy takes the places of a sparse matrix for granted."""
+    whole = panel().to_dict()
+    whole["rows"][part] = change(whole["rows"][part])
+    with pytest.raises(eh.InputError, match="these are no questions as to_dict"):
+        eh.Questions.from_dict(whole)
 
 
 def test_a_notebook_shows_the_first_questions() -> None:

@@ -12,9 +12,9 @@ import evenhand as eh
 from evenhand.comparison import QUICK
 from evenhand.comparison.instances import Shape, Suite
 from evenhand.comparison.measure import entrants, measure
+from evenhand.numerics.identifying import identifying
 from evenhand.policies._inquiry import Inquiry
 from evenhand.policies._sequential import Regression
-from evenhand.policies.opening import opening
 from evenhand.rivals.oful import OFULDebiased
 from evenhand.rivals.ridge import feature_coordinates, value_coordinates
 from evenhand.simulation.experiment import play_out, policy_for
@@ -73,7 +73,7 @@ def test_the_opening_identifies_the_leads_with_nothing_to_spare() -> None:
         rows, prices = questions.points, rng.integers(1, 4, len(questions)).astype(float)
         leads = np.zeros((k - 1, rows.shape[1]))
         leads[:, :k] = np.eye(k)[1:] - np.eye(k)[0]
-        found = opening(rows, leads, prices, rng.permutation(len(rows)))
+        found = identifying(rows, leads, np.lexsort((rng.permutation(len(rows)), prices)))
 
         def spanned(some: np.ndarray, rows: np.ndarray = rows, leads: np.ndarray = leads) -> bool:
             rank = np.linalg.matrix_rank(rows[some])
@@ -91,7 +91,7 @@ def test_a_dear_evaluator_is_not_needed_to_begin_with() -> None:
         ["Ann", "Bo", "Cy"], ["P", "Q"], partial=None, capacity=None, prices=[50.0, 1.0]
     )
     leads = np.array([[-1.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 0.0]])
-    found = opening(questions.points, leads, questions.prices, np.arange(6))
+    found = identifying(questions.points, leads, np.argsort(questions.prices, kind="stable"))
     assert questions.evaluator[found].tolist() == [1, 1, 1]
 
 

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.biases import Biases, first_bias, named_biases
+from evenhand.answers.biases import Biases, all_biases
 from evenhand.answers.least_squares import LeastSquares, least_squares
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scores import compares
 from evenhand.arrays import Floats
+from evenhand.errors import InputError
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
-from evenhand.policies.sayings import end_of, forecast_of, values_of
 from evenhand.questions import Options, Questions
 
 _SAME = 1e-12  # share of a value below which a difference is rounding
@@ -108,8 +109,8 @@ class Answer:
         Where every option stands, the most valuable first; `standings` is the same as a frame.
     decision
         What the policy recommends, with the leads over all others.
-    policy
-        What asked. It goes on from here: ``choose(options, evaluate, policy=answer.policy)``.
+    conclusion
+        What the scores came to, and all of them; `policy` is what asked, if anything did.
     next_questions
         Of scores that were there (`decide`): the questions to ask next, the best first, and what
         each is expected to settle. Empty where it is sure, or nothing more may be asked.
@@ -149,20 +150,35 @@ class Answer:
     raw_choice: int | None
     ranking: tuple[Standing, ...]
     decision: Decision
-    policy: Policy
+    conclusion: Conclusion
     next_questions: NextQuestions = field(default_factory=NextQuestions)
     assumed: str = ""
 
     @property
+    def policy(self) -> Policy:
+        """What asked. It goes on from here: ``choose(options, evaluate, policy=answer.policy)``."""
+        if self.conclusion.policy is None:
+            raise InputError(
+                "these scores were there, and no policy asked for them, so none can go on; "
+                "answer.next_questions says what to ask."
+            )
+        return self.conclusion.policy
+
+    @property
+    def scores(self) -> int:
+        """How many scores it rests on, asked for or not."""
+        return self.spent + self.conclusion.observed
+
+    @property
     def options(self) -> ActionSet | Options:
         """The options."""
-        actions: ActionSet | Questions = self.policy.actions
+        actions = self.conclusion.actions
         return actions.options if isinstance(actions, Questions) else actions
 
     @property
     def questions(self) -> Questions:
         """What could be asked about them."""
-        return self.policy.questions
+        return self.conclusion.questions
 
     @property
     def compared(self) -> bool:
@@ -199,7 +215,7 @@ class Answer:
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
         columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
-        if self.policy.options.groups is None:
+        if self.questions.options.groups is None:
             columns.remove("group")
         return pd.DataFrame(
             {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
@@ -296,8 +312,13 @@ class Answer:
         return f"Answer({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
-def answer_of(
-    policy: Policy,
+def answer_of(policy: Policy, **terms: Any) -> Answer:
+    """Return the answer that a policy has come to, on the terms of `answer_from`."""
+    return answer_from(conclusion_of(policy), **terms)
+
+
+def answer_from(
+    said: Conclusion,
     *,
     confidence: float,
     tolerance: float,
@@ -306,32 +327,31 @@ def answer_of(
     failures: Sequence[Failure] = (),
     notes: Sequence[Finding] = (),
 ) -> Answer:
-    """Return the answer that a policy has come to.
+    """Return the answer that scores have come to.
 
     Parameters
     ----------
-    policy
-        What asked.
+    said
+        What was concluded from the scores.
     confidence, tolerance
         How sure the choice should be, and what it may lose.
     features_exact
         Whether the user says that values are x·γ exactly.
     stopped_because
-        Why the asking ended, if not because the policy was done.
+        Why the asking ended, if not because there was no more to ask.
     failures
         Questions that were given up.
     notes
-        What there is to say about assumptions of which the policy says nothing.
+        What there is to say about assumptions of which the conclusion says nothing.
     """
-    decision = policy.recommend()
-    fit = least_squares(policy.questions, policy.checks)
-    bias, biases = first_bias(policy), named_biases(policy, fit)
-    values = _values(policy, decision, fit)
+    decision, bias, options = said.decision, said.bias, said.questions.options
+    fit = least_squares(said.questions, said.checks)
+    biases, values = all_biases(said, fit), _values(said, fit)
     decision = _with_known_leads(decision, values)
-    found = [one for one in decision.warnings or policy.findings() if _counts(one, policy)]
+    found = [one for one in decision.warnings or said.findings if _counts(one, said)]
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
-    if len(policy.options) == 1:
+    if len(options) == 1:
         decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
     elif any(finding.alarm for finding in warnings):
         decision = _without_certainty(decision)
@@ -342,7 +362,7 @@ def answer_of(
     sure = within and (
         certainty == "own scores" or (certainty == "features exact" and features_exact)
     )
-    raw = raw_scores(policy.questions, policy.checks)
+    raw = raw_scores(said.questions, said.checks)
     return Answer(
         option=decision.option,
         label=decision.label,
@@ -353,18 +373,18 @@ def answer_of(
         tolerance=tolerance,
         bias=bias,
         biases=biases,
-        spent=policy.spent,
-        at_most=policy.horizon,
-        paid=policy.limits.paid,
-        budget=policy.limits.money,
-        forecast=0.0 if sure else forecast_of(policy) or math.nan,
-        stopped_because=stopped_because or end_of(policy) or _end_of(policy),
+        spent=said.spent,
+        at_most=said.at_most,
+        paid=said.paid,
+        budget=said.budget,
+        forecast=0.0 if sure else said.forecast or math.nan,
+        stopped_because=stopped_because or said.stopped_because,
         warnings=warnings,
         failures=tuple(failures),
         raw_choice=raw.best,
-        ranking=_ranking(policy, decision, values, raw),
+        ranking=_ranking(options, decision, values, raw),
         decision=decision,
-        policy=policy,
+        conclusion=said,
     )
 
 
@@ -381,10 +401,9 @@ def _with_known_leads(decision: Decision, values: Floats) -> Decision:
     return replace(decision, leads=leads)
 
 
-def _counts(finding: Finding, policy: Policy) -> bool:
-    """Tell whether a finding is about this policy: one that goes by bounds alone minds no steps."""
-    by_bounds = policy.bounds is not None and policy.noise_known
-    return finding.alarm or finding.assumption != "rounding" or not by_bounds
+def _counts(finding: Finding, said: Conclusion) -> bool:
+    """Tell whether a finding matters: to what goes by bounds alone steps of scores do not."""
+    return finding.alarm or finding.assumption != "rounding" or not said.by_bounds
 
 
 def _without_certainty(decision: Decision) -> Decision:
@@ -406,33 +425,32 @@ def _everything_around(estimates: Floats) -> Floats:
     return np.column_stack([estimates, -everything, everything])
 
 
-def _values(policy: Policy, decision: Decision, fit: LeastSquares) -> Floats:
-    """Return (k, 3) values with intervals, as the policy says them.
+def _values(said: Conclusion, fit: LeastSquares) -> Floats:
+    """Return (k, 3) values with intervals, as they were concluded.
 
-    Where it says none, least squares; and where it leaves some out, unless scores of other options
+    Where there are none, least squares; and where some are left out, unless scores of other options
     would stand in for an option's own. Comparisons show differences alone: there it is by how much
     options are behind the chosen one.
     """
-    if decision.leads is not None and compares(policy.questions):
+    decision, values = said.decision, said.values
+    if decision.leads is not None and compares(said.questions):
         behind = 0.0 - decision.leads[:, [0, 2, 1]]
         behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
         return behind
-    said = values_of(policy)
-    alone = policy.options.stand_alone
-    if said is not None and not alone and decision.certainty != "features exact":
-        return said
+    alone = said.questions.options.stand_alone
+    if values is not None and not alone and decision.certainty != "features exact":
+        return values
     model = _everything_around(fit.values().estimates)
-    return model if said is None else np.where(np.isnan(said[:, :1]), model, said)
+    return model if values is None else np.where(np.isnan(values[:, :1]), model, values)
 
 
 def _ranking(
-    policy: Policy, decision: Decision, values: Floats, raw: RawScores
+    options: Options, decision: Decision, values: Floats, raw: RawScores
 ) -> tuple[Standing, ...]:
     """Return where every option stands, the most valuable first; of equals, the chosen one.
 
     Options whose values are not known come last, by how far the chosen one leads them.
     """
-    options = policy.options
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
@@ -457,22 +475,3 @@ def _ranking(
 
 def _alarms_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: not finding.alarm))
-
-
-def _end_of(policy: Policy) -> str:
-    """Return why a policy that does not say is done."""
-    if policy.remaining == 0:
-        return f"all {policy.horizon:,} evaluations are spent"
-    limits = policy.limits
-    left = limits.left(np.zeros(len(policy.questions), dtype=np.int64)) > 0
-    if not left.any() and limits.absent:
-        return f"nobody is left to ask: {', '.join(limits.absent_names)} left"
-    if not left.any():
-        return "every question has been asked as often as it may be"
-    cheapest = float(policy.questions.prices[left].min())
-    if limits.money - limits.paid < cheapest:
-        return (
-            f"the budget of {limits.money:,g} is spent: {limits.money - limits.paid:,g} is left, "
-            f"and an evaluation costs {cheapest:,g}"
-        )
-    return "the policy asks for no more"

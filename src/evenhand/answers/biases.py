@@ -13,7 +13,6 @@ n − 1, for μ the mean with weights 1/(τ² + v_i) (Paule and Mandel), and 0 i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,10 @@ from scipy.optimize import brentq
 
 from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
-from evenhand.policies.base import Policy
+from evenhand.certainty.biases import named_biases
+from evenhand.policies.conclusion import Conclusion
 from evenhand.policies.messages import Estimate
-from evenhand.policies.sayings import biases_of
-from evenhand.questions import Column, Questions
+from evenhand.questions import Column
 from evenhand.questions.options import Kind
 
 if TYPE_CHECKING:
@@ -118,19 +117,19 @@ class Biases(tuple[NamedBias, ...]):
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
-    """Return all biases as a policy says them; those of which it says nothing by least squares."""
-    columns, rows = _directions(policy.questions)
+def all_biases(said: Conclusion, fit: LeastSquares) -> Biases:
+    """Return all biases as they were concluded; those of which nothing is said by least squares."""
+    columns, rows = named_biases(said.questions)
     if not columns:
         return Biases()
     plain, variances = fit.attributes(rows)
-    said = {
+    known = {
         _key(column): estimate
-        for column, estimate in _said(policy)
+        for column, estimate in said.biases or [(said.questions.columns[0], said.bias)]
         if math.isfinite(estimate.value)
     }
     found = [
-        said.get(_key(column), Estimate(float(value), -math.inf, math.inf, 0.0))
+        known.get(_key(column), Estimate(float(value), -math.inf, math.inf, 0.0))
         for column, value in zip(columns, plain, strict=True)
     ]
     values = np.array([estimate.value for estimate in found])
@@ -151,39 +150,6 @@ def named_biases(policy: Policy, fit: LeastSquares) -> Biases:
         )
         for column, estimate, better in zip(columns, found, drawn, strict=True)
     )
-
-
-def _said(policy: Policy) -> Iterable[tuple[Column, Estimate]]:
-    """Return what the policy says of biases, by their columns."""
-    said = biases_of(policy)
-    bias = first_bias(policy)
-    if not said and math.isfinite(bias.value):
-        return [(policy.questions.columns[0], bias)]
-    return said
-
-
-def first_bias(policy: Policy) -> Estimate:
-    """Return the first bias, as a policy says it; unknown where there are leniencies only."""
-    columns = policy.questions.columns
-    if not columns or columns[0].kind == "leniency":
-        return Estimate(math.nan, -math.inf, math.inf, 0.0)
-    return policy.bias()
-
-
-def _directions(questions: Questions) -> tuple[list[Column], Floats]:
-    """Return what to estimate, and of which combination of attributes, (n, p), it is the sum.
-
-    Of leniencies, each evaluator's against the average of all: the first, from which the others are
-    measured, has no column of its own.
-    """
-    columns, unit = questions.columns, np.eye(len(questions.columns))
-    named = [column for column in columns if column.kind != "leniency"]
-    rows = [unit[j] for j, column in enumerate(columns) if column.kind != "leniency"]
-    place = {column.evaluator: j for j, column in enumerate(columns) if column.kind == "leniency"}
-    for name in questions.evaluators if place else ():
-        named.append(Column(name, "leniency", name))
-        rows.append((unit[place[name]] if name in place else 0.0) - questions.neutral)
-    return named, np.array(rows).reshape(len(named), len(columns))
 
 
 def _key(column: Column) -> tuple[str, str | None, str | None, str]:

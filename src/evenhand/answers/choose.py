@@ -19,7 +19,7 @@ from evenhand.certainty.choice import Choice, limit_of
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Finding
+from evenhand.policies.messages import Decision, Finding
 from evenhand.questions import Askable, Questions, checked_askable
 
 Looks = Literal["always", "once"]
@@ -322,17 +322,16 @@ def _adopt(policy: Policy, options: Askable, at_most: int | None, budget: float 
             f"the policy is about other options ({policy.actions!r}) than those given "
             f"({options!r}); give the same to both."
         )
-    more = {
-        "at_most": None if at_most == policy.horizon else at_most,
-        "budget": None if budget == policy.limits.money else budget,
-    }
-    if any(limit is not None for limit in more.values()):
-        if not isinstance(policy, Choice):
-            raise InputError(
-                f"{policy.name!r} was made for {policy.horizon:,} evaluations in all, which cannot "
-                f"become {at_most!r}, nor be given a budget; make a new one."
-            )
-        policy.allow(**more)
+    at_most = None if at_most == policy.horizon else at_most
+    budget = None if budget == policy.limits.money else budget
+    if at_most is None and budget is None:
+        return
+    if not isinstance(policy, Choice):
+        raise InputError(
+            f"{policy.name!r} was made for {policy.horizon:,} evaluations in all, which cannot "
+            f"become {at_most!r}, nor be given a budget; make a new one."
+        )
+    policy.allow(at_most, budget)
 
 
 def _absences(ran: Run) -> list[Finding]:
@@ -344,9 +343,14 @@ def _absences(ran: Run) -> list[Finding]:
 
 
 def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
-    """Return what is taken for granted, whatever the scores are."""
-    options, unchecked = policy.actions, None
-    if isinstance(options, Questions) or policy.recommend().certainty == "features exact":
+    """Return what is taken for granted of a policy's scores, whatever they are."""
+    return taken_for_granted(policy.actions, policy.recommend(), checks)
+
+
+def taken_for_granted(options: Askable, decision: Decision, checks: bool = True) -> list[Finding]:
+    """Return what a decision takes for granted, whatever the scores are."""
+    unchecked = None
+    if isinstance(options, Questions) or decision.certainty == "features exact":
         unchecked = hardly_checked(options)
     said = {
         "checks": None if checks else _NOT_CHECKED,

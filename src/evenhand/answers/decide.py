@@ -9,17 +9,19 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.answer import Answer, answer_of
-from evenhand.answers.choose import notes_on
+from evenhand.answers.answer import Answer, answer_from, answer_of
+from evenhand.answers.choose import notes_on, taken_for_granted
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
 from evenhand.certainty import PlannedChoice
-from evenhand.certainty.item_choice import ItemChoice
-from evenhand.certainty.unplanned_choice import UnplannedChoice
+from evenhand.certainty.any_design import by_any_design
+from evenhand.certainty.by_items import by_items
+from evenhand.certainty.items import ItemsFit
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.state import restore
@@ -199,21 +201,21 @@ def decide(
     log = log_of(questions, table, bias, position, place)
     asked = _exact(log.asked, deviation)
     log = replace(log, asked=_comparable(asked))
-    policy = _policy(log, assigned, confidence, tolerance, noise_scale)
-    if not isinstance(policy, ItemChoice):
-        policy.checks.look()
-    answer = answer_of(
-        policy,
+    said, fit = _concluded(log, assigned, confidence, tolerance, noise_scale)
+    answer = answer_from(
+        said,
         confidence=confidence,
         tolerance=tolerance,
         features_exact=deviation == 0,
-        stopped_because=_why(log, policy),
-        notes=_notes(log, policy, table),
+        stopped_because=_apart(log),
+        notes=_notes(log, said, table),
     )
+    settled = answer.certainty is not None and answer.loss <= answer.tolerance
+    wanted = 0 if settled or answer.alarms else next_n
     return replace(
         answer,
-        assumed=_assumed(policy),
-        next_questions=_next(log, policy, answer, noise_scale, next_n, seed),
+        assumed=_ADAPTIVELY if assigned == "adaptively" else _items(log, fit) + _BEFORE,
+        next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed),
     )
 
 
@@ -238,14 +240,14 @@ def _n_parts(questions: Questions, some: Indices) -> int:
     return int(told_by(questions, some).classes().max()) + 1
 
 
-def _policy(
+def _concluded(
     log: Log,
     assigned: str,
     confidence: float,
     tolerance: float,
     noise_scale: float | None,
-) -> Policy:
-    """Return what knows how sure scores are that were assigned like that."""
+) -> tuple[Conclusion, ItemsFit | None]:
+    """Return what scores come to that were assigned like that, and on items their fit by items."""
     which, y = log.which.tolist(), log.scores.tolist()
     settings: dict[str, Any] = {"confidence": confidence, "tolerance": tolerance}
     if log.items is not None:
@@ -256,16 +258,16 @@ def _policy(
             )
         if noise_scale is not None:
             raise InputError("on items the noise is heard from items: leave out noise_scale.")
-        return ItemChoice(log.asked, which, log.items.tolist(), y, **settings)
+        return by_items(log.asked, which, log.items.tolist(), y, **settings)
+    settings["noise_scale"] = noise_scale
     if assigned == "adaptively":
-        return UnplannedChoice(log.asked, which, y, noise_scale=noise_scale, **settings)
+        return by_any_design(log.asked, which, y, **settings), None
     told = log.feedback
-    policy = PlannedChoice(
-        log.asked, planned=told.counts.tolist(), noise_scale=noise_scale, **settings
-    )
+    policy = PlannedChoice(log.asked, planned=told.counts, **settings)
     policy.ask()
     policy.tell(told)
-    return policy
+    policy.checks.look()
+    return conclusion_of(policy), None
 
 
 def _by_policy(
@@ -299,7 +301,8 @@ def _by_policy(
         features_exact=deviation == 0,
         notes=notes_on(policy),
     )
-    return replace(answer, assumed=_assumed(policy))
+    one_look = isinstance(policy, PlannedChoice) and policy.looks == "once"
+    return replace(answer, assumed=_BEFORE if one_look else _POLICY.format(name=policy.name))
 
 
 def _refuse_other_means(policy: Policy, told: Feedback) -> None:
@@ -313,27 +316,19 @@ def _refuse_other_means(policy: Policy, told: Feedback) -> None:
         )
 
 
-def _assumed(policy: Policy) -> str:
-    """Return what is taken for granted of who chose what was scored."""
-    if isinstance(policy, ItemChoice):
-        shared = policy.fit.within or compares(policy.questions)
-        text = _ITEMS if shared else _OWN_ITEMS
-        n = policy.fit.n_items
-        return text.format(n=n, items="item" if n == 1 else "items") + _BEFORE
-    if isinstance(policy, UnplannedChoice):
-        return _ADAPTIVELY
-    if isinstance(policy, PlannedChoice) and policy.looks == "once":
-        return _BEFORE
-    return _POLICY.format(name=policy.name)
+def _items(log: Log, fit: ItemsFit | None) -> str:
+    """Return what is taken for granted of items; "" where there are none."""
+    if fit is None:
+        return ""
+    text = _ITEMS if fit.within or compares(log.questions) else _OWN_ITEMS
+    return text.format(n=fit.n_items, items="item" if fit.n_items == 1 else "items")
 
 
-def _why(log: Log, policy: Policy) -> str | None:
-    """Return why it is sure or not: where options cannot be compared, which."""
-    if isinstance(log.asked, ActionSet):
-        return policy.stopped_because
+def _apart(log: Log) -> str | None:
+    """Return into which parts options fall that the scores do not compare; None if they do."""
     seen = np.unique(log.which)
-    if _n_parts(log.asked, seen) == 1:
-        return policy.stopped_because
+    if isinstance(log.asked, ActionSet) or _n_parts(log.asked, seen) == 1:
+        return None
     classes = log.asked._changed(workload=None).restrict(seen).check().classes
     parts = "; ".join(listed(list(names), 3) for names in classes[:_MOST_PARTS])
     more = "; …" if len(classes) > _MOST_PARTS else ""
@@ -357,10 +352,10 @@ def _one_order(log: Log) -> str:
     )
 
 
-def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
+def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
     notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
-    notes += notes_on(policy)
+    notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
@@ -372,26 +367,27 @@ def _notes(log: Log, policy: Policy, table: Scores) -> list[Finding]:
 
 def _next(
     log: Log,
-    policy: Policy,
+    fit: ItemsFit | None,
     answer: Answer,
+    assigned: str,
     noise_scale: float | None,
     n: int,
     seed: int,
 ) -> NextQuestions:
-    settled = answer.certainty is not None and answer.loss <= answer.tolerance
-    if settled or answer.alarms or n == 0:
+    if n == 0:
         return NextQuestions()
-    if isinstance(policy, ItemChoice):
-        return next_items(policy, n, failure=policy.delta, tolerance=answer.tolerance)
+    failure = 1.0 - answer.confidence
+    if fit is not None:
+        return next_items(fit, answer.decision, n, failure=failure, tolerance=answer.tolerance)
     return next_questions(
         log.asked,
         log.feedback,
         answer.decision,
         n,
         tolerance=answer.tolerance,
-        failure=1.0 - answer.confidence,
+        failure=failure,
         noise_scale=noise_scale,
-        anytime=isinstance(policy, UnplannedChoice),
+        anytime=assigned == "adaptively",
         seed=seed,
     )
 

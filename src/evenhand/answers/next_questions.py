@@ -27,7 +27,7 @@ from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.greedy_questions import GreedyQuestions
-from evenhand.certainty.item_choice import ItemChoice
+from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.model_choice import keeps_structure, model_of
 from evenhand.certainty.models import Model
 from evenhand.numerics.ties import first_largest
@@ -402,10 +402,12 @@ def _deviations(failure: float, freedom: float) -> float:
     return -float(special.stdtrit(max(freedom, 1.0), 0.5 * failure))
 
 
-def next_items(policy: ItemChoice, n: int, *, failure: float, tolerance: float) -> NextQuestions:
+def next_items(
+    fit: ItemsFit, decision: Decision, n: int, *, failure: float, tolerance: float
+) -> NextQuestions:
     """Return what to ask next where options were tried on items: on new ones, and on how many."""
-    decision, fit = policy.recommend(), policy.fit
-    rivals = np.delete(np.arange(len(policy.options)), decision.option)
+    names = fit.questions.options.labels
+    rivals = np.delete(np.arange(len(names)), decision.option)
     leads, variances = fit.leads(decision.option, rivals)
     if fit.freedom <= 0.0 or not np.isfinite(variances).all():
         return NextQuestions(
@@ -424,11 +426,10 @@ def next_items(policy: ItemChoice, n: int, *, failure: float, tolerance: float) 
         ).clip(1.0)
     order = np.argsort(-more, kind="stable")
     until = float(max(more[order[0]], 1.0))
-    names = policy.options.labels
-    listed = [_on_new_item(policy, decision.option, int(rivals[j]), leads[j], errors[j], alone=True)
+    listed = [_on_new_item(fit, decision.option, int(rivals[j]), leads[j], errors[j], alone=True)
               for j in order[:1]]  # fmt: skip
     listed += [
-        _on_new_item(policy, int(rivals[j]), int(rivals[j]), leads[j], errors[j], alone=False)
+        _on_new_item(fit, int(rivals[j]), int(rivals[j]), leads[j], errors[j], alone=False)
         for j in order[: max(0, n - 1)]
     ]
     close = names[int(rivals[order[0]])]
@@ -442,13 +443,13 @@ def next_items(policy: ItemChoice, n: int, *, failure: float, tolerance: float) 
 
 
 def _on_new_item(
-    policy: ItemChoice, option: int, rival: int, lead: float, error: float, *, alone: bool
+    fit: ItemsFit, option: int, rival: int, lead: float, error: float, *, alone: bool
 ) -> NextQuestion:
     """Return the question about an option on a new item, to who costs least.
 
     The leader alone tells nothing there; the rival beside it tells as much as any item does.
     """
-    questions, G = policy.questions, policy.fit.n_items
+    questions, G = fit.questions, fit.n_items
     about = np.flatnonzero((questions.about == option).any(axis=1))
     x = int(about[np.argmin(questions.prices[about])])
     after = error if alone else error * math.sqrt(G / (G + 1))

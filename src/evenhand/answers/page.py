@@ -45,7 +45,7 @@ def standings_table(answer: Answer, most: int = _MOST_ROWS) -> html.Markup:
         ]
         for standing in shown
     ]
-    if answer.policy.options.groups is None:
+    if answer.questions.options.groups is None:
         header, rows = header[:1] + header[2:], [row[:1] + row[2:] for row in rows]
     return html.table(header, rows, left_out=len(answer.ranking) - len(shown))
 

@@ -21,7 +21,7 @@ def as_record(answer: Answer) -> dict[str, Any]:
         "withstands": answer.withstands,
         "why": " ".join(answer.stopped_because.split()),
         "assumed": answer.assumed,
-        "scores": answer.spent + answer.policy.observed,
+        "scores": answer.scores,
         "by_mean_scores": None
         if answer.raw_choice is None
         else answer.standing(answer.raw_choice).option,

@@ -76,7 +76,7 @@ def _decision(answer: Answer) -> list[str]:
 
 
 def _given(answer: Answer) -> str:
-    n = answer.spent + answer.policy.observed
+    n = answer.scores
     return f"It rests on {n:,} score{'' if n == 1 else 's'} that were there."
 
 
@@ -145,10 +145,10 @@ def _learning(answer: Answer) -> str:
         for one in answer.ranking
         if one.index != answer.option and math.isfinite(one.lead) and one.evaluations
     ]
-    if not rivals or not answer.spent + answer.policy.observed:
+    if not rivals or not answer.scores:
         return ""
     share = share_for_biases(
-        answer.questions, answer.policy.checks.counts, answer.option, rivals[0]
+        answer.questions, answer.conclusion.checks.counts, answer.option, rivals[0]
     )
     if math.isnan(share):
         return ""
@@ -158,7 +158,7 @@ def _learning(answer: Answer) -> str:
             f"Learning the biases cost next to nothing: {pair} are told apart as well as if all "
             "biases had been known."
         )
-    n = answer.spent + answer.policy.observed
+    n = answer.scores
     kept = math.ceil((1.0 - share) * n)
     return (
         f"Of {n:,} evaluations {share:.0%} went into learning the biases: had they been known, "
@@ -198,7 +198,7 @@ def _assumptions(answer: Answer) -> list[str]:
         if not finding.alarm and _line(finding) not in said
     )
     return [
-        model(answer.policy.actions),
+        model(answer.conclusion.actions),
         answer.assumed,
         checked(told),
         notes,
@@ -211,7 +211,7 @@ def _assumptions(answer: Answer) -> list[str]:
 
 def _checks(answer: Answer) -> list[tuple[str, Standing, str]]:
     """Return the assumptions that scores can contradict, each with what became of it."""
-    checks = answer.policy.checks
+    checks = answer.conclusion.checks
     told = checks.record.evaluations > 0
     by = "values, leniency and favours" if answer.questions.evaluators else "the features"
     repeats = checks.pooled_scatter()[1]
@@ -225,8 +225,8 @@ def _checks(answer: Answer) -> list[tuple[str, Standing, str]]:
         ("No score lies far outside its option's others.", ("outliers",), enough, few),
         ("Evaluators do not repeat themselves.", ("repeats",), told and repeats > 0, few),
     ]
-    if answer.policy.noise_known and answer.policy.stated_noise is not None:
-        stated = f"The noise is what was stated, {number(answer.policy.stated_noise)}."
+    if answer.conclusion.noise_scale is not None:
+        stated = f"The noise is what was stated, {number(answer.conclusion.noise_scale)}."
         entries.append((stated, ("scale",), enough, few))
     if len(answer.options) == 1 or not told:
         return []
@@ -292,25 +292,26 @@ def _failures(answer: Answer) -> list[str]:
 
 
 def _method(answer: Answer) -> list[str]:
-    policy, questions = answer.policy, answer.questions
-    stated = policy.stated_noise if policy.noise_known else None
+    said, questions = answer.conclusion, answer.questions
+    stated = said.noise_scale
     entries: dict[str, object] = {
         "options": f"{len(answer.options):,}",
         "evaluators": listed(questions.evaluators) if questions.evaluators else "not told apart",
-        "policy": f"{policy.name}, seed {policy.seed}",
+        "policy" if said.policy else "method": said.method,
         "confidence": percent(answer.confidence),
         "tolerance": number(answer.tolerance),
         "noise": "estimated" if stated is None else f"stated as {number(stated)}",
-        "evaluations": f"{answer.spent:,} asked for, {policy.observed:,} given before",
+        "evaluations": f"{answer.spent:,} asked for, {said.observed:,} given before",
         "what certainty rests on": answer.certainty or "nothing certain is said",
         "software": f"evenhand {version('evenhand')}",
     }
+    kept = (
+        "answer.policy.state() has everything that was told, as a plain value for a file; "
+        "eh.restore makes a policy of it again."
+    )
     return [
         facts("All that it takes to repeat it, beside the scores", entries),
-        note(
-            "answer.policy.state() has everything that was told, as a plain value for a file; "
-            "eh.restore makes a policy of it again."
-        ),
+        note(kept) if said.policy else "",
     ]
 
 

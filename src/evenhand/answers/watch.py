@@ -83,9 +83,6 @@ class Watched(Protocol):
     def horizon(self) -> int:
         """Evaluations that there may be in all."""
 
-    def forecast(self) -> float:
-        """Return how many evaluations are still expected to come."""
-
     def recommend(self) -> Decision:
         """Return the option to choose by what is known now."""
 

@@ -53,7 +53,7 @@ def verdict(answer: Answer) -> str:
     name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
-    if not answer.sure and answer.spent == answer.policy.observed == 0:
+    if not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     among = f"of {k:,} options"
     what = f"the best {among}"
@@ -233,7 +233,7 @@ def cost(answer: Answer) -> str:
 
 def scores_in_words(answer: Answer) -> str:
     """Return how many scores there were, and what is assumed of who chose them."""
-    n = answer.spent + answer.policy.observed
+    n = answer.scores
     return f"{n:,} score{'' if n == 1 else 's'}. {answer.assumed}"
 
 
@@ -260,7 +260,7 @@ def advice(answer: Answer) -> str:
         )
     if answer.next_questions.advice:
         return answer.next_questions.advice
-    if not answer.policy.limits.left(np.zeros(len(answer.questions), dtype=np.int64)).any():
+    if not answer.conclusion.may_ask:
         return "Ask further evaluators: of these, everybody has said what there is to ask."
     if math.isfinite(answer.forecast) and answer.forecast >= 1.0:
         return f"About {math.ceil(answer.forecast):,} evaluations more should settle it."

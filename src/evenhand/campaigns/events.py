@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evenhand.errors import InputError
 from evenhand.plain import LARGEST, Form, canonical, decoded, shown
@@ -69,12 +69,8 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "evenhand": str,
         "made": str,
     },
-    "planned": {"plan": dict[str, Any]},  # in force from here on
-    "proposed": {
-        "tickets": _TICKETS,
-        "prices": list[float],
-        "purpose": dict[str, Any],
-    },
+    "planned": {"plan": dict[str, Any]},  # in force from here on; nothing of it was handed out
+    "proposed": {"tickets": _TICKETS, "prices": list[float], "purpose": dict[str, Any]},
     "leased": {"tickets": list[int], "holder": str, "worker": str, "until": float},
     "told": _SCORES,
     "late": _SCORES,
@@ -126,6 +122,36 @@ TURNS = frozenset(
 
 START = b"\0" * 32  # what the first event is sealed to
 _LAST = 250_000_000_000.0  # seconds from 1970 to before the year 10,000
+
+
+class Evaluation(NamedTuple):
+    """A score as an event tells it.
+
+    Parameters
+    ----------
+    number
+        Its number in the campaign, from 1.
+    ticket
+        The number of the ticket that it answers; None if it was imported.
+    question
+        The number of the question.
+    score, evaluator
+        What was said, and by whom.
+    key
+        What the message is known by.
+    """
+
+    number: int
+    ticket: int | None
+    question: int
+    score: float
+    evaluator: str
+    key: str
+
+
+def evaluations_in(content: Mapping[str, Any]) -> list[Evaluation]:
+    """Return the scores in what an event says."""
+    return [Evaluation(*row) for row in content["evaluations"]]
 
 
 @dataclass(frozen=True)

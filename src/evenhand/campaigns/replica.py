@@ -28,10 +28,10 @@ from evenhand.actions import ActionSet
 from evenhand.answers.question import Question, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
-from evenhand.campaigns.events import TURNS, Event
+from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
 from evenhand.certainty.choice import Choice
-from evenhand.errors import StoreError
-from evenhand.plain import canonical
+from evenhand.errors import InputError, StoreError
+from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
@@ -144,26 +144,21 @@ class Replica:
             fold must begin anew, from where it did not have that score, without all that are
             ``withdrawn``.
         """
-        new = {e.content["evaluation"] for e in events if e.kind == "withdrawn"} - self.withdrawn
+        contents = [_content(event) for event in events]
+        both = list(zip(events, contents, strict=True))
+        new = {content["evaluation"] for event, content in both if event.kind == "withdrawn"}
+        new -= self.withdrawn
         self.withdrawn |= new
         if any(evaluation <= self.evaluations for evaluation in new):
             return False
-        for event in events:
+        for event, content in both:
             if event.number != self.head + 1:
                 raise StoreError(
                     f"event {self.head + 1} is missing in the record, which goes on with "
                     f"{event.number}. Something was taken out; go back to a copy."
                 )
-            take = getattr(self, f"_{event.kind}", None)
-            if take is None:
-                raise StoreError(
-                    f"event {event.number} is of the kind {event.kind!r}, which this evenhand does "
-                    "not know; use a newer one."
-                )
             try:
-                take(event.content)
-            except StoreError:
-                raise
+                getattr(self, f"_{event.kind}")(content)
             except Exception as error:
                 raise StoreError(
                     f"event {event.number} ({event.kind}) of the record cannot be followed: "
@@ -195,36 +190,28 @@ class Replica:
         self._hand_out(counts)
 
     def _told(self, content: Any) -> None:
-        for number, ticket, question, score, evaluator, *_ in content["evaluations"]:
-            self.evaluations = number
-            asked, turn = self._out.pop(ticket)
-            self.pending[self.places[asked]] -= 1
-            self._answered(evaluator, question)
+        for one in evaluations_in(content):
+            assert one.ticket is not None  # only what is imported has none
+            question, turn = self._out.pop(one.ticket)
+            self.pending[self.places[question]] -= 1
+            self._answered(one.evaluator, question)
             self.done += 1
-            if number in self.withdrawn:
-                self._spoilt[number] = ticket, asked, turn
-                self._tally(evaluator)[2] += 1
-                continue
-            self.counted += 1
-            self._tally(evaluator)[0] += 1
-            self._let(self.policy.tell, self.feedback([question], [score]))
+            if self._counts(one):
+                self._let(self.policy.tell, self.feedback([one.question], [one.score]))
+            else:
+                self._spoilt[one.number] = one.ticket, question, turn
 
     def _late(self, content: Any) -> None:
-        for number, _, _, _, evaluator, *_ in content["evaluations"]:
-            self.evaluations = number
+        for one in evaluations_in(content):
+            self.evaluations = one.number
             self.late += 1
-            self._tally(evaluator)[1] += 1
+            self._tally(one.evaluator)[1] += 1
 
     def _imported(self, content: Any) -> None:
-        kept = []
-        for number, _, question, score, evaluator, *_ in content["evaluations"]:
-            self.evaluations = number
-            self._tally(evaluator)[2 if number in self.withdrawn else 0] += 1
-            if number not in self.withdrawn:
-                self.counted += 1
-                kept.append((question, score))
+        kept = [one for one in evaluations_in(content) if self._counts(one)]
         if kept:
-            self._let(self.policy.observe, self.feedback(*zip(*kept, strict=True)))
+            told = self.feedback([one.question for one in kept], [one.score for one in kept])
+            self._let(self.policy.observe, told)
 
     def _withdrawn(self, content: Any) -> None:
         spoilt = self._spoilt.pop(content["evaluation"], None)
@@ -313,6 +300,13 @@ class Replica:
         except Exception as error:
             if error is not self.policy._failure:
                 raise
+
+    def _counts(self, one: Evaluation) -> bool:
+        """Take note of a score on time; return whether it counts."""
+        self.evaluations, counts = one.number, one.number not in self.withdrawn
+        self.counted += counts
+        self._tally(one.evaluator)[0 if counts else 2] += 1
+        return counts
 
     def _tally(self, evaluator: str) -> list[int]:
         return self.tally.setdefault(evaluator, [0, 0, 0, 0])
@@ -528,6 +522,19 @@ def asked_from(content: Mapping[str, Any]) -> Askable:
 def asked_to(asked: Askable) -> dict[str, Any]:
     """Return options or questions as an event holds them."""
     return {"actions" if isinstance(asked, ActionSet) else "questions": asked.to_dict()}
+
+
+def _content(event: Event) -> Any:
+    """Return what an event says, or raise `StoreError`."""
+    if event.kind not in KINDS:
+        raise StoreError(
+            f"event {event.number} is of the kind {shown(event.kind)}, which this evenhand does "
+            "not know; use a newer one."
+        )
+    try:
+        return event.content
+    except InputError as error:
+        raise StoreError(f"{error} Verify the campaign.") from error
 
 
 def said(error: BaseException) -> str:

@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats
+from evenhand.certainty.aim import Aim
 from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
+from evenhand.certainty.intervals import bias_ends, interval, loss
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Plan, Stop
 from evenhand.certainty.stage_plans import Planner
-from evenhand.certainty.stages import Aim, Inference
+from evenhand.certainty.stages import Inference
 from evenhand.certainty.words import grounds, stopped
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
@@ -93,6 +95,8 @@ class CertainChoice(Choice):
 
     name = "certain-choice"
     heeds_checks = True
+    planner: ClassVar[type[Planner]] = Planner
+    """What makes the plans; certainty does not rest on it."""
 
     def __init__(
         self,
@@ -151,7 +155,7 @@ class CertainChoice(Choice):
         return self._planner(pending).next()
 
     def _planner(self, pending: Counts) -> Planner:
-        return Planner(
+        return self.planner(
             self.inference,
             self.limits,
             self.horizon,
@@ -176,10 +180,10 @@ class CertainChoice(Choice):
         at all times, each by itself.
         """
         option = self._option
-        loss: float = self.once("loss", lambda: self.inference.loss(option))
+        lost: float = self.once("loss", lambda: loss(self.inference, option))
         leads: Floats = self.once("leads", lambda: self._leads(option))
-        rests_on = grounds(self.options) if np.isfinite(loss) else None
-        return self.decided(option, loss=loss, leads=leads, certainty=rests_on)
+        rests_on = grounds(self.options) if np.isfinite(lost) else None
+        return self.decided(option, loss=lost, leads=leads, certainty=rests_on)
 
     @property
     def _option(self) -> int:
@@ -204,7 +208,7 @@ class CertainChoice(Choice):
     def _leads(self, option: int) -> Floats:
         """Return (k, 3) the leads of an option, with intervals from the plans that it led."""
         everybody = np.arange(len(self.options))
-        low, high = self.inference.interval(lambda fit: fit.leads(option, everybody), option)
+        low, high = interval(self.inference, lambda fit: fit.leads(option, everybody), option)
         middle = np.clip(self._fit.leads(option, everybody).estimates, low, high)
         leads = np.column_stack([middle, low, high]) * self._unit
         leads[self.aim.same(option)] = 0.0
@@ -229,7 +233,8 @@ class CertainChoice(Choice):
         said = self._attributes("bias", np.eye(1, self.questions.n_attributes))
         if not np.isfinite(said).all():
             return Estimate(np.nan, -np.inf, np.inf, self.confidence)
-        return Estimate(*said[0].tolist(), self.confidence)
+        value, low, high = said[0].tolist()
+        return Estimate(value, low, high, self.confidence)
 
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return what attributes add to evaluations, with intervals that hold at all times.
@@ -255,18 +260,22 @@ class CertainChoice(Choice):
         columns, rows = named_biases(self.questions)
         if not columns:
             return []
-        said = self._attributes("biases", rows).tolist()
-        return [(c, Estimate(*one, self.confidence)) for c, one in zip(columns, said, strict=True)]
+        return [
+            (column, Estimate(value, low, high, self.confidence))
+            for column, (value, low, high) in zip(
+                columns, self._attributes("biases", rows).tolist(), strict=True
+            )
+        ]
 
     def _attributes(self, what: str, rows: Floats) -> Floats:
         """Return (n, 3) combinations of attributes, with intervals."""
-        low, high = self.once(what, lambda: self.inference.bias_ends(rows))
+        low, high = self.once(what, lambda: bias_ends(self.inference, rows))
         middle = _clipped(self._fit.attributes(rows).estimates, low, high)
         return np.column_stack([middle, low, high]) * self._unit
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
-        low, high = self.once("values", lambda: self.inference.interval(lambda fit: fit.values()))
+        low, high = self.once("values", lambda: interval(self.inference, lambda fit: fit.values()))
         middle = _clipped(self._fit.values().estimates, low, high)
         return np.column_stack([middle, low, high]) * self._unit
 

@@ -11,9 +11,9 @@ R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = �
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,10 +81,6 @@ class DenseModel:
             freedom=float(counts.sum() - root.shape[1]),
             size=float(squares.sum() + counts @ past**2),
         )
-
-    def recalled(self, memory: Mapping[str, Any]) -> DenseFit:
-        """Return the fit that `DenseFit.memory` was made of."""
-        return DenseFit.recalled(self, memory)
 
     def start(self, length: int, left: Counts) -> Indices:
         """Return questions that identify all leads, the cheapest first.
@@ -278,27 +274,6 @@ class DenseFit:
         theta = root @ (u + shrunk @ u)
         numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self.size}
         return DenseFit(self.model, theta, root, self._beside, **numbers)
-
-    def memory(self) -> dict[str, Any]:
-        """Return all of it by name."""
-        return {
-            "theta": self.theta,
-            "root": self._root,
-            "beside": self._beside,
-            "scatter": self.scatter,
-            "freedom": self.freedom,
-            "size": self.size,
-        }
-
-    @classmethod
-    def recalled(cls, model: DenseModel, memory: Mapping[str, Any]) -> Self:
-        """Return the fit that `memory` was made of."""
-        theta, root, beside = (
-            np.asarray(memory[name], dtype=np.float64) for name in ("theta", "root", "beside")
-        )
-        numbers = {name: float(memory[name]) for name in ("scatter", "freedom", "size")}
-        r = len(theta)
-        return cls(model, theta, root.reshape(r, -1), beside.reshape(r, -1), **numbers)
 
 
 def _deviation(left: Floats, root: Floats) -> float:

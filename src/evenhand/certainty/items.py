@@ -221,10 +221,6 @@ class ItemsFit:
         """Return combinations, (n, p), of what attributes add to scores."""
         return self._spread(np.hstack([np.zeros((len(rows), self.questions.n_features)), rows]))
 
-    def memory(self) -> dict[str, Any]:
-        """Return nothing: what it is made of says all."""
-        return {}
-
     def _leads(self, leader: int, rivals: Indices) -> Floats:
         X = self.questions.options.features
         apart = X[leader] - X[rivals]

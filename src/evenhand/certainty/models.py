@@ -7,13 +7,13 @@ known. A direction that evaluations say nothing of has variance ∞, and then it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.messages import Feedback
+from evenhand.questions import Questions
 
 
 class Spread(NamedTuple):
@@ -92,19 +92,19 @@ class Fit(Protocol):
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
 
-    def memory(self) -> dict[str, Any]:
-        """Return all of it by name; the model's `recalled` makes it again."""
-
 
 class Model(Protocol):
     """A linear model of the questions.
 
     Attributes
     ----------
+    questions
+        The questions.
     rank
-        Dimension of the span of the questions.
+        Dimension of the span of their rows.
     """
 
+    questions: Questions
     rank: int
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> Fit:
@@ -113,9 +113,6 @@ class Model(Protocol):
         ``about`` is an earlier fit, whose predictions are taken off first so that fewer digits
         cancel.
         """
-
-    def recalled(self, memory: Mapping[str, Any]) -> Fit:
-        """Return the fit that `Fit.memory` was made of; arrays may have become lists."""
 
     def start(self, length: int, left: Counts) -> Indices:
         """Return (length,) questions that identify all leads, the cheapest first.

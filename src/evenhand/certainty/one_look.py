@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
+from evenhand.certainty.aim import Aim
 from evenhand.certainty.e_process import planned_interval
 from evenhand.certainty.look import (
     Look,
@@ -46,7 +47,6 @@ from evenhand.certainty.look import (
 )
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Record
-from evenhand.certainty.stages import Aim
 from evenhand.policies.messages import Feedback, nothing
 
 TIMES = (0.4, 0.6, 0.8, 1.0)  # shares of the scores at which α grows by a step, to t²,

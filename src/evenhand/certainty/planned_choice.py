@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats
+from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import difference
 from evenhand.certainty.assignment import all_there_is, checked_plan
 from evenhand.certainty.biases import named_biases
@@ -21,7 +22,6 @@ from evenhand.certainty.models import Model
 from evenhand.certainty.one_look import OneLook
 from evenhand.certainty.one_look_plans import FixedPlans
 from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.stages import Aim
 from evenhand.certainty.words import grounds, may_be_chance, not_compared, shown, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError

@@ -224,7 +224,8 @@ class Sums(NamedTuple):
     def of(cls, feedback: Feedback) -> Self:
         """Return a feedback by the questions it has scores of."""
         (which,) = np.nonzero(feedback.counts)
-        return cls(which, *(part[which] for part in feedback.parts))
+        counts, sums, squares = feedback.parts
+        return cls(which, counts[which], sums[which], squares[which])
 
     def feedback(self, q: int) -> Feedback:
         """Return them as the feedback of q questions."""

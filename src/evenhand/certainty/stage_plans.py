@@ -112,7 +112,7 @@ class Planner:
         """Return the option that is best by a guess, of those that may be."""
         options = self.inference.aim.questions.options
         lead_of_first = guess.leads(0, np.arange(len(options))).estimates
-        size = float(np.abs(self.inference.record.everything.means).max(initial=0.0))
+        size = float(np.abs(self._pool.means).max(initial=0.0))
         return first_largest(np.where(now.rejected, -np.inf, -lead_of_first), size)
 
     # ------------------------------------------------------------------ a start
@@ -263,7 +263,7 @@ class Planner:
         order = np.random.default_rng(self.seed).permutation(len(told))
         if self.own_questions:
             wanted[order[:_MOST_LOOKED_AT] if len(told) > _MOST_LOOKED_AT else order] = _LEAST_LOOKS
-            return np.maximum(wanted - told, 0)
+            return np.asarray(np.maximum(wanted - told, 0))
         order = order[(self._left > 0)[order]]
         new, again = order[told[order] == 0], order[told[order] > 0]
         again = again[np.argsort(told[again], kind="stable")]

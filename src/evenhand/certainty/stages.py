@@ -19,92 +19,27 @@ the scores of a plan under way could choose what to ask by their noise. docs/cer
 proof.
 
 An answer ends its plan by its scores; such a plan is evidence for that answer only. If more plans
-follow all the same (options were added, a score was withdrawn) it adds nothing to W.
+follow all the same (options were added, a score was withdrawn) it adds nothing to W. Losses and
+intervals from the same evidence are in `intervals`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.dense import DenseFit
-from evenhand.certainty.e_process import Reading, first_beyond, interval, planned_interval
-from evenhand.certainty.models import Fit, Model, Spread
+from evenhand.certainty.aim import Aim
+from evenhand.certainty.e_process import Reading
+from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Expected, Plan, Record
 from evenhand.policies.messages import Feedback
-from evenhand.questions import Questions
 
-_ROUNDING = 1e-14  # share of all squares below which what is left of them is rounding
-_FALLBACK = 0.1  # share of δ for what the first plan says of a bias
-
-
-@dataclass(frozen=True, eq=False)
-class Aim:
-    """What is to be known, and what is taken for granted.
-
-    Parameters
-    ----------
-    model
-        The linear model of the questions.
-    confidence, tolerance
-        How sure the choice is to be, and what it may lose.
-    noise
-        Standard deviation σ of a score; None if it is not known.
-    deviation
-        Standard deviation of what features do not explain of values; None if it is not known. For
-        guesses alone.
-    """
-
-    model: Model
-    confidence: float
-    tolerance: float = 0.0
-    noise: float | None = None
-    deviation: float | None = None
-
-    @property
-    def questions(self) -> Questions:
-        """What can be asked."""
-        return self.model.questions
-
-    @property
-    def delta(self) -> float:
-        """δ, the probability of being wrong."""
-        return 1.0 - self.confidence
-
-    @property
-    def enough(self) -> float:
-        """Log 1/δ: evidence that rejects an option."""
-        return math.log(1.0 / self.delta)
-
-    @property
-    def slack(self) -> float:
-        """The tolerance in units of the evidence."""
-        return self.tolerance / (self.noise or 1.0)
-
-    def same(self, option: int) -> NDArray[np.bool_]:
-        """Tell (k,) which options have the same features as one, and so the same value."""
-        X = self.questions.options.own_features
-        if X is None:
-            return np.asarray(np.arange(len(self.questions.options)) == option)
-        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
-
-    def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
-        """Return least squares for plans and priors; features may help, which proves nothing."""
-        fit = self.model.fit(told, self.noise, about)
-        options = self.questions.options
-        if options.known_features is None or not options.stand_alone:
-            return fit
-        if not isinstance(fit, DenseFit):
-            return fit
-        deviation = self.deviation
-        if deviation is not None:
-            deviation = max(deviation, 1e-6 * fit.unit) / (self.noise or 1.0)
-        return fit.helped(options.known_features, deviation, among)
+ROUNDING = 1e-14
+"""Share of all squares below which what is left of them is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,64 +203,7 @@ class Inference:
             shut[np.setdiff1d(np.arange(len(shut)), among)] = True
         return np.flatnonzero(~shut)
 
-    # ------------------------------------------------------------------ what else is said
-
-    def loss(self, option: int) -> float:
-        """Return the least loss for which the evidence against all rivals was ever enough.
-
-        That is ε with W_x ≥ 1/δ for all x, where ε is the tolerance in plans that the option led
-        and 0 in others; see docs/certainty.md for why that needs no union over leaders.
-        """
-        aim, now = self.aim, self.evidence()
-        rivals = self.open(now, option)
-        cleared = now.cleared.get(option)
-        floor = aim.tolerance if cleared is not None and cleared.any() else 0.0
-        if len(rivals) == 0:
-            return floor
-        readings, own = [], []
-        priors: list[tuple[Floats, Floats]] = []
-        for plan, _, fit in self._tests():
-            expected = _expected(plan, rivals, len(now.wealth))
-            leads = Spread(expected.leads, expected.variances)
-            readings.append(reading(fit, fit.leads(plan.leader, rivals), leads, expected.unit))
-            priors.append(prior(expected, -aim.slack))
-            own.append(np.full(len(rivals), plan.leader == option))
-        if not np.any(own):
-            return np.inf
-        rows, led = Reading.joined(readings), np.concatenate(own)
-        effects = np.concatenate([p[0] for p in priors]), np.concatenate([p[1] for p in priors])
-        if not (rows.information.reshape(-1, len(rivals)) * np.array(own)).any(axis=0).all():
-            return np.inf
-
-        def beyond(loss: Floats) -> Floats:
-            null = np.where(led, -np.tile(loss, len(readings)), 0.0)
-            evidence = rows.evidence(effects, null).reshape(-1, len(rivals))
-            return np.asarray(evidence.cumsum(axis=0).max(axis=0) - aim.enough)
-
-        start = np.zeros(len(rivals))
-        sizes = rows.spreads.reshape(-1, len(rivals))
-        step = sizes.min(axis=0, where=np.array(own), initial=np.inf)  # of leads over the rivals
-        found = first_beyond(beyond, start, rows.units.max() * step)
-        return max(floor, float(found.max()) * (aim.noise or 1.0))
-
-    def interval(
-        self, what: Callable[[Fit], Spread], leader: int | None = None, failure: float | None = None
-    ) -> tuple[Floats, Floats]:
-        """Return the ends of intervals of what a fit says, that hold at all times, each by itself.
-
-        In units of the evidence; for leads, by the plans that the option led alone.
-        """
-        readings = [
-            reading(fit, what(fit), what(before), before.unit)
-            for plan, before, fit in self._tests()
-            if leader is None or plan.leader == leader
-        ]
-        if not readings:
-            n = len(what(self.before(len(self.record.rounds))).estimates)
-            return np.full(n, -np.inf), np.full(n, np.inf)
-        return interval(readings, self.aim.delta if failure is None else failure)[1:]
-
-    def _tests(self) -> list[tuple[Plan, Fit, Fit]]:
+    def tests(self) -> list[tuple[Plan, Fit, Fit]]:
         """Return plans that tested something, with the guess before and the fit of their scores.
 
         Those that are over, and the last as far as it was looked at. Not one that an answer ended,
@@ -345,39 +223,6 @@ class Inference:
             fit = self.aim.model.fit(told, self.aim.noise, self.before(r))
             found.append((round_.plan, self.before(r), fit))
         return found
-
-    def bias_ends(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Return the ends of intervals of combinations of attributes, (n, p).
-
-        Plans that settle leads within a group say nothing of a bias. The first plan mostly does, so
-        a tenth of δ is for an interval from it alone; where both are there, both hold.
-        """
-        record, aim = self.record, self.aim
-        if not record.rounds or not record.is_over(0):
-            return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
-        fit = aim.model.fit(record.rounds[0].total, aim.noise)
-        first = np.tile([-np.inf, np.inf], (len(rows), 1))
-        repeats = math.isfinite(fit.freedom) and fit.scatter <= _ROUNDING * fit.size
-        for i, (estimate, variance) in enumerate(zip(*fit.attributes(rows), strict=True)):
-            J = 1.0 / variance if variance > 0.0 else 0.0
-            plan = 0.1 * J if aim.noise is None else J  # few degrees of freedom: a wide mixture
-            failure = _FALLBACK * aim.delta
-            if not repeats:  # else nothing is known of the noise
-                first[i] = planned_interval(estimate, J, fit.scatter, fit.freedom, plan, failure)
-        later = self.interval(
-            lambda fit: fit.attributes(rows), failure=(1.0 - _FALLBACK) * aim.delta
-        )
-        low, high = np.maximum(first[:, 0], later[0]), np.minimum(first[:, 1], later[1])
-        apart = low > high
-        return np.where(apart, later[0], low), np.where(apart, later[1], high)
-
-
-def _expected(plan: Plan, options: Indices, k: int) -> Expected:
-    """Return what a plan expected of leads over some of k options: nothing of those not tested."""
-    assert plan.expected is not None
-    leads, variances = np.zeros(k), np.full(k, np.inf)
-    leads[plan.rivals], variances[plan.rivals] = plan.expected.leads, plan.expected.variances
-    return plan.expected._replace(leads=leads[options], variances=variances[options])
 
 
 def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:
@@ -402,7 +247,7 @@ def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
     information = np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0)
     if math.isfinite(fit.freedom):
         left = fit.scatter + information * said.estimates**2
-        information[left <= _ROUNDING * fit.size] = 0.0
+        information[left <= ROUNDING * fit.size] = 0.0
     return Reading(
         said.estimates,
         information,

@@ -197,6 +197,9 @@ class Checks:
         self._alarms = {_CHECKS.get(one.assumption, one.assumption): one for one in kept}
         self._notes = tuple(_finding(said) for said in memory["notes"])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revived, (self.questions, self.noise_scale, self.rate, self.memory())
+
     def extended(self, actions: Askable, places: Indices) -> Checks:
         """Return checks of more questions that saw the same; ``places``, (q,), are the old ones.
 
@@ -354,6 +357,12 @@ class Checks:
         if n > b:
             without += f", {(n * self.means[x] - b * y) / (n - b):.4g} without it"
         return f"{self.questions.label(x)}: {what} ({without})"
+
+
+def _revived(questions: Questions, scale: float | None, rate: float, memory: Any) -> Checks:
+    checks = Checks(questions, noise_scale=scale, rate=rate)
+    checks.recall(memory)
+    return checks
 
 
 def _finding(said: Mapping[str, Any]) -> Finding:

@@ -23,8 +23,8 @@ POLICIES = (
     "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
     "thompson-sampling, oful-debiased, oful-evaluation, oful, phased-elimination, uniform, "
     "greedy-questions, oracle; "
-    "careful-choice, certain-choice, planned-choice, lingape, track-and-stop, which stop when they "
-    "are sure"
+    "careful-choice, certain-choice, certain-bias, planned-choice, lingape, track-and-stop, which "
+    "stop when they are sure"
 )
 """The policies that come with the package, for help texts: the ones to use first."""
 

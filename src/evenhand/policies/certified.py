@@ -158,7 +158,7 @@ class Certified(Policy):
         if self.anytime:
             first = 2 ** (16 * self.actions.points.shape[1]).bit_length()
         self._first_horizon = first
-        self._epoch = self._begin(first)
+        self._epoch = self._epoch_until(first)
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Let the policy play in its turn; else hand out what was decided."""
@@ -263,7 +263,7 @@ class Certified(Policy):
     def _begin_epochs(self) -> None:
         """Begin the next epoch where one is over, and with it a new core."""
         while self._epoch.horizon <= self.spent < self.horizon:
-            self._epoch = self._begin(2 * self._epoch.horizon)
+            self._epoch = self._epoch_until(2 * self._epoch.horizon)
             self._forget_block()
 
     def memory(self) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class Certified(Policy):
         self.policy.recall(inside["memory"])
         self.policy._round = inside["round"]
         said = memory["epoch"]
-        self._epoch = self._begin(said["horizon"])
+        self._epoch = self._epoch_until(said["horizon"])
         self._epoch.noise, self._epoch.looked = said["noise"], said["looked"]
         if said["leads"] is not None:
             self._epoch.leads = Leads(
@@ -397,7 +397,7 @@ class Certified(Policy):
         t = float(max(time, 2))
         return self.value_bound * 3.0 * float(np.cbrt(relative * math.log(t)) * np.cbrt(t) ** 2)
 
-    def _begin(self, horizon: int) -> _Epoch:
+    def _epoch_until(self, horizon: int) -> _Epoch:
         """Return a new epoch; bounds, and with them the charge, start anew."""
         failures = self._failures(horizon)
         noise = self.noise_scale if self.noise_known else math.inf

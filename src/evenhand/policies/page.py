@@ -29,8 +29,9 @@ def page_of(policy: Policy) -> Markup:
     }
     if policy.observed:
         known["also observed"] = f"{policy.observed:,}"
-    if end_of(policy) is not None:
-        known["done"] = end_of(policy)
+    because = end_of(policy)
+    if because is not None:
+        known["done"] = because
     findings = decision.warnings or policy.findings()
     warnings = (f"{'⚠' if one.alarm else '·'} {one}" for one in findings)
     return block(policy.name, facts(known), *warnings, *_standings(policy, decision))

@@ -34,7 +34,7 @@ def biases_of(policy: Policy) -> list[tuple[Column, Estimate]]:
     return [] if say is None else list(say())
 
 
-def forecast_of(policy: Policy) -> float:
+def forecast_of(policy: object) -> float:
     """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
     say = getattr(policy, "forecast", None)
     return math.nan if say is None else float(say())

@@ -14,10 +14,11 @@ import numpy as np
 
 from evenhand import html
 from evenhand.arrays import Floats, Indices
+from evenhand.numerics.identifying import EQUAL
 from evenhand.questions.advice import Advice, advise, in_words
 from evenhand.questions.questions import Questions
 from evenhand.questions.start import cheap_start, in_order
-from evenhand.questions.told import EQUAL, Told, told_by
+from evenhand.questions.told import Told, told_by
 from evenhand.tables import Names, listed
 
 _SHOWN = 3  # names of a class in a sentence

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.tables import Names
@@ -61,6 +62,13 @@ class Options:
         if self.own_features is not None:
             return self.own_features
         return np.eye(len(self), max(self.n_items, len(self)))
+
+    def same_as(self, option: int) -> NDArray[np.bool_]:
+        """Tell (k,) which options have the same features as one, and so the same value."""
+        X = self.own_features
+        if X is None:
+            return np.asarray(np.arange(len(self)) == option)
+        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
 
     def group_of(self, option: int) -> str | None:
         """Return the name of an option's group; None if it has none."""

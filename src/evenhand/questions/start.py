@@ -40,13 +40,9 @@ def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
     classes
         (k,) the class of each option.
     """
-    first = np.unique(classes, return_index=True)[1]
-    leads = np.column_stack([np.arange(len(classes)), first[classes]])
-    leads = leads[leads[:, 0] != leads[:, 1]]
-    nothing = np.empty(0, dtype=np.intp)
     free = questions.workload if (questions.workload < UNLIMITED).any() else None
     best: tuple[float, int, Indices] | None = None
-    least = _least(questions, leads)
+    least = _least(questions, classes)
     for preferred in _preferences(questions):
         if best is not None and best[0] <= least:
             break
@@ -54,21 +50,22 @@ def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
         told = told_by(questions, order[questions.may_ask[order]], free)
         if free is not None and not np.array_equal(told.classes(), classes):
             continue
-        start = told.used(leads, nothing)
+        start = told.start()
         found = float(questions.prices[start].sum()), len(start), start
         if best is None or found[:2] < best[:2]:
             best = found
     return None if best is None else best[2]
 
 
-def _least(questions: Questions, leads: Indices) -> float:
+def _least(questions: Questions, classes: Indices) -> float:
     """Return a price that no start goes below: an answer about every option that has a lead."""
     if not questions.has_arrow_form:
         return 0.0
     may_ask = questions.may_ask
     cheapest = np.full(len(questions.items), np.inf)
     np.minimum.at(cheapest, questions.about[may_ask, 0], questions.prices[may_ask])
-    return float(cheapest[np.unique(leads)].sum())
+    has_lead = (np.bincount(classes) > 1)[classes]
+    return float(cheapest[: len(classes)][has_lead].sum())
 
 
 def _preferences(questions: Questions) -> list[tuple[int, ...]]:

@@ -16,7 +16,6 @@ questions that have a part in it. Nothing here ever takes a solution of minimum 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,14 +23,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.identifying import EQUAL, first_independent, parts
 from evenhand.questions.questions import Questions
-
-INDEPENDENT = 1e-9
-"""A row counts if more than this share of it is left beside the basis."""
-EQUAL = 1e-6
-"""Coordinates that differ by less are equal: far above what `INDEPENDENT` lets through."""
-
-_CHUNK = 8192  # rows worked on at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +98,13 @@ class Told:
             np.abs(self.attributes() @ self.unknown).max(axis=1, initial=0.0) <= EQUAL
         )
 
+    def start(self) -> Indices:
+        """Return the questions that all leads which are told are made of."""
+        classes = self.classes()
+        first = np.unique(classes, return_index=True)[1]
+        leads = np.column_stack([np.arange(len(classes)), first[classes]])
+        return self.used(leads[leads[:, 0] != leads[:, 1]], np.empty(0, dtype=np.intp))
+
     def used(self, leads: Indices, attributes: Indices) -> Indices:
         """Return the questions that leads, (n, 2) pairs of options, and attributes are made of.
 
@@ -112,16 +112,14 @@ class Told:
         """
         u = self.options()
         wanted = np.vstack([u[leads[:, 0]] - u[leads[:, 1]], self.attributes()[attributes]])
-        parts: Floats = np.zeros((0, len(wanted)))
-        if len(self.chosen):
-            parts = np.asarray(np.linalg.lstsq(self.basis.T, wanted.T, rcond=None)[0])
-        some = self.chosen[(np.abs(parts) > EQUAL).any(axis=1)]
+        has = parts(self.basis, wanted)
+        some = self.chosen[(has != 0.0).any(axis=1)]
         if not len(self.firsts):
             return np.sort(some)
         items = self.questions.about[self.chosen, 0]
         needed = set(leads.reshape(-1).tolist())
         for item in np.unique(items).tolist():
-            share = parts[items == item].sum(axis=0)
+            share = has[items == item].sum(axis=0)
             share[len(leads) :] *= -1.0
             share[: len(leads)] += (leads[:, 0] == item).astype(float) - (leads[:, 1] == item)
             (needed.add if (np.abs(share) > EQUAL).any() else needed.discard)(item)
@@ -159,7 +157,7 @@ def told_by(questions: Questions, order: Indices, free: Counts | None = None) ->
         def part(asked: Indices) -> sparse.csr_array:
             return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
 
-    chosen, unknown = _independent(part, order, D.shape[1], questions.evaluator, free)
+    chosen, unknown = first_independent(part, order, D.shape[1], questions.evaluator, free)
     return Told(questions, firsts, chosen, part(chosen).toarray(), unknown, scales, rows)
 
 
@@ -178,52 +176,6 @@ def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indice
             if who >= 0:
                 free[who] -= 1
     return firsts
-
-
-def _independent(
-    part: Callable[[Indices], sparse.csr_array],
-    order: Indices,
-    n: int,
-    who: Indices,
-    free: Counts | None,
-) -> tuple[Indices, Floats]:
-    """Return the first independent rows in order, and an orthonormal basis N of what they leave.
-
-    A row is independent of those before exactly if a N is not 0. Then N is turned, by a reflection
-    that maps a N to its first column, and loses that column.
-    """
-    N = np.eye(n)
-    chosen: list[int] = []
-    for start in range(0, len(order), _CHUNK):
-        if not N.shape[1]:
-            break
-        asked = order[start : start + _CHUNK]
-        D = part(asked)
-        least = INDEPENDENT * np.maximum(
-            np.sqrt(np.asarray(D.multiply(D).sum(axis=1))), INDEPENDENT
-        )
-        left = D @ N
-        while N.shape[1] and len(asked):
-            fresh = np.linalg.norm(left, axis=1) > least
-            if free is not None:
-                fresh &= (who[asked] < 0) | (free[who[asked]] > 0)
-            if not fresh.any():
-                break
-            at = int(np.argmax(fresh))
-            chosen.append(int(asked[at]))
-            if free is not None and who[asked[at]] >= 0:
-                free[who[asked[at]]] -= 1
-            v = left[at] / np.linalg.norm(left[at])
-            v[0] += 1.0 if v[0] >= 0.0 else -1.0
-            v /= np.linalg.norm(v)
-            N = _reflected(N, v)
-            left, asked, least = _reflected(left[at + 1 :], v), asked[at + 1 :], least[at + 1 :]
-    return np.array(chosen, dtype=np.intp), N
-
-
-def _reflected(rows: Floats, v: Floats) -> Floats:
-    """Return rows reflected along v, without their first column."""
-    return np.asarray(rows[:, 1:] - np.outer(2.0 * (rows @ v), v[1:]))
 
 
 def _split(labels: Indices, values: Floats) -> Indices:

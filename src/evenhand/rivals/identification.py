@@ -34,13 +34,13 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.choice import limit_of
 from evenhand.errors import InputError
+from evenhand.numerics.identifying import identifying
 from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
-from evenhand.policies.opening import opening
 from evenhand.questions import Askable
 
 Threshold = Literal["proved", "usual"]
@@ -134,8 +134,8 @@ class IdentificationPolicy(Policy):
         self.basis: Indices = self.frame.basis
         if self.actions is self.questions:
             turn = np.random.default_rng(self.seed).permutation(len(self.questions))
-            all_of_it = np.eye(self.frame.rank)
-            self.basis = opening(self.frame.points, all_of_it, self.questions.prices, turn)
+            cheap = np.lexsort((turn, self.questions.prices))
+            self.basis = identifying(self.frame.points, np.eye(self.frame.rank), cheap)
         self._settled: Leads | None = None  # what it stopped with
         self._look()
 

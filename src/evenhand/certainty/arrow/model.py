@@ -8,7 +8,6 @@ noise of questions differs, weights are counts over its square; what is told is 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,22 +83,6 @@ class ArrowFit:
         """Return combinations, (n, p), of what attributes add to evaluations."""
         return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
 
-    def memory(self) -> dict[str, Any]:
-        """Return all of it by name; the model's `recalled` makes it again."""
-        form, centres = self.form, self.form.centres
-        return {
-            "sizes": form.sizes,
-            "centres": [centres.indptr, centres.indices, centres.data],
-            "root": form.root,
-            "lost": form.lost,
-            "scales": form.scales,
-            "items": self.items,
-            "omega": self.omega,
-            "scatter": self.scatter,
-            "freedom": self.freedom,
-            "unit": self.unit,
-        }
-
 
 class ArrowModel:
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
@@ -156,26 +139,6 @@ class ArrowModel:
         if about is not None:
             v, omega = v + about.items, omega + about.omega
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions, size)
-
-    def recalled(self, memory: Mapping[str, Any]) -> ArrowFit:
-        """Return the fit that `ArrowFit.memory` was made of."""
-        p = self.Z.shape[1]
-        starts, columns, entries = memory["centres"]
-        centres = sparse.csr_array(
-            (np.asarray(entries, dtype=np.float64), np.asarray(columns), np.asarray(starts)),
-            shape=(self.n_items, p),
-        )
-        sizes, scales, items, omega = (
-            np.asarray(memory[name], dtype=np.float64)
-            for name in ("sizes", "scales", "items", "omega")
-        )
-        root, lost = (
-            np.asarray(memory[name], dtype=np.float64).reshape(p, -1 if p else 0)
-            for name in ("root", "lost")
-        )
-        scatter, freedom, unit = (float(memory[name]) for name in ("scatter", "freedom", "unit"))
-        form = Arrow(sizes, centres, root, lost, scales)
-        return ArrowFit(form, items, omega, scatter, freedom, unit, self.questions)
 
     def start(self, length: int, left: Counts) -> Indices:
         """Return (length,) questions, or more, that identify all leads, the cheapest first."""

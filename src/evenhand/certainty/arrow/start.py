@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import (
     BESIDE,
-    CHUNK,
     GOLDEN,
     SMALL,
     Panel,
@@ -25,6 +24,8 @@ from evenhand.certainty.arrow.panel import (
 )
 
 _PORTIONS = 8  # in which a start is strengthened
+_BLOCK = 256  # rows that are looked at together
+_MOST_KNOWN = 32  # directions that are taken out together
 
 
 def start(panel: Panel, length: int, left: Counts, *, by_turns: bool) -> Indices:
@@ -103,14 +104,18 @@ def _independent(panel: Panel, by_item: Indices, free: Floats) -> Indices:
     order = order[place[order] > 0]
     question, beside_it = by_item[order], by_item[base[order]]
     found: list[int] = []
-    missing = free.shape[1]
-    for begin in range(0, len(order), CHUNK):
-        if missing == 0:
-            break
-        part = slice(begin, begin + CHUNK)
-        rows = (panel.Z[question[part]] - panel.Z[beside_it[part]]).toarray()
-        least = BESIDE * np.linalg.norm(rows, axis=1)
+    known: list[Floats] = []  # directions that are still in ``free``: to take them out is work
+    missing, before = free.shape[1], 0
+    for begin in range(0, len(order), _BLOCK):
+        if known and (len(known) >= _MOST_KNOWN or len(known) == before):
+            free, known = free - (free @ np.transpose(known)) @ known, []
+        before = len(known)
+        part = slice(begin, begin + _BLOCK)
+        rows = panel.Z[question[part]] - panel.Z[beside_it[part]]
+        least = BESIDE * np.sqrt(rows.power(2).sum(axis=1))
         unknown, at = rows @ free, 0
+        if known:
+            unknown -= (unknown @ np.transpose(known)) @ known
         while missing > 0:
             (new,) = np.nonzero(np.linalg.norm(unknown[at:], axis=1) > least[at:])
             if len(new) == 0:
@@ -118,10 +123,10 @@ def _independent(panel: Panel, by_item: Indices, free: Floats) -> Indices:
             at += int(new[0])
             found.append(int(question[begin + at]))
             missing -= 1
-            known = unknown[at] / np.linalg.norm(unknown[at])
-            unknown -= np.outer(unknown @ known, known)
-            free = free - np.outer(free @ known, known)
-            at += 1
+            known.append(unknown[at] / np.linalg.norm(unknown[at]))
+            unknown[at:] -= np.outer(unknown[at:] @ known[-1], known[-1])
+        if missing == 0:
+            break
     return np.array(found, dtype=np.intp)
 
 

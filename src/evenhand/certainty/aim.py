@@ -1,0 +1,76 @@
+"""What a search is to find out, and what is taken for granted in it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Indices
+from evenhand.certainty.dense import DenseFit
+from evenhand.certainty.models import Fit, Model
+from evenhand.policies.messages import Feedback
+from evenhand.questions import Questions
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """What is to be known, and what is taken for granted.
+
+    Parameters
+    ----------
+    model
+        The linear model of the questions.
+    confidence, tolerance
+        How sure the choice is to be, and what it may lose.
+    noise
+        Standard deviation σ of a score; None if it is not known.
+    deviation
+        Standard deviation of what features do not explain of values; None if it is not known. For
+        guesses alone.
+    """
+
+    model: Model
+    confidence: float
+    tolerance: float = 0.0
+    noise: float | None = None
+    deviation: float | None = None
+
+    @property
+    def questions(self) -> Questions:
+        """What can be asked."""
+        return self.model.questions
+
+    @property
+    def delta(self) -> float:
+        """δ, the probability of being wrong."""
+        return 1.0 - self.confidence
+
+    @property
+    def enough(self) -> float:
+        """Log 1/δ: evidence that rejects an option."""
+        return math.log(1.0 / self.delta)
+
+    @property
+    def slack(self) -> float:
+        """The tolerance in units of the evidence."""
+        return self.tolerance / (self.noise or 1.0)
+
+    def same(self, option: int) -> NDArray[np.bool_]:
+        """Tell (k,) which options have the same features as one, and so the same value."""
+        return self.questions.options.same_as(option)
+
+    def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
+        """Return least squares for plans and priors; features may help, which proves nothing."""
+        fit = self.model.fit(told, self.noise, about)
+        options = self.questions.options
+        if options.known_features is None or not options.stand_alone:
+            return fit
+        if not isinstance(fit, DenseFit):
+            return fit
+        deviation = self.deviation
+        if deviation is not None:
+            deviation = max(deviation, 1e-6 * fit.unit) / (self.noise or 1.0)
+        return fit.helped(options.known_features, deviation, among)

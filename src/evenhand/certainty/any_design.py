@@ -1,0 +1,148 @@
+"""What scores say whose questions may have been chosen by earlier scores.
+
+Notation
+--------
+a_t, y_t    the question of the t-th score and the score, in the order in which they were given
+e_t, w_t    error of its prediction from all scores before it, and 1/(1 + leverage)
+σ̄           bound of the noise by Σ w e² (`confidence.noise_bound`), where σ is not known
+δ           1 − confidence; a tenth of it goes to σ̄, where that is needed
+
+Whoever asks again where the leader looks weak, or stops when it looks strong, has leads that are
+not normal about the true ones, and one look at them is wrong too often. What holds whatever decided
+the next question is the ellipsoid of `confidence`: it pays for every direction and every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.arrays import Floats
+from evenhand.certainty.choice import checked_aim, withstood
+from evenhand.certainty.words import grounds
+from evenhand.numerics.solves import observed
+from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
+from evenhand.policies.confidence import Ellipsoid, noise_bound
+from evenhand.policies.messages import Decision
+from evenhand.questions import Askable
+
+_FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
+_FOR_NOISE = 0.1  # share of δ that goes to the noise
+_GRID = 32  # values of η at which the room of `noise_bound` is kept
+
+
+def by_any_design(
+    actions: Askable,
+    asked: Sequence[int],
+    scores: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    tolerance: float = 0.0,
+    noise_scale: float | None = None,
+) -> Conclusion:
+    """Say how sure a choice is by scores that are there, whoever chose what was scored.
+
+    What it says holds where what was scored next depended on earlier scores, and where somebody
+    stopped when they looked good; that costs certainty. Noise is taken to be Gaussian, and as loud
+    for all questions but for their relative noise.
+
+    Parameters
+    ----------
+    actions
+        The questions, or options that are their own.
+    asked, scores
+        (n,) indices of the questions that were answered, and the scores, in the order in which
+        they were given.
+    confidence, tolerance
+        Probability of not being wrong, and how much may be lost, in units of value.
+    noise_scale
+        Standard deviation σ of a score; None if it is not known.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+    >>> found = by_any_design(panel, [0, 1] * 40, [6.0, 1.0] * 40, noise_scale=1.0)
+    >>> found.decision.label, found.decision.loss, found.spent
+    ('Ann', 0.0, 80)
+    """
+    confidence, tolerance = checked_aim(confidence, tolerance)
+    told, checks, known = scored(actions, asked, scores, noise_scale)
+    checks.look()
+    n, options, columns = len(scores), checks.questions.options, checks.questions.columns
+    ellipsoid, failure = Ellipsoid(actions, max(n, 1)), 1.0 - confidence
+    noise = noise_scale
+    if noise is None:
+        quiet = np.asarray(scores, dtype=np.float64)
+        if checks.questions.noise is not None:
+            quiet = quiet / checks.questions.noise[np.asarray(asked, dtype=np.intp)]
+        noise = noise_within(ellipsoid.frame.points[asked], quiet, _FOR_NOISE * failure)
+        failure *= 1.0 - _FOR_NOISE
+    fit = ellipsoid.fit(told.counts, told.sums)
+    found = fit.leads(failure, noise)
+    leads = found.leads[:, None] + found.widths[:, None] * np.array([0.0, -1.0, 1.0])
+    return Conclusion(
+        decision=Decision(
+            found.option,
+            options.labels[found.option],
+            loss=found.loss,
+            level=confidence,
+            leads=leads,
+            withstands=withstood(actions, found.option, leads[:, 1]),
+            certainty=grounds(options) if np.isfinite(found.loss) else None,
+            warnings=checks.findings(),
+        ),
+        bias=UNKNOWN
+        if not columns or columns[0].kind == "leniency"
+        else fit.bias(failure, noise if np.isfinite(noise) else None),
+        findings=checks.findings(),
+        method="bounds for any design",
+        stopped_because=_why(
+            options.labels[found.option], found.loss, fit.identified, n, confidence, tolerance
+        ),
+        **known,
+    )
+
+
+def noise_within(points: Floats, scores: Floats, failure: float) -> float:
+    """Return a bound of σ that holds whatever decided what was scored; infinite if there is none.
+
+    Parameters
+    ----------
+    points, scores
+        (n, r) the questions and (n,) the scores, in the order in which they were given, in units of
+        the questions' relative noise.
+    failure
+        Chance of being wrong.
+    """
+    eta, r = 2.0 ** -np.arange(_GRID), points.shape[1]
+    root, theta = _FLAT * np.eye(r), np.zeros(r)
+    scatter, room = 0.0, np.zeros(_GRID)
+    for a, y in zip(points, scores.tolist(), strict=True):
+        f = root.T @ a
+        grown = 1.0 + float(f @ f)
+        error = y - float(a @ theta)
+        scatter += error**2 / grown
+        room += 0.5 * np.log1p(2.0 * eta / grown)
+        theta = theta + root @ f * (error / grown)
+        root = observed(root, a, 1)
+    return noise_bound(scatter, room, failure, max(len(scores), 1))
+
+
+def _why(
+    name: str, loss: float, identified: bool, n: int, confidence: float, tolerance: float
+) -> str:
+    """Return what the scores come to, in plain words."""
+    level, more = f"{100 * confidence:g}%", f" by more than {tolerance:g}" if tolerance else ""
+    if not identified:
+        return f"the {n} scores do not compare all options with one another."
+    if loss <= tolerance:
+        return (
+            f"no option is better than {name!r}{more}, with {level} confidence whoever chose what "
+            "was scored."
+        )
+    return (
+        f"that {name!r} leads by these {n} scores may be chance or come of who chose what was "
+        f"scored, at {level} confidence."
+    )

@@ -1,0 +1,139 @@
+"""One look at options that were tried on items, such as prompts or tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.arrays import Floats
+from evenhand.certainty.biases import named_biases
+from evenhand.certainty.choice import checked_aim, withstood
+from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.look import (
+    Look,
+    guess,
+    leading,
+    leads_by,
+    plain_intervals,
+    rounding,
+    told_apart,
+)
+from evenhand.certainty.models import Spread
+from evenhand.certainty.record import Stop
+from evenhand.certainty.words import certain, grounds, may_be_chance, not_compared
+from evenhand.errors import InputError
+from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
+from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.questions import Askable
+
+
+def by_items(
+    actions: Askable,
+    asked: Sequence[int],
+    items: Sequence[int],
+    scores: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    tolerance: float = 0.0,
+) -> tuple[Conclusion, ItemsFit]:
+    """Say how sure a choice is by scores on items, which are what is drawn independently.
+
+    What was scored was decided without looking at scores. The winner test takes leads and their
+    errors from items (`items`); with G of them Student's distribution has G − 1 degrees of
+    freedom, so scores on few items make nothing certain, however many judges gave them. The checks
+    of the model take scores to be independent tries, and find nothing.
+
+    Parameters
+    ----------
+    actions
+        The questions, or options that are their own.
+    asked, items, scores
+        (n,) indices of the questions that were answered, numbers of the items from 0, and scores.
+    confidence, tolerance
+        Probability of not being wrong, and how much may be lost, in units of value.
+
+    Returns
+    -------
+    tuple of Conclusion and ItemsFit
+        What the scores come to, and least squares with errors by items.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+    >>> rng = np.random.default_rng(1)
+    >>> items, which = np.repeat(np.arange(20), 2), np.tile([0, 1], 20)
+    >>> scores = 3.0 * rng.normal(size=20)[items] - which + 0.5 * rng.normal(size=40)
+    >>> found, _ = by_items(panel, which.tolist(), items.tolist(), scores.tolist())
+    >>> found.decision.label, found.decision.loss
+    ('Ann', 0.0)
+    """
+    confidence, tolerance = checked_aim(confidence, tolerance)
+    if not len(asked) == len(items) == len(scores) or not len(scores):
+        raise InputError(
+            f"asked, items and scores must have one entry for each score; got {len(asked)}, "
+            f"{len(items)} and {len(scores)}."
+        )
+    told, checks, known = scored(actions, asked, scores, None)
+    questions, size = checks.questions, rounding(told, 1.0)
+    fit, failure = ItemsFit(questions, asked, items, scores), 1.0 - confidence
+
+    def said(found: Spread) -> Floats:
+        found = found._replace(estimates=told_apart(found.estimates, size))
+        return plain_intervals(found, (fit.scatter, fit.freedom), failure)
+
+    columns, rows = named_biases(questions)
+    biases = [
+        (column, Estimate(value, low, high, confidence))
+        for column, (value, low, high) in zip(
+            columns, said(fit.attributes(rows)).tolist(), strict=True
+        )
+    ]
+    decision, because = _decided(fit, actions, told, confidence, tolerance)
+    found = Conclusion(
+        decision=decision,
+        bias=biases[0][1] if biases and columns[0].kind != "leniency" else UNKNOWN,
+        findings=(),
+        method="one look, with errors by items",
+        stopped_because=because,
+        biases=biases,
+        values=said(fit.values()),
+        **known,
+    )
+    return found, fit
+
+
+def _decided(
+    fit: ItemsFit, actions: Askable, told: Feedback, confidence: float, tolerance: float
+) -> tuple[Decision, str]:
+    """Return the decision, and in words what makes it certain or not."""
+    options, n = fit.questions.options, int(told.counts.sum())
+    everybody, size = np.arange(len(options)), rounding(told, 1.0)
+    leader = leading(fit, everybody, size)
+    if leader is None:
+        option, looks, estimates = guess(fit.questions, told), [], np.full(len(options), np.nan)
+        apart = np.flatnonzero(np.isinf(fit.leads(0, everybody).variances))
+        because = f"{not_compared(options, Stop('stuck', (0, *apart.tolist())), n)}."
+    else:
+        option, noise = leader, (fit.scatter, fit.freedom)
+        rivals = everybody[~options.same_as(option)]
+        look = Look.at(fit, option, rivals, noise, tolerance, 1.0 - confidence)
+        looks, estimates = [look], told_apart(fit.leads(option, everybody).estimates, size)
+        stop = Stop("spent", (option, *look.open.tolist()))
+        because = may_be_chance(options, stop, n, confidence, "more items")
+        if look.certain:
+            because = certain(options, option, confidence, tolerance)
+    leads, least = leads_by(looks, option, estimates, options.same_as(option))
+    loss = max(0.0, -float(least.min(initial=0.0)))
+    if any(look.certain for look in looks):
+        loss = min(loss, tolerance)
+    return Decision(
+        option,
+        options.labels[option],
+        loss=loss,
+        level=confidence,
+        withstands=withstood(actions, option, least) if loss <= tolerance else 0.0,
+        leads=leads,
+        certainty=grounds(options) if np.isfinite(loss) else None,
+    ), because

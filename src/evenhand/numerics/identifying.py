@@ -1,0 +1,133 @@
+"""The first of some rows, in a given order, that identify directions.
+
+A row is taken if it says something that those before it do not. The rows that were taken are
+independent, so a direction is a combination of them in one way only: it needs exactly those with a
+part in it, and all others are left out again. With rows in the order of their prices these are, by
+the exchange property of independent sets, the cheapest that span all that the rows do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats, Indices
+
+INDEPENDENT = 1e-9
+"""A row counts if more than this share of it is left beside those before it.
+
+Far above the rounding of a few hundred reflections, 10⁻¹³; closer rows are as good as the same.
+"""
+EQUAL = 1e-6
+"""Parts of a direction below this share of its largest are none.
+
+What `INDEPENDENT` lets through may be wrong by 10⁻¹³/10⁻⁹, so this is far above it.
+"""
+_CHUNK = 8192  # rows worked on at once
+
+Rows = Callable[[Indices], "Floats | sparse.csr_array"]
+
+
+def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
+    """Return the first rows in order that identify the directions, as far as those in order do.
+
+    Parameters
+    ----------
+    rows
+        (q, m) all rows.
+    directions
+        (n, m) what must be a combination of the rows that are returned.
+    order
+        Indices of the rows that may be taken.
+
+    Examples
+    --------
+    Two options by P, whose leniency is the third column, or by Q. The lead takes no more than P.
+
+    >>> rows = np.array([[1.0, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]])
+    >>> identifying(rows, np.array([[1.0, -1, 0]]), np.arange(4))
+    array([0, 1])
+    """
+    chosen, _ = first_independent(lambda some: rows[some], order, rows.shape[1])
+    return np.asarray(chosen[(parts(rows[chosen], directions) != 0.0).any(axis=1)])
+
+
+def first_independent(
+    rows: Rows, order: Indices, m: int, who: Indices | None = None, free: Counts | None = None
+) -> tuple[Indices, Floats]:
+    """Return the first independent rows in order, and an orthonormal basis N of what they leave.
+
+    A row a is independent of those before exactly if a N is not 0. Then N is turned, by a
+    reflection that maps a N to its first column, and loses that column.
+
+    Parameters
+    ----------
+    rows
+        Returns the rows, (n, m), with these indices; dense or sparse.
+    order
+        Indices of the rows that may be taken.
+    m
+        Number of columns.
+    who, free
+        (q,) whose a row is, −1 if nobody's, and (e,) how many may be taken of each, which is
+        lessened in place; any number if not given.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    >>> chosen, left = first_independent(lambda some: rows[some], np.arange(3), 3)
+    >>> chosen, np.abs(left.T)
+    (array([0, 2]), array([[0., 0., 1.]]))
+    """
+    N = np.eye(m)
+    chosen: list[int] = []
+    for start in range(0, len(order), _CHUNK):
+        if not N.shape[1]:
+            break
+        some = order[start : start + _CHUNK]
+        A = rows(some)
+        squares = A.multiply(A) if sparse.issparse(A) else A**2
+        least = INDEPENDENT * np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
+        left = np.asarray(A @ N)
+        while N.shape[1] and len(some):
+            fresh = np.linalg.norm(left, axis=1) > np.maximum(least, INDEPENDENT**2)
+            if who is not None and free is not None:
+                fresh &= (who[some] < 0) | (free[who[some]] > 0)
+            if not fresh.any():
+                break
+            at = int(np.argmax(fresh))
+            chosen.append(int(some[at]))
+            if who is not None and free is not None and who[some[at]] >= 0:
+                free[who[some[at]]] -= 1
+            v = left[at] / np.linalg.norm(left[at])
+            v[0] += 1.0 if v[0] >= 0.0 else -1.0
+            v /= np.linalg.norm(v)
+            N = _reflected(N, v)
+            left, some, least = _reflected(left[at + 1 :], v), some[at + 1 :], least[at + 1 :]
+    return np.array(chosen, dtype=np.intp), N
+
+
+def parts(basis: Floats, directions: Floats) -> Floats:
+    """Return (r, n) the parts that independent rows, (r, m), have in directions, (n, m).
+
+    Parts that are rounding are 0, as are those of directions that are rounding beside others.
+
+    Examples
+    --------
+    >>> parts(np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
+    array([[0.],
+           [1.]])
+    """
+    if not len(basis) or not len(directions):
+        return np.zeros((len(basis), len(directions)))
+    found = np.asarray(np.linalg.lstsq(basis.T, directions.T, rcond=None)[0])
+    sizes = np.abs(found).max(axis=0)
+    least = np.maximum(EQUAL * sizes, INDEPENDENT * sizes.max())
+    return np.where(np.abs(found) > least, found, 0.0)
+
+
+def _reflected(rows: Floats, v: Floats) -> Floats:
+    """Return rows reflected along v, without their first column."""
+    return np.asarray(rows[:, 1:] - np.outer(2.0 * (rows @ v), v[1:]))
