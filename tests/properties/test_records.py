@@ -1,4 +1,4 @@
-"""Random campaigns: whatever happened to them, their records verify, and the choice is confirmed."""
+"""Random campaigns: whatever happened to them, their records verify, and choices are confirmed."""
 
 from __future__ import annotations
 
