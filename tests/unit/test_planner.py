@@ -5,7 +5,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.proportions import proportions, spread_out_by
+from evenhand.designs.joint import joint_design
+from evenhand.numerics.gram import Gram
 from evenhand.numerics.identifying import identifying
+from evenhand.policies.confidence import Frame
 from evenhand.questions import UNLIMITED
 
 
@@ -54,3 +58,26 @@ def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
     twins, apart, alike = [1e-7, -1e-7, 0.0], [0.0, 0.0, 1.0], [1e-17, 0.0, 0.0]
     assert identifying(rows, np.array([apart, twins]), np.arange(3)).tolist() == [0, 1, 2]
     assert identifying(rows, np.array([apart, alike]), np.arange(3)).tolist() == [2]
+
+
+@pytest.mark.parametrize(("k", "d", "seed"), [(5, 2, 1), (20, 3, 2), (40, 5, 3)])
+def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    actions = eh.ActionSet(rng.standard_normal((k, d)), np.where(np.arange(k) % 2, 1, -1))
+    frame = Frame.of(actions)
+    U = (frame.values[0] - frame.values[1:]) / rng.uniform(0.3, 2.0, k - 1)[:, None]
+    weights, f = proportions(frame.points, U, np.full(k, 1 / k))
+    exact = joint_design(frame.points, U).value
+    assert exact * (1 - 1e-4) <= f.max() <= 1.03 * exact
+    np.testing.assert_allclose(f, Gram.of(frame.points, weights).variances(U), rtol=1e-3)
+
+
+def test_an_order_keeps_what_is_rare_and_needed() -> None:
+    """A lead that takes 3 in 10,000 evaluations of an option has no estimate without them."""
+    X = [[-0.27682133, -0.57859354], [-0.98956202, 0.82389174], [1.27085778, 0.38729676]]
+    frame = Frame.of(eh.ActionSet(X, [1, -1, 1]))
+    U = frame.values[1:2] - frame.values[2:]
+    weights, _ = proportions(frame.points, U, np.full(3, 1 / 3))
+    assert 0 < weights[2] < 1e-3
+    order = spread_out_by(frame.points, U, weights, 100)
+    assert (order == 2).any()
