@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import Shared, Spread
-from evenhand.certainty.planner import Planner, Shares, occurrences
+from evenhand.certainty.planner import Goal, Planner, Shares, occurrences
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import identifying, identifying_leads
@@ -89,44 +89,30 @@ class DenseModel(Planner):
             return identifying_leads(points, H, order)
         return identifying(points, H[leads[:, 0]] - H[leads[:, 1]], order)
 
-    def shares(
-        self,
-        leader: int,
-        rivals: Indices,
-        scale: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-        last: Floats | None,
-    ) -> Shares:
+    def shares(self, goal: Goal, last: Floats | None) -> Shares:
         """Return the best shares of all questions that may be asked, from the last ones on."""
-        cost, (open_,) = self.questions.prices, np.nonzero(left > 0)
-        even, U = np.full(len(open_), 1.0 / len(open_)), self._leads(leader, rivals)
+        cost, (open_,) = self.questions.prices, np.nonzero(goal.left > 0)
+        even = np.full(len(open_), 1.0 / len(open_))
         before = even if last is None else last[open_] / max(float(last[open_].sum()), 1e-300)
         points = self.frame.points[open_] / np.sqrt(cost[open_])[:, None]
-        share, f = proportions(points, U * np.sqrt(scale)[:, None], 0.5 * before + 0.5 * even)
+        share, f = proportions(points, self._scaled(goal), 0.5 * before + 0.5 * even)
         money = np.zeros(len(cost))
         money[open_] = share
-        return Shares(money, f / scale)
+        return Shares(money, f / goal.scale)
 
-    def order(
-        self,
-        shares: Shares,
-        leader: int,
-        rivals: Indices,
-        scale: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-    ) -> Indices:
+    def order(self, goal: Goal, money: Floats) -> Indices:
         """Return an order of few questions; of more where these may not be asked often enough."""
-        points, prices = self.frame.points, self.questions.prices
-        U = self._leads(leader, rivals) * np.sqrt(scale)[:, None]
-        evaluations = needed(points, U, shares.money / prices)
-        if np.minimum(left, length)[evaluations > 0.0].sum() < length:
-            evaluations = np.maximum(evaluations, 1e-9 * evaluations.max())
-        head = head_start(points, evaluations) + self._leniencies
-        return dealt(points, U, evaluations, head, length, prices, asked, left, self._peers)
+        points, prices, U = self.frame.points, self.questions.prices, self._scaled(goal)
+        share = needed(points, U, money / prices)
+        if np.minimum(goal.left, goal.length)[share > 0.0].sum() < goal.length:
+            share = np.maximum(share, 1e-9 * share.max())
+        head = head_start(points, share) + self._leniencies
+        return dealt(
+            points, U, share, head, goal.length, prices, goal.asked, goal.left, self._peers
+        )
+
+    def _scaled(self, goal: Goal) -> Floats:
+        return self._leads(goal.leader, goal.rivals) * np.sqrt(goal.scale)[:, None]
 
     def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
         """Return first what tells most of the leads for its price if nothing is known of anything.

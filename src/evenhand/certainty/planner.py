@@ -45,6 +45,25 @@ Look = Callable[[Floats], tuple[Floats, Callable[[Floats], Floats]]]
 """Returns f, (n,), under shares s, (q,), and what returns Σ λ_j κ_j (aᵀV⁻¹u_j)²/c, (q,), for λ."""
 
 
+class Goal(NamedTuple):
+    """Leads that are to be told, and what may be asked for it.
+
+    leader, rivals, scale
+        b, its rivals j, (n,), and κ, (n,).
+    length
+        About how many evaluations there are.
+    asked, left
+        (q,) how often each question was asked, and how often it may be.
+    """
+
+    leader: int
+    rivals: Indices
+    scale: Floats
+    length: int
+    asked: Counts
+    left: Counts
+
+
 class Shares(NamedTuple):
     """Shares of the money, (q,), and variances of the leads for a unit of it, (n,)."""
 
@@ -74,30 +93,12 @@ class Planner(ABC):
         """
 
     @abstractmethod
-    def shares(
-        self,
-        leader: int,
-        rivals: Indices,
-        scale: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-        last: Floats | None,
-    ) -> Shares:
-        """Return shares that make max f small for κ, (n,), and about so many evaluations."""
+    def shares(self, goal: Goal, last: Floats | None) -> Shares:
+        """Return shares that make max f small, perhaps from those of the last plan on."""
 
     @abstractmethod
-    def order(
-        self,
-        shares: Shares,
-        leader: int,
-        rivals: Indices,
-        scale: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-    ) -> Indices:
-        """Return (length,) questions, or fewer if there are no more, with the shares early on."""
+    def order(self, goal: Goal, money: Floats) -> Indices:
+        """Return questions, as many as wanted or all there are, with these shares early on."""
 
     @abstractmethod
     def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
@@ -140,14 +141,14 @@ class Planner(ABC):
             able = np.isfinite(self.lead_variances(leader, rivals, open_))
         if not able.any():
             return Design(open_[:0], variances, shares)
-        rivals, scale = rivals[able], weights[able] ** 2
-        found = self.shares(leader, rivals, scale, length, asked, left, shares)
+        goal = Goal(leader, rivals[able], weights[able] ** 2, length, asked, left)
+        found = self.shares(goal, shares)
         variances[able] = found.variances
-        order = self.order(found, leader, rivals, scale, length, asked, left)
-        if not np.isfinite(self.lead_variances(leader, rivals, order)).all():
+        order = self.order(goal, found.money)
+        if not np.isfinite(self.lead_variances(leader, goal.rivals, order)).all():
             planned = open_[np.argsort(-found.money[open_], kind="stable")]
-            pairs = np.column_stack([np.full(len(rivals), leader), rivals])
-            order = np.concatenate([self.identifying(planned, pairs), order])
+            leads = np.column_stack([np.full(len(goal.rivals), leader), goal.rivals])
+            order = np.concatenate([self.identifying(planned, leads), order])
             order = order[occurrences(order) < left[order]][:length]
         return Design(order, variances, found.money if self.remembers else None)
 
@@ -164,7 +165,7 @@ def balanced(
     >>> def look(s):
     ...     return np.array([1.0 / s[0] + 2.0 / s[1]]), lambda dual: dual * [1.0, 2.0] / s**2
     >>> shares, f = balanced(look, np.array([0.5, 0.5]))
-    >>> round(shares[1] / shares[0], 1), round(float(f[0]), 1)
+    >>> round(float(shares[1] / shares[0]), 1), round(float(f[0]), 1)
     (1.4, 5.8)
     """
     s = best = start

@@ -20,7 +20,7 @@ from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.panel import Panel, form_of, turns
 from evenhand.certainty.arrow.shares import proportions
 from evenhand.certainty.models import Shared, Spread
-from evenhand.certainty.planner import Planner, Shares
+from evenhand.certainty.planner import Goal, Planner, Shares
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
@@ -189,31 +189,13 @@ class ArrowModel(Planner):
         told = told_by(self.questions, order)
         return told.start() if leads is None else told.used(leads, order[:0])
 
-    def shares(
-        self,
-        leader: int,
-        rivals: Indices,
-        scale: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-        last: Floats | None,
-    ) -> Shares:
+    def shares(self, goal: Goal, last: Floats | None) -> Shares:
         """Return shares of questions to few evaluators, where these will do."""
-        return proportions(self.panel, leader, rivals, scale, length, asked, left)
+        return proportions(self.panel, goal)
 
-    def order(
-        self,
-        shares: Shares,
-        leader: int,
-        rivals: Indices,
-        scale: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-    ) -> Indices:
+    def order(self, goal: Goal, money: Floats) -> Indices:
         """Return an order in which items, and their evaluators, have their turns."""
-        return planned(self.panel, shares.money, leader, rivals, scale, length, asked, left)
+        return planned(self.panel, goal, money)
 
     def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
         """Return questions by their price, those about options before those about other items."""

@@ -8,11 +8,14 @@ a leniency: questions that tell of these are put in front, until that part of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, Panel, form_of, gains_of, turns
-from evenhand.certainty.planner import in_turn, occurrences
+from evenhand.certainty.planner import Goal, in_turn, occurrences
 from evenhand.numerics.arrow import Arrow
 
 _LATEST = 0.25  # of its turn, when an item is due: rather a little too often than too rarely
@@ -20,23 +23,22 @@ _SMALL = 0.15  # what attributes may add to the variance of a lead, as a share o
 _MENDINGS = 12  # tries to have it so
 
 
-def planned(
-    panel: Panel,
-    money: Floats,
-    leader: int,
-    rivals: Indices,
-    scale: Floats,
-    length: int,
-    asked: Counts,
-    left: Counts,
-) -> Indices:
-    """Return (length,) questions, or fewer, that have the shares of the money early on."""
-    have, turn = np.zeros(panel.n_items, dtype=np.int64), turns(panel) + int(asked.sum())
-    turn %= panel.n_evaluators
-    order = _dealt(panel, money / panel.price, turn, length, asked, left, have, leader)
-    early = max(len(order) // 4, min(len(order), 2 * (1 + len(rivals))))
-    among, none = np.flatnonzero(money), order[:0]
-    return _mended(panel, none, order, early, among, left, rivals, scale, leader)
+def planned(panel: Panel, goal: Goal, money: Floats) -> Indices:
+    """Return questions, as many as wanted or all there are, with the shares of money early on."""
+    have, turn = np.zeros(panel.n_items, dtype=np.int64), turns(panel) + int(goal.asked.sum())
+    order = _dealt(
+        panel,
+        money / panel.price,
+        turn % panel.n_evaluators,
+        goal.length,
+        goal.asked,
+        goal.left,
+        have,
+        goal.leader,
+    )
+    early = max(len(order) // 4, min(len(order), 2 * (1 + len(goal.rivals))))
+    among, weak = np.flatnonzero(money), partial(_weakest, *goal[:3])
+    return _mended(panel, order[:0], order, early, early // 100, among, goal.left, weak)
 
 
 def further(
@@ -60,7 +62,8 @@ def further(
     options = np.unique(panel.item[before])
     options = options[options < panel.n_options]
     among = open_[np.isin(panel.evaluator[open_], panel.evaluator[before])]
-    return _mended(panel, before, order, 0, among, left, options, np.ones(len(options)), None)
+    weak = partial(_weakest, None, options, np.ones(len(options)))
+    return _mended(panel, before, order, 0, length // 8, among, left, weak)
 
 
 def _dealt(
@@ -108,26 +111,25 @@ def _mended(
     before: Indices,
     order: Indices,
     early: int,
+    portion: int,
     among: Indices,
     left: Counts,
-    items: Indices,
-    scale: Floats,
-    leader: int | None,
+    weak: Callable[[Arrow], Floats | None],
 ) -> Indices:
     """Return the order, begun with questions that tell the attributes which leads rest on.
 
     That is held to be so after those ``before`` and so many early ones, as far as questions
-    ``among`` some can do it.
+    ``among`` some can do it, a ``portion`` at a time.
     """
     new, now = order[:0], order
     for _ in range(_MENDINGS):
         form = form_of(panel, np.concatenate([before, now[: max(early, len(new))]]))
-        weakest = _weakest(form, items, scale, leader)
+        weakest = weak(form)
         some = _some_of(among[form.sizes[panel.item[among]] > 0.0])
         if weakest is None or len(some) == 0 or len(new) >= len(order):
             break
         gain = gains_of(form, panel, some, weakest)
-        best = np.argsort(-gain, kind="stable")[: max(1, max(early, len(order) // 4) // 100)]
+        best = np.argsort(-gain, kind="stable")[: max(1, portion)]
         best = best[gain[best] > 0.0]
         if len(best) == 0:
             break
@@ -137,7 +139,7 @@ def _mended(
     return now
 
 
-def _weakest(form: Arrow, items: Indices, scale: Floats, leader: int | None) -> Floats | None:
+def _weakest(leader: int | None, items: Indices, scale: Floats, form: Arrow) -> Floats | None:
     """Return the difference of centres that most of a variance comes from; None if it is small.
 
     Of leads over the leader, or of options beside the middle of all.

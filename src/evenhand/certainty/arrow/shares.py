@@ -2,7 +2,7 @@
 
 Notation, beside that of `numerics.arrow` and `planner`
 --------
-b, j        the leader, its rivals;  a_j = weights², which multiply the variances of its leads
+a_j         κ_j, which multiplies the variance of the lead over j
 
 Were all evaluators impartial and as lenient, c̄ would not matter, and the price of variance 1 would
 be min c_b n_b + Σ c_j n_j over a_j(1/n_b + 1/n_j) ≤ 1: so n_j = a_j n_b/(n_b − a_j), and with the
@@ -29,7 +29,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, Panel
-from evenhand.certainty.planner import Shares, balanced
+from evenhand.certainty.planner import Goal, Shares, balanced
 from evenhand.numerics.arrow import Arrow
 
 _STEPS = 30  # of a search for shares
@@ -58,14 +58,12 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
     return n, a * n / (n - a)
 
 
-def proportions(
-    panel: Panel, leader: int, rivals: Indices, a: Floats, length: int, asked: Counts, left: Counts
-) -> Shares:
+def proportions(panel: Panel, goal: Goal) -> Shares:
     """Return shares of the money that make max a_j · variance of the lead over j small.
 
-    ``length`` is how many evaluations are planned. Questions that may be asked must identify all
-    leads.
+    Questions that may be asked must identify all leads.
     """
+    leader, rivals, a, length, asked, left = goal
     (open_,) = np.nonzero(left > 0)
     role = np.full(panel.n_items, -1)
     role[leader], role[rivals] = 0, np.arange(1, len(rivals) + 1)
