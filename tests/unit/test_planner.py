@@ -7,6 +7,7 @@ import evenhand as eh
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.proportions import proportions, spread_out_by
 from evenhand.designs.joint import joint_design
+from evenhand.environments.skating import skate_canada
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.identifying import identifying
 from evenhand.policies.confidence import Frame
@@ -81,3 +82,40 @@ def test_an_order_keeps_what_is_rare_and_needed() -> None:
     assert 0 < weights[2] < 1e-3
     order = spread_out_by(frame.points, U, weights, 100)
     assert (order == 2).any()
+
+
+def test_a_start_tells_the_bias_even_if_leads_do_not_need_it() -> None:
+    """Of single options; a panel's start need not."""
+    actions = skate_canada().problem.actions
+    model = DenseModel(actions)
+    left, none = np.full(len(actions), UNLIMITED), np.zeros(len(actions))
+    for length in (1, 2 * model.rank):
+        counts = np.bincount(model.start(length, left), minlength=len(actions))
+        fit = model.fit(eh.Feedback(counts, none, none), 1.0)
+        assert np.isfinite(fit.leads(0, np.arange(len(actions))).variances).all()
+        assert np.isfinite(fit.attributes(np.eye(1)).variances).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_start_heeds_what_is_there_and_what_may_be_asked(seed: int) -> None:
+    """Of a panel: with what was made, it identifies all leads that can be, and no more."""
+    rng = np.random.default_rng(seed)
+    panel = eh.Questions.panel(
+        {f"o{i}": "ab"[i % 2] for i in range(7)},
+        {f"e{i}": "ab"[i % 2] for i in range(4)},
+        capacity=None,
+        prices=rng.uniform(1.0, 3.0, 4).tolist(),
+    )
+    model, q = DenseModel(panel), len(panel)
+    left, made = rng.integers(0, 3, q), rng.integers(0, 2, q) * (rng.random(q) < 0.3)
+    options = np.arange(7)
+    (may,) = np.nonzero(left + made > 0)
+    able = np.isfinite(model.lead_variances(0, options, may))
+    for length in (0, model.rank, 100):
+        order = model.start(length, left, made)
+        assert (np.bincount(order, minlength=q) <= left).all()
+        asked = np.concatenate([order, np.repeat(np.arange(q), made)])
+        found = np.isfinite(model.lead_variances(0, options, asked))
+        assert np.array_equal(found, able)
+        assert len(order) <= max(length, model.rank)
+        assert len(order) >= min(length, left.sum())

@@ -17,12 +17,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import Shared, Spread
 from evenhand.certainty.planner import Goal, Planner, Shares, occurrences
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
-from evenhand.numerics.identifying import identifying, identifying_leads
+from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
 from evenhand.policies.confidence import Frame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
@@ -47,6 +48,7 @@ class DenseModel(Planner):
         self.frame = Frame.of(actions)
         self.questions = Questions.of(actions)
         self.rank = self.frame.rank
+        self._own = isinstance(actions, ActionSet)  # a start then tells the biases, too
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> DenseFit:
         """Return least squares on these evaluations, worked out about an earlier fit."""
@@ -85,9 +87,11 @@ class DenseModel(Planner):
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""
         points, H = self.frame.points, self.frame.values
-        if leads is None:
-            return identifying_leads(points, H, order)
-        return identifying(points, H[leads[:, 0]] - H[leads[:, 1]], order)
+        if leads is not None:
+            return identifying(points, H[leads[:, 0]] - H[leads[:, 1]], order)
+        if self._own:
+            return first_independent(lambda some: points[some], order, self.rank)[0]
+        return identifying_leads(points, H, order)
 
     def shares(self, goal: Goal, last: Floats | None) -> Shares:
         """Return the best shares of all questions that may be asked, from the last ones on."""
@@ -134,6 +138,8 @@ class DenseModel(Planner):
     def _all_leads(self, length: int, head: Floats, made: Counts, left: Counts) -> Indices:
         points, H, prices = self.frame.points, self.frame.values, self.questions.prices
         U, even = H - H.mean(axis=0), np.ones(len(points))
+        if self._own:
+            U = np.vstack([U, self.frame.transform[:, self.questions.n_features :].T])
         return dealt(points, U, even, head, length, prices, made, left, self._peers, ALL)
 
     def _leads(self, leader: int, rivals: Indices) -> Floats:

@@ -35,8 +35,8 @@ _HEAD = 0.1  # of an evaluation, in the proportions, that an order starts from
 _NEGLIGIBLE = 1e-3  # of an equal share: weights below it are left out where they are not needed
 _STAYS = 0.35  # ρ, about that of skating judges
 _GREEDY = 256  # questions after which an order only follows its shares
-_RIDGE = 1e-9
-_LIGHT = 1e-6
+_RIDGE = 1e-9  # that V is enlarged by, relatively: so it has an inverse, hardly another one
+_LIGHT = 1e-6  # λ, as shares of the largest, below which directions are left out of gains
 
 
 def proportions(points: Floats, directions: Floats, start: Floats) -> tuple[Floats, Floats]:

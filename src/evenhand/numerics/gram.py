@@ -24,8 +24,8 @@ would mean 10¹¹ evaluations of some rows for one of others.
 IN_SPAN = 1e-8
 """Relative distance from a span below which a direction lies in it.
 
-An eigenvector is off by rounding over the gap to the next eigenvalue: 10⁻¹⁶ over `RANGE` at worst,
-10⁻⁵, and 10⁻¹⁰ or less where counts are those of one plan.
+An eigenvector is off by rounding over the gap between eigenvalues, all as shares of the largest:
+10⁻¹⁵ over 10⁻⁵ or more, unless counts differ by a factor of 10⁵.
 """
 
 

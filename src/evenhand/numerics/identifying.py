@@ -50,8 +50,10 @@ def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
     >>> identifying(rows, np.array([[1.0, -1, 0]]), np.arange(4))
     array([0, 1])
     """
-    chosen, _ = first_independent(lambda some: rows[some], order, rows.shape[1])
-    return np.asarray(chosen[parts(rows[chosen], directions).any(axis=1)])
+    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
+    sizes, lost = (np.linalg.norm(part, axis=1) for part in (directions, directions @ N))
+    found = parts(rows[chosen], directions[lost <= EQUAL * sizes])
+    return np.asarray(chosen[found.any(axis=1)])
 
 
 def identifying_leads(rows: Floats, options: Floats, order: Indices) -> Indices:
