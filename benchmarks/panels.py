@@ -22,8 +22,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.models import Plan
-from evenhand.certainty.proportions import inverse_gram, spreads
+from evenhand.certainty.models import Design
 from evenhand.environments.panels import skating_panels
 from evenhand.questions import Questions
 
@@ -200,12 +199,11 @@ class EvenModel(DenseModel):
         """Return all questions once, or more."""
         return self._passes(max(length, len(left)))
 
-    def plan(self, leader: int, rivals: Any, weights: Any, length: int, *rest: Any) -> Plan:
+    def plan(self, leader: int, rivals: Any, weights: Any, length: int, *rest: Any) -> Design:
         """Return all questions in turn."""
-        q = len(self.frame.points)
-        covariance = inverse_gram(self.frame.points, np.full(q, 1.0 / q))
-        D = self.frame.values[leader] - self.frame.values[rivals]
-        return Plan(self._passes(length), spreads(covariance, D) ** 2)
+        q = len(self.questions)
+        variances = q * self.lead_variances(leader, rivals, np.arange(q))
+        return Design(self._passes(length), variances)
 
     def _passes(self, length: int) -> np.ndarray:
         q, rng = len(self.frame.points), np.random.default_rng(length)

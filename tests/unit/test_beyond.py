@@ -162,7 +162,7 @@ def test_a_record_is_derived_by_the_rules_it_began_with(
         for i, name in enumerate(PEOPLE):
             if (i or turn % 8 == 7) and (ticket := made.ask(name)):  # the first is slow
                 made.tell(ticket.id, float(rng.standard_normal()))
-    assert made.status().evaluations > 100
+    assert made.status().evaluations > 90
     assert made.verify()
     made.close()
 

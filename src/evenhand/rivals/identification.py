@@ -64,7 +64,7 @@ class IdentificationSettings(TypedDict, total=False):
 class IdentificationPolicy(Policy):
     """A policy that evaluates until it is sure which option is the best, and stops by itself.
 
-    One of this kind has a ``name`` and writes `allocate`, perhaps `plan`.
+    One of this kind has a ``name`` and writes `allocate`, perhaps `replan`.
 
     Parameters
     ----------
