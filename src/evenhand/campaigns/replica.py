@@ -522,8 +522,8 @@ def _content(event: Event, number: int) -> Any:
     """Return what the event of a number says, or raise `StoreError`."""
     if event.number != number:
         raise StoreError(
-            f"event {number} is missing in the record, which goes on with {event.number}. Something "
-            "was taken out; go back to a copy."
+            f"event {number} is missing in the record, which goes on with {event.number}. "
+            "Something was taken out; go back to a copy."
         )
     if event.kind not in KINDS:
         raise StoreError(
