@@ -130,9 +130,17 @@ class Choice(Policy):
         return counts
 
     def lacking(self, pending: Counts) -> int:
-        """Return how many scores the plan in force lacks beside those on their way."""
+        """Return how many scores the plan in force lacks beside those on their way.
+
+        Whichever they are, or, where only its own questions will do, of these.
+        """
         now = self.record.now
-        return 0 if now is None else max(0, now.plan.number - now.count - int(pending.sum()))
+        if now is None or now.whole:
+            return 0
+        if now.plan.more:
+            return max(0, now.plan.number - now.count - int(pending.sum()))
+        have = now.total.counts + pending
+        return int(np.maximum(now.plan.wanted(len(have)) - have, 0).sum())
 
     @property
     def batch(self) -> int:
@@ -212,6 +220,17 @@ class Choice(Policy):
             return None
         made = self._made(pending)
         return made if isinstance(made, Stop) else None
+
+    def or_what_waits(self, made: Plan | Stop, pending: Counts) -> Plan | Stop:
+        """Return a plan of the scores that came beyond the last one, where no other is to follow.
+
+        They were paid for, and there is no other look at them.
+        """
+        if isinstance(made, Plan) or pending.any() or not self.record.early:
+            return made
+        counts = sum((told.counts for told in self.record.early), self._nothing)
+        order = np.repeat(np.arange(len(counts)), counts)
+        return Plan("explore", order, at_most=self.horizon)
 
     @property
     def _is_whole(self) -> bool:
