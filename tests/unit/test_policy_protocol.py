@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import json
+import pickle
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,6 +113,106 @@ def test_the_refusal_says_what_is_wrong_and_where(wrong: eh.Feedback, reason: st
         policy.tell(wrong)
     assert policy.ask() is before
     assert (policy.spent, policy.told) == (0, [])
+
+
+def malformed(good: eh.Feedback) -> dict[str, tuple[Any, Any, Any]]:
+    """Return what `Feedback` would be made of if it were wrong, each in one way."""
+    counts, sums, squares = good.parts
+    x, k = int(np.argmax(counts)), len(counts)
+    at = np.eye(1, k, x, dtype=np.int64)[0]
+
+    def put(values: Any, value: float) -> Any:
+        return np.where(at > 0, value, values)
+
+    return {
+        "an option too few": (counts[:-1], sums[:-1], squares[:-1]),
+        "an option too many": (np.append(counts, 0), np.append(sums, 0), np.append(squares, 0)),
+        "a table of counts": (counts[:, None], sums, squares),
+        "a table of sums": (counts, sums[None, :], squares),
+        "sums of squares of one option": (counts, sums, squares[x]),
+        "half an evaluation too many": (counts + 0.5 * at, sums, squares),
+        "counts below zero": (counts - 2 * counts.max(), sums, squares),
+        "words for counts": (["one"] * k, sums, squares),
+        "words for sums": (counts, ["one"] * k, squares),
+        "a sum that is not a number": (counts, put(sums, np.nan), squares),
+        "an infinite sum": (counts, put(sums, -np.inf), squares),
+        "an infinite sum of squares": (counts, sums, put(squares, np.inf)),
+        "a sum of squares below zero": (counts, put(sums, 0.0), put(squares, -1.0)),
+        "a sum of squares too small": (
+            counts,
+            put(sums, 2.0 * counts[x]),
+            put(squares, 3.9 * counts[x]),
+        ),
+        "a sum too large to square": (counts, put(sums, 1e200), put(squares, 1e300)),
+        "nothing evaluated": (0 * counts, 0.0 * sums, 0.0 * squares),
+        "a sum without evaluations": (counts * (at == 0), sums + at, squares + at),
+    }
+
+
+@pytest.mark.parametrize("name", ["uniform", "phased-elimination", "certain-choice", "oful"])
+def test_what_cannot_be_right_is_refused_and_leaves_no_trace(name: str) -> None:
+    policy = eh.policy(name, ACTIONS, 60)
+    while policy.spent < 6:
+        counts = policy.ask(3).counts
+        good = eh.Feedback(counts, 0.5 * counts, 0.3 * counts)
+        before = json.dumps(policy.state())
+        tell: list[Any] = [policy.tell]
+        try:  # some take what nobody asked for
+            eh.restore(policy.state()).observe(good)
+            tell.append(policy.observe)
+        except eh.InputError:
+            pass
+        for what, parts in malformed(good).items():
+            for call in tell:
+                with pytest.raises(eh.InputError):
+                    call(eh.Feedback(*parts))
+                assert json.dumps(policy.state()) == before, what
+        with pytest.raises(eh.InputError):
+            policy.tell(eh.Feedback(policy.outstanding + 1, 0.0 * counts, 0.0 * counts))
+        for pending in (policy.outstanding + 1, -1 - policy.outstanding, [0.5] * 3, ["one"] * 3):
+            with pytest.raises(eh.InputError):
+                policy.ask(None, pending)
+        for n in (0, -1, 1.5, np.nan, True, "many"):
+            with pytest.raises(eh.InputError):
+                policy.ask(n)  # type: ignore[arg-type] # on purpose
+        assert json.dumps(policy.state()) == before
+        policy.tell(eh.Feedback(list(counts.astype(float)), list(good.sums), good.sums_of_squares))
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [
+        ("horizon", (0, -1, 2.5, np.nan, np.inf, True, "many")),
+        ("noise_scale", (0.0, -1.0, np.nan, np.inf, "loud")),
+        ("value_bound", (0.0, -1.0, np.nan, np.inf, "high")),
+        ("budget", (0.0, -1.0, np.nan, "rich")),
+    ],
+)
+def test_bad_arguments_are_named(label: str, wrong: tuple[Any, ...]) -> None:
+    for value in wrong:
+        with pytest.raises(eh.InputError, match=label):
+            eh.policy("uniform", ACTIONS, **({"horizon": 10} | {label: value}))
+
+
+@pytest.mark.parametrize("name", ["uniform", "phased-elimination", "certain-choice", "oful"])
+def test_copies_and_pickles_go_on_the_same(name: str) -> None:
+    policy = eh.policy(name, ACTIONS, 60)
+    counts = policy.ask().counts
+    policy.tell(eh.Feedback(counts, 0.5 * counts, 0.3 * counts))
+    pending = policy.ask(2).counts
+    state = json.dumps(policy.state())
+    for twin in (copy.copy(policy), copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+        assert json.dumps(twin.state()) == state
+        assert np.array_equal(twin.ask(3, pending).counts, policy.ask(3, pending).counts)
+        assert repr(twin.recommend()) == repr(policy.recommend())
+
+
+def test_what_is_asked_is_the_same_until_it_is_told_and_cannot_be_written_to() -> None:
+    policy = eh.policy("certain-choice", ACTIONS, 60)
+    first = policy.ask(2)
+    assert policy.ask(2) is first
+    with pytest.raises(ValueError, match="read-only"):
+        first.counts[0] += 1
 
 
 def test_sums_of_squares_may_be_as_small_as_rounding_makes_them() -> None:

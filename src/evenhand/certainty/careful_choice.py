@@ -146,11 +146,12 @@ class CarefulChoice(Choice):
 
     def next_plan(self, pending: Counts) -> Plan | Stop:
         """Return the next batch, or why there is none: none after an alarm."""
-        alarm = self._alarm
+        alarm, now = self._alarm, self.conclusion
         if alarm is not None:
             return Stop("alarm", why=f"An assumption failed. {alarm}")
-        now = self.conclusion
-        return Planner(self.actions, self._aim, self.record, now, self.horizon, self.seed).next()
+        made = Planner(self.actions, self._aim, self.record, now, self.horizon, self.seed).next()
+        sure = now is not None and now.certainty is not None
+        return made if sure else self.or_what_waits(made, pending)
 
     @property
     def batch(self) -> int:

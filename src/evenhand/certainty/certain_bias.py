@@ -172,6 +172,9 @@ class CertainBias(Choice):
         """Return what comes next in the order, or why there is nothing."""
         if self._answer is not None:
             return Stop("certain")
+        return self.or_what_waits(self._next_in_order(pending), pending)
+
+    def _next_in_order(self, pending: Counts) -> Plan | Stop:
         told = sum(round_.count for round_ in self.record.rounds)
         left = self.horizon - told
         if left == 0:

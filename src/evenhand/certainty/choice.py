@@ -213,6 +213,17 @@ class Choice(Policy):
         made = self._made(pending)
         return made if isinstance(made, Stop) else None
 
+    def or_what_waits(self, made: Plan | Stop, pending: Counts) -> Plan | Stop:
+        """Return a plan of the scores that came beyond the last one, where no other is to follow.
+
+        They were paid for, and there is no other look at them.
+        """
+        if isinstance(made, Plan) or pending.any() or not self.record.early:
+            return made
+        counts = sum((told.counts for told in self.record.early), self._nothing)
+        order = np.repeat(np.arange(len(counts)), counts)
+        return Plan("explore", order, at_most=self.horizon)
+
     @property
     def _is_whole(self) -> bool:
         return self.record.now is not None and self.record.now.whole

@@ -374,13 +374,13 @@ class Record:
         """Take scores that were asked for."""
         now = self.now
         if now is None or now.whole:
-            self.early.append(feedback)
+            self.early.append(nothing(self.q) + feedback)  # a copy: who told may reuse his arrays
         else:
             now.tell(feedback)
 
     def observe(self, feedback: Feedback) -> None:
         """Take scores that nobody asked for."""
-        self.outside.append((len(self.rounds), feedback))
+        self.outside.append((len(self.rounds), nothing(self.q) + feedback))
 
     def is_over(self, r: int) -> bool:
         """Tell whether plan r takes no more scores: it is whole, or another one follows."""
