@@ -173,8 +173,8 @@ class Careful(Checker):
         found, _ = self._model(option) if self.exact else self._walk(option)
         across = None if self.exact else self._across(option)
         if across is not None:
-            same = self.cell == self.cell[option]
-            found = np.where(same, found, across.weights @ across.means)
+            walked = (self.cell == self.cell[option]) & ~np.isnan(found)
+            found = np.where(walked, found, across.weights @ across.means)
         return np.where((self.n > 0) | self.exact, found, np.nan) * self.unit
 
     def refuted_leads(self, option: int, null: Floats) -> Truths:

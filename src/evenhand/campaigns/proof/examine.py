@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,7 +38,7 @@ class Examination:
     taken: tuple[str, ...] = ()
 
 
-def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
+def examine(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Examination:
     """Read the events of a campaign up to a decision, kinds and particulars, and confirm that.
 
     Where the decision has a ``certificate``, a list of [option, plan, scores], the evidence against
@@ -53,7 +53,8 @@ def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
     ('the record cannot be read: the options that it ranks are not those of the record',)
     """
     try:
-        record, content = record_of(events), events[-1][1]
+        log = list(events)
+        record, content = record_of(log), log[-1][1]
         said = _Statements.of(record.asked, content["answer"])
         places = {(int(plan), int(n)) for _, plan, n in content.get("certificate") or ()}
         check = _checker(record, said, places)
@@ -203,8 +204,11 @@ def _unconfirmed(
     if off.any():
         off &= ~(refuted(stated) & refuted(estimates))
     outside = (stated < low) | (stated > high) | (low > high)
-    claimed = ~np.isnan(low) & ~np.isnan(high)
-    return np.asarray(off | outside | (claimed & ~(refuted(low) & refuted(high))))
+    for end in (low, high):
+        with np.errstate(invalid="ignore"):
+            far = end + _SHARE * (end - estimates)  # evidence may jump: an end is known so well
+        outside |= ~(refuted(end) | refuted(far)) & ~np.isnan(end)
+    return np.asarray(off | outside)
 
 
 def _off(stated: Floats, derived: Floats, scores: Floats) -> Truths:
