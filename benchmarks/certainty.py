@@ -11,6 +11,7 @@ Instances and seeds of the printed tables are not those that the policy's consta
 from __future__ import annotations
 
 import argparse
+import heapq
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,8 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.certainty.models import Fit
+from evenhand.certainty.stage_plans import Planner
+from evenhand.certainty.stages import Evidence
 from evenhand.environments.skating import skate_canada
 
 DELTA = 0.05
@@ -129,26 +132,109 @@ def cost(runs: int, seed: int, kinds: Sequence[str], known: bool) -> None:
     print()
 
 
+# ---------------------------------------------------------------------- side by side
+
+
+def work(
+    problem: eh.BiasedLinearBandit,
+    policy: eh.CertainChoice,
+    evaluators: int,
+    rng: np.random.Generator,
+) -> float:
+    """Have evaluators answer until nothing is asked; return how busy they were till it was sure."""
+    questions = problem.questions
+    pending = np.zeros(len(questions), dtype=np.int64)
+    free, out, now = list(range(evaluators)), [], 0.0
+    turns: list[tuple[float, float]] = []  # when each evaluation was begun and ended
+    end = math.inf
+    named = len(questions.evaluators) > 1 and evaluators > 1
+    while True:
+        waiting: list[int] = []
+        for who in free:
+            there = [questions.evaluators[who]] if named else None
+            counts = policy.ask(1, pending, there).counts
+            if counts.any():
+                x = int(np.argmax(counts))
+                pending[x] += 1
+                turns.append((now, now + float(rng.lognormal())))
+                heapq.heappush(out, (turns[-1][1], len(turns), who, x))
+            else:
+                waiting.append(who)
+        if not out:
+            break
+        now, _, who, x = heapq.heappop(out)
+        free = [*waiting, who]
+        pending[x] -= 1
+        score = problem.evaluations[x] + problem.noise_scale * rng.standard_normal()
+        counts = policy.single(x, 1)
+        policy.tell(eh.Feedback(counts, counts * score, counts * score**2))
+        end = min(end, now) if policy.settled else end
+    end = min(end, now)
+    worked = sum(min(until, end) - begun for begun, until in turns if begun < end)
+    return worked / (evaluators * end) if end else 1.0
+
+
+def side_by_side(runs: int, seed: int) -> None:
+    """Print what sixteen evaluators at once cost beside one, and how busy they are."""
+    makers: dict[str, Callable[[int], eh.BiasedLinearBandit]] = {
+        "panel 8 × 16": partial(eh.families.panel, 8, 16, gap=0.5, bias=1.0, capacity=None),
+        "random (15, 3)": partial(eh.families.random, 15, 3),
+    }
+    print("## Sixteen evaluators side by side, answers of lognormal times\n")
+    print("| instances | runs | evaluations ÷ one at a time | at work | false |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, make in makers.items():
+        ratios, busy, false = [], [], 0
+        for i in range(seed, seed + runs):
+            problem, spent = make(i), []
+            for evaluators in (1, 16):
+                policy = eh.CertainChoice(problem.actions, at_most=20_000)
+                share = work(problem, policy, evaluators, np.random.default_rng([i, evaluators]))
+                decision = policy.recommend()
+                false += decision.loss == 0.0 and decision.option != problem.best
+                spent.append(policy.spent)
+            ratios.append(math.log(spent[1] / spent[0]))
+            busy.append(share)
+        error = np.std(ratios) / math.sqrt(runs)
+        print(
+            f"| {name} | {runs} | {math.exp(np.mean(ratios)):.2f} ± {error:.2f} "
+            f"| {100 * np.mean(busy):.1f}% | {false} |",
+            flush=True,
+        )
+    print()
+
+
 # ---------------------------------------------------------------------- how often it is false
 
 
-class Fickle(eh.CertainChoice):
-    """An enemy: a leader at random in every stage, of those not rejected."""
+class Fickle(Planner):
+    """An enemy: a leader at random in every plan, of those not rejected."""
 
-    name = "fickle"
+    def leading(self, guess: Fit, now: Evidence) -> int:
+        open_ = np.flatnonzero(~now.rejected)
+        chance = np.random.default_rng([self.seed, len(self.inference.record.rounds)])
+        return int(chance.choice(open_))
 
-    def _leading(self, fit: Fit) -> int:
-        open_ = np.flatnonzero(~self._rejected)
-        return int(np.random.default_rng([self.seed, len(self._history)]).choice(open_))
 
-
-class Contrary(eh.CertainChoice):
+class Contrary(Planner):
     """An enemy: whoever has least evidence against it leads; the nearly rejected are tested."""
 
-    name = "contrary"
+    def leading(self, guess: Fit, now: Evidence) -> int:
+        return int(np.argmin(np.where(now.rejected, np.inf, now.wealth)))
 
-    def _leading(self, fit: Fit) -> int:
-        return int(np.argmin(np.where(self._rejected, np.inf, self._wealth)))
+
+class FickleChoice(eh.CertainChoice):
+    """Plans as `Fickle` does."""
+
+    name = "fickle"
+    planner = Fickle
+
+
+class ContraryChoice(eh.CertainChoice):
+    """Plans as `Contrary` does."""
+
+    name = "contrary"
+    planner = Contrary
 
 
 @dataclass(frozen=True)
@@ -181,8 +267,9 @@ def errors(runs: int, seed: int) -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     policies: dict[str, type[eh.CertainChoice]] = {
         "own": eh.CertainChoice,
-        "random": Fickle,
-        "contrary": Contrary,
+        "random": FickleChoice,
+        "contrary": ContraryChoice,
+        "own, eight at once": eh.CertainChoice,
     }
     for trap in traps():
         values = trap.problem.values
@@ -193,9 +280,14 @@ def errors(runs: int, seed: int) -> None:
                 for i in range(seed, seed + runs):
                     options: dict[str, Any] = {"noise_scale": 1.0} if known else {}
                     policy = cls(trap.problem.actions, at_most=trap.at_most, seed=i, **options)
-                    play(trap.problem, policy, np.random.default_rng([i, 2]), share=0.02)
-                    answers += policy._answer is not None
-                    false += bool(policy._rejected[best].any())
+                    rng = np.random.default_rng([i, 2])
+                    if "eight" in label:
+                        work(trap.problem, policy, 8, rng)
+                    else:
+                        play(trap.problem, policy, rng, share=0.02)
+                    found = policy.inference.evidence()
+                    answers += found.answer is not None
+                    false += bool(found.rejected[best].any())
                 noise = "known" if known else "unknown"
                 print(
                     f"| {trap.name} | {label} | {noise} | {runs} | {answers} | {false} "
@@ -241,7 +333,9 @@ def bias(runs: int, seed: int) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", nargs="?", choices=["cost", "errors", "bias", "all"], default="all")
+    parser.add_argument(
+        "part", nargs="?", choices=["cost", "side", "errors", "bias", "all"], default="all"
+    )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=100_000)
     parser.add_argument("--kinds", default=",".join(KINDS).replace(", ", "; "))
@@ -254,6 +348,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if given.part in ("cost", "all"):
         for known in (True, False):
             cost(runs, given.seed, kinds, known)
+    if given.part in ("side", "all"):
+        side_by_side(runs, given.seed)
     if given.part in ("errors", "all"):
         errors(runs, given.seed)
     if given.part in ("bias", "all"):

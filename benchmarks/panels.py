@@ -15,6 +15,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -22,8 +23,8 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.models import Plan
-from evenhand.certainty.proportions import inverse_gram, spreads
+from evenhand.certainty.models import Design
+from evenhand.certainty.stages import Inference
 from evenhand.environments.panels import skating_panels
 from evenhand.questions import Questions
 
@@ -76,13 +77,13 @@ def skating(runs: int, seed: int) -> None:
                     policy.tell(judges.evaluate(asked))
                 policy.checks.look()  # as `choose` does
                 alarm = any(finding.alarm for finding in policy.findings())
-                answer = policy._answer
+                answer = policy.inference.evidence().answer
                 wrong = answer is not None and judges.values[answer] < judges.values.max()
                 sure, false = sure + (answer is not None), false + wrong
                 missed, flagged = missed + (wrong and not alarm), flagged + alarm
                 spent.append(policy.spent)
-                kinds.append(np.count_nonzero(policy._asked))
-                most.append(policy._asked.max())
+                kinds.append(np.count_nonzero(policy.limits.asked))
+                most.append(policy.limits.asked.max())
             n = len(panels)
             print(
                 f"| {'known' if known else 'unknown'} | {pair_share:g} | {n} | {sure / n:.3f} "
@@ -141,8 +142,9 @@ def comparisons(runs: int, seed: int) -> None:
                     )
                     play(policy, verdicts(means, rng), 0.02)
                     calls.append(policy.spent)
-                    sure += policy._answer is not None
-                    false += policy._answer not in (None, best)
+                    answer = policy.inference.evidence().answer
+                    sure += answer is not None
+                    false += answer not in (None, best)
                 print(
                     f"| {label} | {gap:g} | {'known' if known else 'unknown'} | {runs} "
                     f"| {sure / runs:.2f} | {false} | {np.mean(calls):.0f} "
@@ -200,12 +202,11 @@ class EvenModel(DenseModel):
         """Return all questions once, or more."""
         return self._passes(max(length, len(left)))
 
-    def plan(self, leader: int, rivals: Any, weights: Any, length: int, *rest: Any) -> Plan:
+    def plan(self, leader: int, rivals: Any, weights: Any, length: int, *rest: Any) -> Design:
         """Return all questions in turn."""
-        q = len(self.frame.points)
-        covariance = inverse_gram(self.frame.points, np.full(q, 1.0 / q))
-        D = self.frame.values[leader] - self.frame.values[rivals]
-        return Plan(self._passes(length), spreads(covariance, D) ** 2)
+        q = len(self.questions)
+        variances = q * self.lead_variances(leader, rivals, np.arange(q))
+        return Design(self._passes(length), variances)
 
     def _passes(self, length: int) -> np.ndarray:
         q, rng = len(self.frame.points), np.random.default_rng(length)
@@ -220,8 +221,8 @@ class Evenly(eh.CertainChoice):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.model = EvenModel(self.actions)
-        self._stage = self._first()
+        self.aim = replace(self.aim, model=EvenModel(self.actions))
+        self._inference = Inference(self.aim, self.record)
 
 
 def crossing(runs: int, seed: int) -> None:
@@ -298,8 +299,9 @@ def errors(runs: int, seed: int) -> None:
                 noise = 1.0 if known else None
                 policy = eh.CertainChoice(questions, at_most=150, noise_scale=noise, seed=i)
                 play(policy, normal(problem, np.random.default_rng([i, 7])), 0.05)
-                answers += policy._answer is not None
-                false += bool(policy._rejected[best].any())
+                found = policy.inference.evidence()
+                answers += found.answer is not None
+                false += bool(found.rejected[best].any())
             print(
                 f"| {label} | {'known' if known else 'unknown'} | {runs} | {answers} | {false} "
                 f"| {false / runs:.4f} |",

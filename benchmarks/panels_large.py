@@ -92,14 +92,14 @@ def costs(model: str, k: int, e: int) -> Costs:
         allocation = policy.ask()
         if allocation.total == 0:
             break
-        told, stages = evaluations.evaluate(allocation), len(policy._history)
+        told, stages = evaluations.evaluate(allocation), len(policy.record.rounds)
         start = time.process_time()
         policy.tell(told)
         policy.ask()
         spent = time.process_time() - start
-        if len(policy._history) > stages:
+        if len(policy.record.rounds) > stages:
             plans.append(spent)
-        elif policy._stage.leader >= 0:
+        elif policy.record.rounds[-1].plan.leader >= 0:
             tells.append(spent)
     start = time.process_time()
     policy.checks.lack_of_fit()
@@ -122,7 +122,7 @@ def held(model: str, k: int, e: int) -> float:
     evaluations = SimulatedEvaluations(problem(questions, 0), seed=0)
     tracemalloc.start()
     policy = made(model, questions)
-    while len(policy._history) < 1:
+    while len(policy.record.rounds) < 2:
         policy.tell(evaluations.evaluate(policy.ask()))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -17,17 +17,23 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded
 
+import importlib
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from Cython.Build import cythonize
 from rich.console import Console
 from rich.table import Table
+from setuptools import Distribution, Extension
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.rivals._oful import bare_steps
 from evenhand.rivals.ridge import feature_coordinates
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.experiment import policy_for
@@ -54,11 +60,42 @@ def problem(k: int, d: int) -> BiasedLinearBandit:
     return BiasedLinearBandit(eh.ActionSet(x, np.where(x @ gamma > 0.1, -1, 1)), gamma, 0.25)
 
 
+def built() -> Callable[..., Any]:
+    """Compile the bare loop as setup.py compiles the policies, and return it."""
+    flags = ["math-errno", "trapping-math", "signed-zeros"]
+    kernel = Extension(
+        "bare",
+        [str(Path(__file__).with_name("bare.pyx"))],
+        include_dirs=[*eh.__path__, np.get_include()],
+        libraries=["npyrandom"],
+        library_dirs=[str(Path(np.get_include(), "..", "..", "random", "lib").resolve())],
+        extra_compile_args=["-O3", *(f"-fno-{flag}" for flag in flags), "-fassociative-math"],
+    )
+    unchecked = {"boundscheck": False, "wraparound": False, "cdivision": True}
+    with tempfile.TemporaryDirectory() as folder:
+        kernels = cythonize(
+            kernel,
+            build_dir=folder,
+            quiet=True,
+            language_level=3,
+            compiler_directives=unchecked | {"initializedcheck": False},
+        )
+        build = Distribution({"ext_modules": kernels}).get_command_obj("build_ext")
+        build.build_lib = build.build_temp = folder
+        build.ensure_finalized()
+        build.run()
+        sys.path.insert(0, folder)
+        try:
+            return importlib.import_module("bare").bare_steps  # type: ignore[no-any-return]
+        finally:
+            sys.path.remove(folder)
+
+
 def fastest(run: Callable[[], float], repeats: int) -> float:
     return min(run() for _ in range(repeats))
 
 
-def bare(truth: BiasedLinearBandit, steps: int) -> float:
+def bare(bare_steps: Callable[..., Any], truth: BiasedLinearBandit, steps: int) -> float:
     """Return the seconds that a bare step takes."""
     rows = feature_coordinates(truth.actions)
     start = time.perf_counter()
@@ -88,11 +125,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     if arguments.tiny:
         arguments.steps, arguments.horizon, arguments.repeats = 50, 1000, 1
-    console = Console()
+    console, bare_steps = Console(), built()
     for k, d in ((100, 10), (10_000, 10)):
         truth = problem(k, d)
         steps = arguments.steps if k == 100 else max(1, arguments.steps // 50)
-        yardstick = fastest(lambda t=truth, n=steps: bare(t, n), arguments.repeats)
+        yardstick = fastest(lambda t=truth, n=steps: bare(bare_steps, t, n), arguments.repeats)
         table = Table(title=f"{k} options, {d} features; bare loop: {1 / yardstick:,.0f} steps/s")
         for column in ("policy", "steps/s", "ratio", "target", "evaluations/s"):
             table.add_column(column, justify="left" if column == "policy" else "right")

@@ -1,12 +1,14 @@
 """Arrays: what they are called in signatures, and what is refused before anything is computed.
 
 Every array of the user's comes in through one of the functions here. What they return is plain
-numbers: no mask, no text, and, after `refuse_non_finite`, nothing that is not finite.
+numbers: no mask, no text, and, after `refuse_non_finite`, nothing that is not finite. The numbers
+of a state, which may be a stranger's, come in through `recalled`: compiled code relies on their
+shapes and ranges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,11 @@ from evenhand.errors import InputError
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Counts = NDArray[np.int64]
+
+LARGEST = 1e200
+"""Numbers of a state lie within ± this: sums of all scores that a policy takes do."""
+MOST = 4 * 10**18
+"""Evaluations that can be counted, with as many again as a horizon can have, in 64 bits."""
 
 _CHUNK = 65536  # rows looked at in one go: the marks of what is not finite stay small
 
@@ -117,6 +124,91 @@ def unmasked(values: Any, name: str) -> NDArray[Any]:
         raise InputError(_ragged(values, name)) from None
 
 
+def recalled(
+    memory: Mapping[str, Any],
+    name: str,
+    shape: tuple[int | None, ...] = (),
+    kind: type[float] | type[int] | type[bool] = float,
+    least: float = -LARGEST,
+    most: float = LARGEST,
+) -> Any:
+    """Return the numbers of a state that have this name; ValueError if they cannot be those.
+
+    Whoever reads a state says in words whose it is: `restore` for policies.
+
+    Parameters
+    ----------
+    memory
+        What a policy remembered, perhaps by way of a JSON file, perhaps changed since.
+    name
+        Which part of it.
+    shape
+        What it must have; None for any length. Without one it is a single number.
+    kind
+        ``float``, ``int`` for whole numbers (at most `MOST`), ``bool`` for truth values.
+    least, most
+        Between what every number must lie. NaN is nowhere.
+
+    Returns
+    -------
+    number, or array
+        A number as Python's own; an array as a copy, C-contiguous, of 64 bits.
+
+    Examples
+    --------
+    >>> recalled({"counts": [3, 0]}, "counts", (2,), int, least=0)
+    array([3, 0])
+    >>> recalled({"counts": [3, -1]}, "counts", (2,), int, least=0)
+    Traceback (most recent call last):
+    ValueError: counts[1] is -1; it must be from 0 to 4e+18
+    """
+    try:
+        given = memory[name]
+        array = np.asarray(given)
+    except (KeyError, IndexError, TypeError):
+        raise ValueError(f"it has no {name!r}") from None
+    except (ValueError, OverflowError, RecursionError):
+        raise ValueError(f"{name} is ragged") from None
+    if array.size == 0 and shape[:1] == (None,):
+        array = np.zeros((0, *(n or 0 for n in shape[1:])))
+    fits = len(array.shape) == len(shape) and all(
+        want in (None, has) for want, has in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        wanted = " × ".join("any number" if n is None else str(n) for n in shape) or "one number"
+        raise ValueError(f"{name} has the shape {array.shape}; it must be {wanted}")
+    kinds = {float: "fiu", int: "iu", bool: "b"}[kind]
+    if array.dtype.kind not in kinds and array.size:
+        what = {float: "numbers", int: "whole numbers", bool: "truth values"}[kind]
+        raise ValueError(f"{name} is {given!r:.80}; it must be of {what}")
+    if kind is bool:
+        return array.item() if shape == () else array.astype(np.bool_)
+    if kind is int:
+        most = min(most, MOST)
+    sound = (array >= least) & (array <= most)
+    if not sound.all():
+        place = tuple(int(i) for i in np.argwhere(~sound)[0])
+        raise ValueError(
+            f"{name}{_at(place)} is {array[place]}; it must be from {least:g} to {most:g}"
+        )
+    array = np.array(array, dtype=np.int64 if kind is int else np.float64, order="C")
+    return array.item() if shape == () else array
+
+
+def recalled_counts(memory: Mapping[str, Any], name: str, n: int) -> Counts:
+    """Return (n,) counts ≥ 0 of a state, whose sum can be counted, too; see `recalled`.
+
+    Examples
+    --------
+    >>> recalled_counts({"asked": [3, 0]}, "asked", 2)
+    array([3, 0])
+    """
+    counts: Counts = recalled(memory, name, (n,), int, least=0)
+    if counts.sum(dtype=np.float64) > MOST:
+        raise ValueError(f"{name} adds up to over {MOST:g}")
+    return counts
+
+
 def _first_masked(values: Any) -> tuple[int, ...] | None:
     """Where the first masked entry of an array, or of lists of arrays, stands; None if nowhere."""
     if isinstance(values, np.ma.MaskedArray):
@@ -156,7 +248,7 @@ def _refuse_other_kinds(array: NDArray[Any], name: str) -> None:
     for place, value in np.ndenumerate(array.astype(object)):
         try:
             float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             table = ", or use ActionSet.from_frame for a table with text" * (array.ndim == 2)
             raise InputError(
                 f"{name}{_at(place)} is {value!r}, which is not a number; correct it{table}."

@@ -56,7 +56,7 @@ class AbsentError(EvenhandError):
     ...         raise eh.AbsentError("ill until Monday")
     ...     return 9.0 - question.option + 0.01 * (question.number % 3)
     >>> answer = eh.choose(questions, evaluate)
-    >>> answer.label, answer.policy.absent
+    >>> answer.label, answer.policy.limits.absent_names
     ('Ann', ('R',))
     """
 

@@ -169,7 +169,7 @@ def test_a_script_that_was_mended_goes_on(tmp_path: Path, alone: bool) -> None:
     sums = options.features.sum(axis=1)
     mended = chosen((lambda q: sums[q.option] + 0.1 * rng.normal()) if alone else judged)
     assert (mended.label, mended.sure) == ("C" if alone else "Ann", True)
-    assert mended.policy.absent == ()
+    assert mended.policy.limits.absent_names == ()
 
 
 def test_a_run_does_not_go_on_where_somebody_paused(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_run_does_not_go_on_where_somebody_paused(tmp_path: Path) -> None:
         campaign.pause("lunch")
         assert campaign.run(judged).stopped_because == "the campaign is paused: lunch"
         campaign.resume()
-        assert campaign.run(judged).policy.absent == ("Rita",)
+        assert campaign.run(judged).policy.limits.absent_names == ("Rita",)
 
 
 def test_what_is_decided_and_sure_stays_so_though_somebody_failed(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_what_is_decided_and_sure_stays_so_though_somebody_failed(tmp_path: Path
 
     with eh.Campaign.create(tmp_path / "a.db", "prize", PANEL, retries=0) as campaign:
         answer = campaign.run(evaluate)
-        assert (answer.sure, answer.policy.absent) == (True, ("Rita",))
+        assert (answer.sure, answer.policy.limits.absent_names) == (True, ("Rita",))
         seal = campaign.status().hash
         assert campaign.run(failing).sure
         assert campaign.status().hash == seal  # nothing was added to the record
@@ -200,7 +200,7 @@ def test_who_is_absent_has_left(tmp_path: Path) -> None:
         return judged(question)
 
     answer = eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=2)
-    assert answer.policy.absent == ("Rita",)
+    assert answer.policy.limits.absent_names == ("Rita",)
     assert answer.label == "Ann"
 
 
@@ -209,9 +209,9 @@ def test_who_was_absent_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
         raise eh.AbsentError("on holiday")
 
     away = eh.choose(PANEL, nobody, store=tmp_path / "a.db")
-    assert set(away.policy.absent) == set(JUDGES)
+    assert set(away.policy.limits.absent_names) == set(JUDGES)
     back = eh.choose(PANEL, judged, store=tmp_path / "a.db")
-    assert (back.label, back.sure, back.policy.absent) == ("Ann", True, ())
+    assert (back.label, back.sure, back.policy.limits.absent_names) == ("Ann", True, ())
 
 
 def test_nobody_has_more_at_once_than_said(tmp_path: Path) -> None:

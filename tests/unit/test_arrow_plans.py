@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.certainty.arrow.shares import proportions, star
 from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.planner import Goal
 from evenhand.questions import UNLIMITED
 from random_panels import as_calibrations, random_panel
 
@@ -129,13 +130,12 @@ def test_shares_are_as_good_as_the_dense_minimax_design(seed):
     weights = np.exp(0.7 * rng.normal(size=len(rivals)))
     none = np.zeros(len(panel), dtype=np.int64)
     model = ArrowModel(panel)
-    shares = proportions(model.panel, 0, rivals, weights**2, 100, none, panel.capacity)
-    n = np.zeros(len(panel))
-    n[shares.questions] = shares.money / panel.prices[shares.questions]
+    shares = proportions(model.panel, Goal(0, rivals, weights**2, 100, none, panel.capacity))
     assert shares.money.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(shares.variances, variances(panel, n, rows), rtol=1e-6)
+    found = variances(panel, shares.money / panel.prices, rows)
+    np.testing.assert_allclose(shares.variances, found, rtol=1e-6)
     plan = DenseModel(panel).plan(0, rivals, weights, 10, none, panel.capacity)
-    assert shares.price <= 1.06 * (weights**2 * plan.variances).max()
+    assert (weights**2 * found).max() <= 1.06 * (weights**2 * plan.variances).max()
 
 
 def test_impartial_evaluators_reach_the_bound_of_the_star():
@@ -143,8 +143,9 @@ def test_impartial_evaluators_reach_the_bound_of_the_star():
     a = np.arange(1.0, 6.0)
     n, each = star(a, 1.0, np.ones(5))
     none = np.zeros(len(panel), dtype=np.int64)
-    shares = proportions(ArrowModel(panel).panel, 0, np.arange(1, 6), a, 50, none, panel.capacity)
-    assert shares.price == pytest.approx(n + each.sum(), rel=1e-3)
+    goal = Goal(0, np.arange(1, 6), a, 50, none, panel.capacity)
+    shares = proportions(ArrowModel(panel).panel, goal)
+    assert (a * shares.variances).max() == pytest.approx(n + each.sum(), rel=1e-3)
 
 
 # ---------------------------------------------------------------------- orders

@@ -215,7 +215,9 @@ def test_a_ticket_asks_the_same_while_questions_are_added(
 
 def test_a_policy_in_rounds_learns_though_something_is_withdrawn_later(tmp_path: Path) -> None:
     options = eh.ActionSet([[1.0, 0.2], [0.3, 1.0], [1.0, 1.0]], ["a", "b", "a"], list("ABC"))
-    campaign = eh.Campaign.create(tmp_path / "store.db", "it", options)
+    campaign = eh.Campaign.create(
+        tmp_path / "store.db", "it", options, policy="fair-phased-elimination", at_most=300
+    )
     assert campaign._followed().policy.in_rounds
     numbers = []
     for turn in range(30):

@@ -10,8 +10,9 @@ import pytest
 import evenhand as eh
 from evenhand.certainty.biases import named_biases
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.proportions import dealt, gram
+from evenhand.certainty.proportions import dealt
 from evenhand.certainty.stages import prior
+from evenhand.numerics.gram import gram
 from evenhand.questions import UNLIMITED, Questions
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}

@@ -16,6 +16,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.next_questions import expected_losses
+from evenhand.answers.report import report_of
 from evenhand.certainty.any_design import noise_within
 from evenhand.certainty.items import ItemsFit
 from evenhand.environments.panels import SkatingPanel, skating_panels
@@ -442,6 +443,20 @@ def test_a_sure_answer_asks_nothing_and_goes_through_pickle(event: SkatingPanel)
         assert again.next_questions.to_frame().equals(answer.next_questions.to_frame())
         assert (again.next_questions == ()) is answer.sure
         json.dumps(answer.to_dict())
+
+
+def test_no_policy_goes_on_from_scores_that_were_there() -> None:
+    for frame, assigned in (
+        (tried(2, 2, 4, 1), "before"),
+        (two([7.0, 6.0], [5.0, 5.5]), "adaptively"),
+    ):
+        answer = eh.decide(frame, assigned=assigned)  # type: ignore[arg-type]
+        assert answer.conclusion.policy is None
+        assert (answer.scores, answer.spent) == (len(frame), len(frame))
+        with pytest.raises(eh.InputError, match="no policy asked for them"):
+            _ = answer.policy
+        assert answer.conclusion.method in report_of(answer)
+        assert "answer.policy" not in report_of(answer)
 
 
 # ---------------------------------------------------------------------- small, dull and wrong

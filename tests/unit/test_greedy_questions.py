@@ -129,7 +129,7 @@ def test_a_budget_goes_to_what_it_can_still_pay() -> None:
     policy, evaluations = GreedyQuestions(questions, 1000, budget=30.5), _evaluations(questions)
     while not policy.finished:
         policy.tell(evaluations.evaluate(policy.ask(3)))
-    assert policy.paid == 30.0
+    assert policy.limits.paid == 30.0
 
 
 def test_who_is_away_is_not_asked_and_may_come_back() -> None:

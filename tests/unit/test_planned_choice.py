@@ -499,6 +499,37 @@ def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     assert "is used up" in str(policy.stopped_because) or policy.inference.certain is not None
 
 
+@pytest.mark.parametrize("noise_scale", [1.0, None])
+def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(noise_scale: float | None) -> None:
+    """Nobody is best, and whenever it is over, or in the midst, two more judges are asked."""
+    options = {"A": "x", "B": "y", "C": "x"}
+    judges = {f"J{i}": "xyz"[i % 3] for i in range(12)}
+    panels = [eh.Questions.panel(options, dict(list(judges.items())[:n])) for n in (4, 6, 8, 12)]
+    runs, wrong, plans = 100, 0, set()
+    for seed in range(runs):
+        rng, policy = np.random.default_rng([7, seed]), None
+        for questions in panels:
+            first = policy is None
+            policy = (
+                PlannedChoice(questions, looks="always", give_up=0.3, noise_scale=noise_scale)
+                if policy is None
+                else policy.extended(questions)
+            )
+            policy.checked = False
+            most = policy.spent + 3 if first and seed % 2 else 99
+            while policy.spent < most and (counts := policy.ask(1).counts).any():
+                y = counts * rng.standard_normal()
+                policy.tell(Feedback(counts, y, y**2))
+            if policy.inference.certain is not None:
+                break
+        said = policy.inference.said()
+        assert said.used <= 1.0
+        plans |= {one.plan.purpose for one in policy.record.rounds[1:]}
+        wrong += policy.inference.certain is not None
+    assert plans == {"ask more", "ask what was planned"}
+    assert wrong <= stats.binom.isf(1e-4, runs, 0.05)
+
+
 def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
     """The look at a plan that is cut short is a plan of its own, the same on every machine."""
     scores = scores_of(PROBLEM, 0)

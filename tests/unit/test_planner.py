@@ -5,7 +5,12 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.proportions import proportions, spread_out_by
+from evenhand.designs.joint import joint_design
+from evenhand.environments.skating import skate_canada
+from evenhand.numerics.gram import Gram
 from evenhand.numerics.identifying import identifying
+from evenhand.policies.confidence import Frame
 from evenhand.questions import UNLIMITED
 
 
@@ -54,3 +59,63 @@ def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
     twins, apart, alike = [1e-7, -1e-7, 0.0], [0.0, 0.0, 1.0], [1e-17, 0.0, 0.0]
     assert identifying(rows, np.array([apart, twins]), np.arange(3)).tolist() == [0, 1, 2]
     assert identifying(rows, np.array([apart, alike]), np.arange(3)).tolist() == [2]
+
+
+@pytest.mark.parametrize(("k", "d", "seed"), [(5, 2, 1), (20, 3, 2), (40, 5, 3)])
+def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    actions = eh.ActionSet(rng.standard_normal((k, d)), np.where(np.arange(k) % 2, 1, -1))
+    frame = Frame.of(actions)
+    U = (frame.values[0] - frame.values[1:]) / rng.uniform(0.3, 2.0, k - 1)[:, None]
+    weights, f = proportions(frame.points, U, np.full(k, 1 / k))
+    exact = joint_design(frame.points, U).value
+    assert exact * (1 - 1e-4) <= f.max() <= 1.03 * exact
+    np.testing.assert_allclose(f, Gram.of(frame.points, weights).variances(U), rtol=1e-3)
+
+
+def test_an_order_keeps_what_is_rare_and_needed() -> None:
+    """A lead that takes 3 in 10,000 evaluations of an option has no estimate without them."""
+    X = [[-0.27682133, -0.57859354], [-0.98956202, 0.82389174], [1.27085778, 0.38729676]]
+    frame = Frame.of(eh.ActionSet(X, [1, -1, 1]))
+    U = frame.values[1:2] - frame.values[2:]
+    weights, _ = proportions(frame.points, U, np.full(3, 1 / 3))
+    assert 0 < weights[2] < 1e-3
+    order = spread_out_by(frame.points, U, weights, 100)
+    assert (order == 2).any()
+
+
+def test_a_start_tells_the_bias_even_if_leads_do_not_need_it() -> None:
+    """Of single options; a panel's start need not."""
+    actions = skate_canada().problem.actions
+    model = DenseModel(actions)
+    left, none = np.full(len(actions), UNLIMITED), np.zeros(len(actions))
+    for length in (1, 2 * model.rank):
+        counts = np.bincount(model.start(length, left), minlength=len(actions))
+        fit = model.fit(eh.Feedback(counts, none, none), 1.0)
+        assert np.isfinite(fit.leads(0, np.arange(len(actions))).variances).all()
+        assert np.isfinite(fit.attributes(np.eye(1)).variances).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_start_heeds_what_is_there_and_what_may_be_asked(seed: int) -> None:
+    """Of a panel: with what was made, it identifies all leads that can be, and no more."""
+    rng = np.random.default_rng(seed)
+    panel = eh.Questions.panel(
+        {f"o{i}": "ab"[i % 2] for i in range(7)},
+        {f"e{i}": "ab"[i % 2] for i in range(4)},
+        capacity=None,
+        prices=rng.uniform(1.0, 3.0, 4).tolist(),
+    )
+    model, q = DenseModel(panel), len(panel)
+    left, made = rng.integers(0, 3, q), rng.integers(0, 2, q) * (rng.random(q) < 0.3)
+    options = np.arange(7)
+    (may,) = np.nonzero(left + made > 0)
+    able = np.isfinite(model.lead_variances(0, options, may))
+    for length in (0, model.rank, 100):
+        order = model.start(length, left, made)
+        assert (np.bincount(order, minlength=q) <= left).all()
+        asked = np.concatenate([order, np.repeat(np.arange(q), made)])
+        found = np.isfinite(model.lead_variances(0, options, asked))
+        assert np.array_equal(found, able)
+        assert len(order) <= max(length, model.rank)
+        assert len(order) >= min(length, left.sum())

@@ -145,6 +145,7 @@ def test_the_winner_test_is_a_ratio_of_areas(freedom: float) -> None:
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "panel": (panel(), {"at_most": 120}),
     "panel, sure": (panel(), {"at_most": 400, "noise": 0.3}),
+    "long plans": (panel(), {"noise_scale": 3.0, "noise": 3.0, "stop": 411}),
     "panel, bounded": (panel(), {"at_most": 150, "bounds": (-12.0, 12.0)}),
     "panel, tolerance": (panel(), {"at_most": 90, "tolerance": 0.4, "noise_scale": 1.0}),
     "prices and noise": (
@@ -205,8 +206,6 @@ def certain() -> Log:
         (["ranking", 1, "low"], -1e-9),
         (["ranking", 2, "high"], 0.1),
         (["ranking", 3, "lead"], 0.0),
-        (["ranking", 0, "raw"], 0.0),
-        (["ranking", 0, "evaluations"], 1),
         (["ranking", 0, "option"], "Ed"),
         (["biases", 0, "estimate"], 0.123),
         (["biases", 1, "low"], 0.0),
@@ -241,8 +240,7 @@ def test_scores_that_were_changed_are_seen(certain: Log) -> None:
     assert examine([*certain[:-1], withdrawn, certain[-1]]).wrong
     named = [0, 1, "policy", "arguments", "named"]
     for name, value in (("confidence", 0.9999999), ("noise_scale", 1.1), ("tolerance", -1.0)):
-        forged = changed(certain, [*named, name], value)
-        assert _refused(forged) or examine(forged).wrong, name
+        assert examine(changed(certain, [*named, name], value)).wrong, name
 
 
 def test_plans_that_were_changed_are_seen(certain: Log) -> None:
@@ -328,22 +326,10 @@ def test_imported_scores_are_planned_by_and_are_no_evidence() -> None:
     assert examine(told_).wrong
 
 
-def test_of_other_policies_what_was_counted_is_checked() -> None:
+def test_other_policies_are_left_to_replay() -> None:
     asked = options()
     log = played(asked, truth(asked, 1), 0, policy=eh.policy("uniform", asked, horizon=24))
-    found = examine(log)
-    assert found.wrong == ()
-    assert "'uniform'" in found.taken[0]
-    forged = examine(changed(log, [-1, 1, "answer", "ranking", 1, "raw"], 0.0))
-    assert "mean score" in forged.wrong[0]
-
-
-def _refused(log: Log) -> str:
-    try:
-        examine(log)
-    except eh.InputError as error:
-        return str(error)
-    return ""
+    assert examine(log) == Examination((), (), ("what 'uniform' states",))
 
 
 @pytest.mark.parametrize(
@@ -367,7 +353,8 @@ def test_questions_that_are_none_are_refused_before_any_kernel_sees_them(
     certain: Log, where: list[Any], to: Any
 ) -> None:
     place = [0, 1, "policy", "arguments", "placed", 0, "questions"]
-    assert "cannot be read" in _refused(changed(certain, [*place, *where], to))
+    (wrong,) = examine(changed(certain, [*place, *where], to)).wrong
+    assert "cannot be read" in wrong
 
 
 def test_a_model_that_is_too_large_is_left_to_replay(monkeypatch: pytest.MonkeyPatch) -> None:

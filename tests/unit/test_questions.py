@@ -405,6 +405,30 @@ def test_parts_that_contradict_each_other_are_refused() -> None:
             eh.Questions.from_dict(whole | change)
 
 
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("starts", lambda starts: [*starts[:-1], -starts[-1]]),
+        ("starts", lambda starts: [0, 9**9, *starts[2:]]),
+        ("starts", lambda starts: [*starts[:2], starts[2] + 1, starts[2], *starts[4:]]),
+        ("starts", lambda starts: starts[:-1]),
+        ("columns", lambda columns: [*columns[:-1], 99]),
+        ("columns", lambda columns: [-1, *columns[1:]]),
+        ("columns", lambda columns: columns[1:]),
+        ("entries", lambda entries: [None, *entries[1:]]),
+        ("entries", lambda entries: [float("nan"), *entries[1:]]),
+        ("shape", lambda shape: [10**9, shape[1]]),
+        ("shape", lambda shape: [shape[0], -1]),
+    ],
+)
+def test_a_matrix_is_checked_before_anything_relies_on_it(part: str, change: Any) -> None:
+    """Some of these ended the process: scipy takes the places of a sparse matrix for granted."""
+    whole = panel().to_dict()
+    whole["rows"][part] = change(whole["rows"][part])
+    with pytest.raises(eh.InputError, match="these are no questions as to_dict"):
+        eh.Questions.from_dict(whole)
+
+
 def test_a_notebook_shows_the_first_questions() -> None:
     evil = "<script>"
     questions = eh.Questions.panel({evil: "fr", "Bo": "it"}, JUDGES, prices={"Q": 20.0})

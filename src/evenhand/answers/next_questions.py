@@ -6,7 +6,7 @@ b, j        the option that leads, and a rival;  L_j its lead, s_j the standard 
 z           how many errors a lead must be: Student's quantile of δ/2 in one look at two options
 
 Questions are taken one by one, those before counting as answered: the one that lowers the expected
-loss of the choice most for its price (`policies.greedy_questions`), which is mostly the error of
+loss of the choice most for its price (`certainty.greedy_questions`), which is mostly the error of
 the lead over the closest rivals. How many it takes is by the leads as they stand: nobody knows what
 answers will say.
 

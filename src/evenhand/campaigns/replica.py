@@ -144,19 +144,13 @@ class Replica:
             fold must begin anew, from where it did not have that score, without all that are
             ``withdrawn``.
         """
-        contents = [_content(event) for event in events]
-        both = list(zip(events, contents, strict=True))
-        new = {content["evaluation"] for event, content in both if event.kind == "withdrawn"}
+        read = [(event, _content(event, n)) for n, event in enumerate(events, self.head + 1)]
+        new = {content["evaluation"] for event, content in read if event.kind == "withdrawn"}
         new -= self.withdrawn
         self.withdrawn |= new
         if any(evaluation <= self.evaluations for evaluation in new):
             return False
-        for event, content in both:
-            if event.number != self.head + 1:
-                raise StoreError(
-                    f"event {self.head + 1} is missing in the record, which goes on with "
-                    f"{event.number}. Something was taken out; go back to a copy."
-                )
+        for event, content in read:
             try:
                 getattr(self, f"_{event.kind}")(content)
             except Exception as error:
@@ -390,9 +384,7 @@ class Replica:
 
     def due_plan(self, pending: Counts) -> dict[str, Any] | None:
         """Return the plan that the log must have before more is asked; None if none is due."""
-        if len(self.policy.options) == 1 or self.policy.room(pending) < 1:
-            return None
-        return self.policy.plan(pending)
+        return None if len(self.policy.options) == 1 else self.policy.plan(pending)
 
     def knows(self, number: int) -> bool:
         """Tell whether there is a question of that number."""
@@ -526,8 +518,13 @@ def asked_to(asked: Askable) -> dict[str, Any]:
     return {"actions" if isinstance(asked, ActionSet) else "questions": asked.to_dict()}
 
 
-def _content(event: Event) -> Any:
-    """Return what an event says, or raise `StoreError`."""
+def _content(event: Event, number: int) -> Any:
+    """Return what the event of a number says, or raise `StoreError`."""
+    if event.number != number:
+        raise StoreError(
+            f"event {number} is missing in the record, which goes on with {event.number}. "
+            "Something was taken out; go back to a copy."
+        )
     if event.kind not in KINDS:
         raise StoreError(
             f"event {event.number} is of the kind {shown(event.kind)}, which this evenhand does "

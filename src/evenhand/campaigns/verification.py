@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, select
 
@@ -27,11 +27,11 @@ from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.proof import examine
+from evenhand.campaigns.proof import Examination, examine
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.tables import ticket
-from evenhand.errors import EvenhandError, InputError
+from evenhand.errors import EvenhandError
 
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
@@ -43,9 +43,12 @@ _TICKETS = Statement(
     .where(ticket.c.campaign == bindparam("id"))
     .order_by(ticket.c.number)
 )
+_ROW = ("event", "ticket", "question", "score", "evaluator", "key", "standing")
+_BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(e[-+]?\d+)?")
 
 Content = Mapping[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -125,19 +128,18 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
 
     def look(session: Session) -> tuple[list[Event], Page, dict[int, Any], dict[int, Any]]:
         page = Page(session, follower.id, lock=False)
-        rows = {row.number: row for row in _all(ledger.evaluations_after, session, page.id)}
-        told = {
-            n: (row.event, row.ticket, row.question, row.score, row.evaluator, row.key, row.standing)
-            for n, row in rows.items()
-        }
+        rows = _all(ledger.evaluations_after, session, page.id)
+        evaluations = {row.number: tuple(getattr(row, name) for name in _ROW) for row in rows}
         tickets = {
             int(n): (key, int(q), int(turn), who, "waits" if s in ("open", "leased") else s)
             for n, key, q, turn, who, s in session.rows(_TICKETS, id=page.id)
         }
-        return list(_all(ledger.events_after, session, page.id)), page, told, tickets
+        return list(_all(ledger.events_after, session, page.id)), page, tickets, evaluations
 
-    events, page, told, tickets = follower.store.read(look)
-    return _verified(events, known, lambda books: _tables(books, events, page, told, tickets))
+    events, page, tickets, evaluations = follower.store.read(look)
+    return _verified(
+        events, known, lambda books: _tables(books, events, page, tickets, evaluations)
+    )
 
 
 def verify_file(path: str | os.PathLike[str], known: str | None = None) -> RecordVerification:
@@ -163,38 +165,44 @@ def _all(read: Callable[..., list[Any]], session: Session, id: int) -> Iterator[
 def _verified(
     events: Sequence[Event], known: str | None, tables: Callable[[_Books], list[str]]
 ) -> RecordVerification:
-    wrong, books, log = _chain(events), _Books(), []
+    wrong, books = _chain(events), _Books()
+    log: list[tuple[str, Content]] = []
     if known is not None and known.strip().lower() not in {event.hash.hex() for event in events}:
         wrong.append(f"no event has the seal {known.strip()!r}: the record is another one")
-    try:
+
+    def read() -> list[str]:
         for event in events:
             log.append((event.kind, event.content))
             books.read(event.number, *log[-1])
-    except InputError as error:
-        wrong.append(str(error).rstrip("."))
+        return [*books.closed(), *tables(books)]
+
+    wrong += _attempted(read, wrong) or []
     decisions = [i for i, (kind, _) in enumerate(log) if kind == "decided"]
-    confirmed: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
-    if len(log) == len(events):
-        wrong += [*books.close(), *tables(books)]
-        if decisions and log[0][0] == "created":
-            wrong += _replayed(events, log, decisions)
-            try:
-                found = examine(log[: decisions[-1] + 1])
-                wrong += found.wrong
-                confirmed, taken = found.confirmed, found.taken
-            except InputError as error:
-                wrong.append(str(error).rstrip("."))
+    found = Examination(())
+    if decisions and len(log) == len(events) and log[0][0] == "created":
+        wrong += _attempted(lambda: _replayed(events, log, decisions), wrong) or []
+        found = _attempted(lambda: examine(log[: decisions[-1] + 1]), wrong) or found
     return RecordVerification(
-        tuple(wrong[:_MOST]),
+        (*wrong, *found.wrong)[:_MOST],
         len(events),
         events[-1].hash.hex() if events else "",
         len(books.counts),
         bool(decisions),
         log[0][1].get("evenhand", "") if log else "",
-        confirmed,
-        taken,
+        found.confirmed,
+        found.taken,
     )
+
+
+def _attempted(work: Callable[[], T], wrong: list[str]) -> T | None:
+    """Return what comes of some work; whatever somebody wrote must not stop the verdict."""
+    try:
+        return work()
+    except EvenhandError as error:
+        wrong.append(str(error).rstrip("."))
+    except Exception as error:
+        wrong.append(f"the record cannot be followed: {type(error).__name__}, {error}")
+    return None
 
 
 def _chain(events: Sequence[Event]) -> list[str]:
@@ -206,9 +214,8 @@ def _chain(events: Sequence[Event]) -> list[str]:
         if seal(before, event) != event.hash:  # nothing after it can be told
             return [f"event {event.number} ({event.kind}) or its seal was changed"]
         before = event.hash
-    if not events or events[0].kind != "created":
-        return ["the first event does not create the campaign"]
-    return []
+    first = events[0].kind if events else ""
+    return [] if first == "created" else ["the first event does not create the campaign"]
 
 
 # ---------------------------------------------------------------------- replay
@@ -222,46 +229,39 @@ def _replayed(
     least = _ROUNDED * max((abs(row[3]) for row in rows), default=0.0)
     replica, wrong = Replica(), []
     for place in decisions:
-        try:
-            if not replica.fold(events[replica.head : place]):  # something was withdrawn since
-                gone = replica.withdrawn
-                replica = Replica(gone)
-                replica.fold(events[:place])
-            said = decision_of(replica)
-        except EvenhandError as error:
-            return [*wrong, f"the record cannot be replayed: {str(error).rstrip('.')}"]
-        except Exception as error:  # whatever somebody wrote into it must not stop the verdict
-            return [*wrong, f"the record cannot be replayed: {type(error).__name__}, {error}"]
-        stated = {name: part for name, part in log[place][1].items() if name != "certificate"}
-        said.pop("certificate", None)  # which is where to look, not what is said
-        wrong += [f"event {place + 1}: {text}" for text in _differences(stated, said, "", least)]
+        if not replica.fold(events[replica.head : place]):  # something was withdrawn since
+            replica = Replica(replica.withdrawn)
+            replica.fold(events[:place])
+        said, stated = dict(_leaves(decision_of(replica))), dict(_leaves(log[place][1]))
+        for name in {**stated, **said}:
+            if not name.startswith(" certificate") and not _same(
+                stated.get(name), said.get(name), least
+            ):
+                both = f"{stated.get(name)!r:.80}, not {said.get(name)!r:.80}"
+                wrong.append(f"event {place + 1}:{name} is {both}")
     return wrong
 
 
-def _differences(stated: Any, said: Any, where: str, least: float) -> list[str]:
-    """Return where plain values differ by more than rounding, in words."""
-    if isinstance(stated, Mapping) and isinstance(said, Mapping) and set(stated) == set(said):
-        parts = [(stated[name], said[name], f"{where} {name}") for name in stated]
-        return [text for part in parts for text in _differences(*part, least)]
-    if isinstance(stated, list) and isinstance(said, list) and len(stated) == len(said):
-        parts = [(*both, f"{where} {i + 1}") for i, both in enumerate(zip(stated, said, strict=True))]
-        return [text for part in parts for text in _differences(*part, least)]
-    return [] if _same(stated, said, least) else [f"{where.strip()} is {stated!r:.80}, not {said!r:.80}"]
+def _leaves(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
+    """Give the parts of a plain value, by where they are."""
+    if not isinstance(value, dict | list | tuple) or not value:
+        yield where, value
+        return
+    for name, part in value.items() if isinstance(value, dict) else enumerate(value, start=1):
+        yield from _leaves(part, f"{where} {name}")
 
 
 def _same(stated: Any, said: Any, least: float) -> bool:
-    if isinstance(stated, str) and isinstance(said, str):  # numbers in words are rounded
+    """Tell whether parts are the same but for rounding; numbers in words are rounded."""
+    if isinstance(stated, str) and isinstance(said, str):
         return _NUMBER.sub("#", stated) == _NUMBER.sub("#", said)
     if {type(stated), type(said)} <= {int, float}:
-        size = max(abs(stated), abs(said), least)
-        return stated == said or bool(abs(stated - said) <= _SHARE * size)
+        off = abs(stated - said)
+        return bool(off <= _SHARE * max(abs(stated), abs(said), least))
     return type(stated) is type(said) and bool(stated == said)
 
 
 # ---------------------------------------------------------------------- events and tables
-
-_BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
-_REOPENS = ("extended", "withdrawn", "joined")
 
 
 class _Books:
@@ -279,14 +279,14 @@ class _Books:
 
     def __init__(self) -> None:
         self.status = "running"
-        self.tickets: dict[int, tuple[Any, ...]] = {}
+        self.tickets: dict[int | None, tuple[Any, ...]] = {}
         self.evaluations: dict[int, tuple[Any, ...]] = {}
         self.counts: dict[int, int | None] = {}
         self._wrong: list[str] = []
         self._keys: set[tuple[str, str]] = set()
         self._whose: dict[int, str] = {}  # evaluators, by the numbers of their questions
 
-    def close(self) -> list[str]:
+    def closed(self) -> list[str]:
         """Return what does not fit."""
         missing = max(self.evaluations, default=0) - len(self.evaluations)
         if missing:
@@ -296,135 +296,115 @@ class _Books:
     def read(self, event: int, kind: str, content: Content) -> None:
         """Take in an event."""
         said = len(self._wrong)
-        if kind in _BECOMES:
-            self.status = _BECOMES[kind]
-        elif kind in _REOPENS and self.status == "finished":
-            self.status = "running"
-        if kind in ("told", "late", "imported"):
-            for row in content["evaluations"]:
-                self._enter(event, kind, *row)
-        elif (take := getattr(self, f"_{kind}", None)) is not None:
-            take(content)
+        reopens = kind in ("extended", "withdrawn", "joined") and self.status == "finished"
+        self.status = "running" if reopens else _BECOMES.get(kind, self.status)
+        match kind:
+            case "created":
+                arguments = content["policy"].get("arguments", {})
+                placed = arguments.get("placed")
+                self._ask(placed[0] if placed else arguments.get("named", {}).get("actions"))
+            case "extended" if content["questions"] is not None:
+                self._ask(content["questions"], content["numbers"])
+            case "proposed":
+                for number, token, question, turn in content["tickets"]:
+                    self._expect(number not in self.tickets, f"ticket {number} is made twice")
+                    whose = self._whose.get(question, "")
+                    self.tickets[number] = token, question, turn, whose, "waits"
+            case "told" | "late" | "imported":
+                for row in content["evaluations"]:
+                    self._enter(event, kind, *row)
+            case "withdrawn":
+                self._withdraw(**content)
+            case "failed" if content["given_up"]:
+                self._settle("failed", content["ticket"])
+            case "left":
+                self._settle("void", *content["tickets"])
+            case "decided":
+                self._settle("void", *(n for n, row in self.tickets.items() if row[4] == "waits"))
+                n, counted = content["evaluations"], len(self.counts)
+                self._expect(n == counted, f"it is decided by {n} evaluations, but {counted} count")
         self._wrong[said:] = [f"event {event}: {text}" for text in self._wrong[said:]]
 
-    def _created(self, content: Content) -> None:
-        try:
-            placed, named = (content["policy"]["arguments"][part] for part in ("placed", "named"))
-            self._ask(placed[0] if placed else named["actions"], None)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            self._wrong.append("it does not say what is asked")
+    def _expect(self, right: bool, otherwise: str) -> None:
+        if not right:
+            self._wrong.append(otherwise)
 
-    def _extended(self, content: Content) -> None:
-        try:
-            if content["questions"] is not None:
-                self._ask(content["questions"], content["numbers"])
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-            self._wrong.append("it does not say what is asked")
-
-    def _ask(self, given: Content, numbers: Sequence[int] | None) -> None:
+    def _ask(self, given: Any, numbers: Sequence[int] | None = None) -> None:
         """Take note of who is to answer what."""
-        questions = given.get("questions")
+        questions = given.get("questions") if isinstance(given, dict) else None
         if questions is not None:
             names, whose = questions["evaluators"], questions["evaluator"]
             by_number = zip(range(len(whose)) if numbers is None else numbers, whose, strict=True)
             self._whose = {number: names[who] for number, who in by_number if who >= 0}
 
-    def _proposed(self, content: Content) -> None:
-        for number, token, question, turn in content["tickets"]:
-            if number in self.tickets:
-                self._wrong.append(f"ticket {number} is made twice")
-            self.tickets[number] = token, question, turn, self._whose.get(question, ""), "waits"
-
     def _enter(
-        self,
-        event: int,
-        kind: str,
-        number: int,
-        of: int | None,
-        question: int,
-        score: float,
-        who: str,
-        key: str,
+        self, event: int, kind: str, number: int, of: int | None, question: int, *rest: Any
     ) -> None:
-        if number in self.evaluations:
-            self._wrong.append(f"evaluation {number} is entered twice")
-        if (who, key) in self._keys:
-            self._wrong.append(f"evaluation {number} has the key {key!r} of another one")
+        """Take in an evaluation; the rest is its score, who gave it, and the key."""
+        who, key = rest[1:]
+        self._expect(number not in self.evaluations, f"evaluation {number} is entered twice")
+        self._expect(
+            (who, key) not in self._keys, f"evaluation {number} has the key of another one"
+        )
         self._keys.add((who, key))
         standing = "late" if kind == "late" else "counted"
-        self.evaluations[number] = event, of, question, score, who, key, standing
-        asked = self.tickets.get(of) if of is not None else None
-        if kind != "imported" and (asked is None or asked[1] != question):
-            self._wrong.append(f"evaluation {number} answers what ticket {of} did not ask")
-        elif kind == "told" and asked is not None and asked[4] != "waits":
-            self._wrong.append(f"ticket {of} is answered, and waits no more")
+        self.evaluations[number] = event, of, question, *rest, standing
+        if kind != "imported":
+            asked, said = self.tickets.get(of), f"evaluation {number} answers what ticket {of} did"
+            self._expect(asked is not None and asked[1] == question, f"{said} not ask")
+            waits = kind == "late" or asked is None or asked[4] == "waits"
+            self._expect(waits, f"ticket {of} is answered, and waits no more")
         if kind != "late":
             self.counts[number] = of
         if kind == "told":
-            self._settle(of, "done")
+            self._settle("done", of)
 
-    def _withdrawn(self, content: Content) -> None:
-        number = content["evaluation"]
-        if number not in self.counts:
-            self._wrong.append(f"evaluation {number} is withdrawn, which does not count")
-            return
-        of = self.counts.pop(number)
-        self.evaluations[number] = (*self.evaluations[number][:-1], "withdrawn")
-        if of != content["ticket"]:
-            self._wrong.append(f"evaluation {number} is not of ticket {content['ticket']}")
-        self._settle(of, "waits" if content["reopened"] else "void")
+    def _withdraw(
+        self, *, evaluation: int, ticket: int | None, reason: str, reopened: bool
+    ) -> None:
+        counts = evaluation in self.counts and self.counts[evaluation] == ticket
+        self._expect(counts, f"evaluation {evaluation} is withdrawn, which does not count")
+        if counts:
+            del self.counts[evaluation]
+            self.evaluations[evaluation] = (*self.evaluations[evaluation][:-1], "withdrawn")
+            self._settle("waits" if reopened else "void", ticket)
 
-    def _failed(self, content: Content) -> None:
-        if content["given_up"]:
-            self._settle(content["ticket"], "failed")
-
-    def _left(self, content: Content) -> None:
-        for number in content["tickets"]:
-            self._settle(number, "void")
-
-    def _decided(self, content: Content) -> None:
-        for number in [n for n, row in self.tickets.items() if row[4] == "waits"]:
-            self._settle(number, "void")
-        if content["evaluations"] != len(self.counts):
-            self._wrong.append(
-                f"it is decided by {content['evaluations']} evaluations, but {len(self.counts)} "
-                "count"
-            )
-
-    def _settle(self, number: int | None, state: str) -> None:
-        if number in self.tickets:
-            self.tickets[number] = (*self.tickets[number][:-1], state)
-        elif number is not None:
-            self._wrong.append(f"there is no ticket {number}")
+    def _settle(self, state: str, *numbers: int | None) -> None:
+        for number in numbers:
+            if number in self.tickets:
+                self.tickets[number] = (*self.tickets[number][:-1], state)
+            else:
+                self._expect(number is None, f"there is no ticket {number}")
 
 
 def _tables(
     books: _Books,
     events: Sequence[Event],
     page: Page,
-    evaluations: Mapping[int, Any],
     tickets: Mapping[int, Any],
+    evaluations: Mapping[int, Any],
 ) -> list[str]:
     """Return where the tables of a store are not what the events say.
 
     Whether a ticket that waits is somebody's at the moment is not looked at.
     """
-    last, name = events[-1].hash if events else START, events[0].content["name"] if events else ""
     wrong = []
+    last = events[-1].hash if events else START
     if (len(events), last) != (page.head, page.hash):
         wrong.append(
             f"the campaign's row says {page.head:,} events, the last sealed {page.hash.hex()}; "
             f"there are {len(events):,}, the last sealed {last.hex()}"
         )
-    if name != page.name:
+    if events and events[0].content.get("name") != page.name:
+        name = events[0].content.get("name")
         wrong.append(f"the record is of {name!r}, and kept as {page.name!r}")
     for what, said, kept in (
         ("evaluation", books.evaluations, evaluations),
         ("ticket", books.tickets, tickets),
     ):
         for number in sorted(n for n in {*said, *kept} if said.get(n) != kept.get(n))[:_MOST]:
-            both = number in said and number in kept
             alone = f"is in the {'events' if number in said else 'table'} alone"
+            both = number in said and number in kept
             wrong.append(f"{what} {number} {'is not what the events say' if both else alone}")
     counted = sum(row[-1] == "counted" for row in evaluations.values())
     counts = len(books.tickets), len(books.evaluations), counted

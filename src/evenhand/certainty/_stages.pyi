@@ -1,8 +1,7 @@
-"""Types of the compiled designs of stages."""
+"""Types of the compiled order of questions."""
 
 from evenhand.arrays import Counts, Floats, Indices
 
-def minimax_weights(P: Floats, U: Floats, w: Floats, steps: int, tol: float) -> float: ...
 def dealt(
     P: Floats,
     inverse: Floats,
@@ -11,10 +10,10 @@ def dealt(
     lever: Floats,
     share: Floats,
     price: Floats,
-    have: Counts,
-    room: Counts,
-    group: Indices,
+    asked: Counts,
+    left: Counts,
+    peers: Indices,
     length: int,
-    greedy: int,
+    lean: float,
     stays: float,
 ) -> Indices: ...

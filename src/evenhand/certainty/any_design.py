@@ -81,7 +81,7 @@ def by_any_design(
         failure *= 1.0 - _FOR_NOISE
     fit = ellipsoid.fit(told.counts, told.sums)
     found = fit.leads(failure, noise)
-    leads = found.leads[:, None] + found.widths[:, None] * np.array([0.0, -1.0, 1.0])
+    leads = np.column_stack([found.leads, found.leads - found.widths, found.leads + found.widths])
     return Conclusion(
         decision=Decision(
             found.option,

@@ -7,20 +7,15 @@ at the rate at which answers come.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Floats, Indices, unmasked
-from evenhand.certainty.dense import DenseModel
+from evenhand.arrays import Counts, Indices, unmasked
 from evenhand.certainty.models import Model
 from evenhand.errors import InputError
-from evenhand.policies.confidence import Frame
 from evenhand.policies.limits import nth
 from evenhand.questions import UNLIMITED, Questions
 
-_UNKNOWN = 1e-6  # precision of what nothing is known of yet
 _AGAIN = 4  # how often a question is asked that may be asked as often as one likes
 
 
@@ -107,10 +102,16 @@ def planned_counts(
         spent = float(counts @ questions.prices)
         return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
 
-    if isinstance(model, DenseModel):
-        return _filled(model.frame, counts, rest, may, questions.prices)
-    for question in model.start(rest, left)[:rest].tolist():
-        counts[question] += may(counts)[question]
+    while rest > 0:
+        order = model.start(rest, np.where(may(counts), left, 0), counts)[:rest]
+        for question in order.tolist():
+            if not may(counts)[question]:  # somebody is busy now, or it is too dear: think again
+                break
+            counts[question] += 1
+            left[question] = 0
+            rest -= 1
+        if len(order) == 0:
+            break
     return counts
 
 
@@ -126,37 +127,6 @@ def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:
     if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
         return False
     return bool((_within_workloads(questions, counts) == counts).all())
-
-
-def _filled(
-    frame: Frame,
-    counts: Counts,
-    n: int,
-    may: Callable[[Counts], NDArray[np.bool_]],
-    prices: Floats,
-) -> Counts:
-    """Return the counts with n more evaluations, each that which lowers the leads' variances most.
-
-    With V = Σ n p pᵀ and U all leads against their mean, one more of p lowers tr U V⁻¹ Uᵀ by
-    ‖U V⁻¹ p‖²/(1 + pᵀV⁻¹p); what is not known yet has a variance that is as large as can be.
-    """
-    P, U = frame.points, frame.values - frame.values.mean(axis=0)
-    inverse = np.linalg.inv((P.T * counts) @ P + _UNKNOWN * np.eye(P.shape[1]))
-    Z = P @ inverse  # V⁻¹p, kept up to date by rank-one corrections, as is what follows
-    S, lever = Z @ U.T, 1.0 + np.einsum("ij,ij->i", Z, P)
-    counts = counts.copy()
-    for _ in range(n):
-        open_ = may(counts)
-        if not open_.any():
-            break
-        gain = np.einsum("ij,ij->i", S, S) / (lever * prices)
-        a = int(np.argmax(np.where(open_, gain, -1.0)))
-        counts[a] += 1
-        beside, size = Z @ P[a], lever[a]
-        Z -= np.outer(beside, Z[a] / size)
-        S -= np.outer(beside, S[a] / size)
-        lever -= beside**2 / size
-    return counts
 
 
 def even_order(questions: Questions, rng: np.random.Generator) -> Indices:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 
@@ -95,6 +95,8 @@ class CertainChoice(Choice):
 
     name = "certain-choice"
     heeds_checks = True
+    planner: ClassVar[type[Planner]] = Planner
+    """What makes the plans; certainty does not rest on it."""
 
     def __init__(
         self,
@@ -153,7 +155,7 @@ class CertainChoice(Choice):
         return self._planner(pending).next()
 
     def _planner(self, pending: Counts) -> Planner:
-        return Planner(
+        return self.planner(
             self.inference,
             self.limits,
             self.horizon,

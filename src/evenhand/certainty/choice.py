@@ -130,9 +130,17 @@ class Choice(Policy):
         return counts
 
     def lacking(self, pending: Counts) -> int:
-        """Return how many scores the plan in force lacks beside those on their way."""
+        """Return how many scores the plan in force lacks beside those on their way.
+
+        Whichever they are, or, where only its own questions will do, of these.
+        """
         now = self.record.now
-        return 0 if now is None else max(0, now.plan.number - now.count - int(pending.sum()))
+        if now is None or now.whole:
+            return 0
+        if now.plan.more:
+            return max(0, now.plan.number - now.count - int(pending.sum()))
+        have = now.total.counts + pending
+        return int(np.maximum(now.plan.wanted(len(have)) - have, 0).sum())
 
     @property
     def batch(self) -> int:

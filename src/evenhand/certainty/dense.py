@@ -11,37 +11,27 @@ R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = �
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.models import Plan, Shared, Spread
-from evenhand.certainty.proportions import (
-    IN_SPAN,
-    dealt,
-    gram,
-    head_start,
-    inverse_gram,
-    needed,
-    proportions,
-    spread_out_by,
-    spreads,
-)
+from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.planner import Goal, Planner, Shares, occurrences
+from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
+from evenhand.numerics.gram import IN_SPAN, Gram, gram
+from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
 from evenhand.policies.confidence import Frame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 
-_RANGE = 1e-11  # eigenvalues of V above this share of the largest count
 _UNKNOWN = 1e6  # variance of what nothing is known of, when a start is planned
 _LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, to have an order
 
 
-class DenseModel:
+class DenseModel(Planner):
     """Least squares and designs on the rows of the questions; see `models.Model`.
 
     Parameters
@@ -51,12 +41,13 @@ class DenseModel:
         by these.
     """
 
+    remembers: ClassVar[bool] = True
+
     def __init__(self, actions: Askable) -> None:
         self.frame = Frame.of(actions)
         self.questions = Questions.of(actions)
-        self.own_questions = isinstance(actions, ActionSet)
         self.rank = self.frame.rank
-        self.peers = np.unique(self.questions.about, axis=0, return_inverse=True)[1].reshape(-1)
+        self._own = isinstance(actions, ActionSet)  # a start then tells the biases, too
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> DenseFit:
         """Return least squares on these evaluations, worked out about an earlier fit."""
@@ -65,55 +56,95 @@ class DenseModel:
         rows = self.frame.points[used]
         before = np.zeros(self.rank) if about is None else about.theta
         past = rows @ before
-        root, beside = _range(gram(rows, counts))
-        shift = root.T @ (rows.T @ (told.sums[used] / scale - counts * past))
-        theta = before + root @ shift
+        form = Gram.of(rows, counts)
+        shift = form.root.T @ (rows.T @ (told.sums[used] / scale - counts * past))
+        theta = before + form.root @ shift
         if noise_scale is not None:
-            return DenseFit(self, theta, root, beside)
+            return DenseFit(self, theta, form)
         squares = told.sums_of_squares[used]
         about_past = squares - 2.0 * past * told.sums[used] + counts * past**2
         return DenseFit(
             self,
             theta,
-            root,
-            beside,
+            form,
             scatter=max(0.0, float(about_past.sum() - shift @ shift)),
-            freedom=float(counts.sum() - root.shape[1]),
+            freedom=float(counts.sum() - form.root.shape[1]),
             size=float(squares.sum() + counts @ past**2),
         )
 
-    def start(self, length: int, left: Counts) -> Indices:
-        """Return questions that identify all leads, the cheapest first.
+    # ------------------------------------------------------------------ planning
 
-        Where options are their own questions, in G-optimal proportions: all is needed. Else by
-        what each tells of the leads for its price when nothing is known of anything: a leniency is
-        then no reason to ask, but two questions that have it in common are. The rest as in any
-        stage.
+    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+        """Return (n,) the variances of leads after these questions."""
+        counts = np.bincount(asked, minlength=len(self.questions)).astype(np.float64)
+        return Gram.of(self.frame.points, counts).variances(self._leads(leader, rivals))
+
+    def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
+        """Return the first questions in order that identify leads, by default all they can."""
+        points, H = self.frame.points, self.frame.values
+        if leads is not None:
+            return identifying(points, H[leads[:, 0]] - H[leads[:, 1]], order)
+        if self._own:
+            return first_independent(lambda some: points[some], order, self.rank)[0]
+        return identifying_leads(points, H, order)
+
+    def shares(self, goal: Goal, last: Floats | None) -> Shares:
+        """Return the best shares of all questions that may be asked, from the last ones on."""
+        cost, (open_,) = self.questions.prices, np.nonzero(goal.left > 0)
+        even = np.full(len(open_), 1.0 / len(open_))
+        before = even if last is None else last[open_] / max(float(last[open_].sum()), 1e-300)
+        points = self.frame.points[open_] / np.sqrt(cost[open_])[:, None]
+        share, f = proportions(points, self._scaled(goal), 0.5 * before + 0.5 * even)
+        money = np.zeros(len(cost))
+        money[open_] = share
+        return Shares(money, f / goal.scale)
+
+    def order(self, goal: Goal, money: Floats) -> Indices:
+        """Return an order of few questions; of more where these may not be asked often enough."""
+        points, prices, U = self.frame.points, self.questions.prices, self._scaled(goal)
+        share = needed(points, U, money / prices)
+        if np.minimum(goal.left, goal.length)[share > 0.0].sum() < goal.length:
+            share = np.maximum(share, 1e-9 * share.max())
+        head = head_start(points, share) + self._leniencies
+        return dealt(
+            points, U, share, head, goal.length, prices, goal.asked, goal.left, self._peers
+        )
+
+    def _scaled(self, goal: Goal) -> Floats:
+        return self._leads(goal.leader, goal.rivals) * np.sqrt(goal.scale)[:, None]
+
+    def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
+        """Return first what tells most of the leads for its price if nothing is known of anything.
+
+        A leniency is then no reason to ask, but two questions that have it in common are. One
+        question at a time may see no gain in a pair: so all others follow, the cheapest first.
         """
-        frame = self.frame
-        if self.own_questions:
-            rest = spread_out_by(frame.points, frame.points, frame.weights, length)
-            return np.concatenate([frame.basis, rest])[:length]
-        leads = frame.values - frame.values.mean(axis=0)
-        none = np.zeros(len(left), dtype=np.int64)
-        first = self._dealt(leads, self._vague, 2 * self.rank, none, left)
-        if not self._identifies(first, leads):  # one question at a time may see no gain in a pair
-            needed = self.questions.check().start
-            if needed is not None:
-                first = np.concatenate([needed[left[needed] > 0], first])
-        first = first[: _least(lambda n: self._identifies(first[:n], leads), len(first))]
-        made = np.bincount(first, minlength=len(left))
-        head = gram(frame.points, made.astype(np.float64)) + self._leniencies
-        rest = self._dealt(leads, head, max(0, length - len(first)), made, left - made)
-        return np.concatenate([first, rest])
+        head = self._vague + gram(self.frame.points, made.astype(np.float64))
+        best = self._all_leads(2 * self.rank, head, made, left)
+        others = np.argsort(self.questions.prices, kind="stable")
+        order = np.concatenate([best, others[left[others] > 0]])
+        return np.asarray(order[occurrences(order) == 0])
 
-    def _dealt(
-        self, directions: Floats, head: Floats, length: int, asked: Counts, left: Counts
-    ) -> Indices:
-        """Return an order of any questions that may be asked."""
-        points, prices = self.frame.points, self.questions.prices
-        even = np.full(len(points), 1.0 / len(points))
-        return dealt(points, directions, even, head, length, prices, asked, left, self.peers)
+    def further(self, length: int, made: Counts, left: Counts) -> Indices:
+        """Return (length,) questions that tell most of all leads beside those that were made."""
+        head = self._leniencies + gram(self.frame.points, made.astype(np.float64))
+        return self._all_leads(length, head, made, left)
+
+    def _all_leads(self, length: int, head: Floats, made: Counts, left: Counts) -> Indices:
+        points, H, prices = self.frame.points, self.frame.values, self.questions.prices
+        U, even = H - H.mean(axis=0), np.ones(len(points))
+        if self._own:
+            U = np.vstack([U, self.frame.transform[:, self.questions.n_features :].T])
+        return dealt(points, U, even, head, length, prices, made, left, self._peers, ALL)
+
+    def _leads(self, leader: int, rivals: Indices) -> Floats:
+        return np.asarray(self.frame.values[leader] - self.frame.values[rivals])
+
+    @cached_property
+    def _peers(self) -> Indices:
+        """(q,) the same number for questions about the same, which go to other evaluators."""
+        about = self.questions.about
+        return np.unique(about, axis=0, return_inverse=True)[1].reshape(-1)
 
     @cached_property
     def _vague(self) -> Floats:
@@ -133,56 +164,6 @@ class DenseModel:
         W = self.frame.transform[:, self.questions.n_features :][:, which]
         return np.asarray(_LENIENT * W @ W.T)
 
-    def _identifies(self, order: Indices, directions: Floats) -> bool:
-        rows = self.frame.points[np.unique(order)]
-        _, beside = _range(gram(rows, np.ones(len(rows))))
-        return not bool(_outside(directions, beside).any())
-
-    def plan(
-        self,
-        leader: int,
-        rivals: Indices,
-        weights: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-        shares: Floats | None = None,
-    ) -> Plan:
-        """Return what to ask next to compare the leader with its rivals."""
-        points, prices = self.frame.points, self.questions.prices
-        D = self.frame.values[leader] - self.frame.values[rivals]
-        open_ = np.flatnonzero(left > 0)
-        P = points if len(open_) == len(points) else points[open_]
-        variances, known = np.full(len(rivals), np.inf), np.ones(len(rivals), dtype=np.bool_)
-        if len(open_) < len(points):
-            known = ~_outside(D, _range(gram(P, np.ones(len(P))))[1])
-        if not known.any():
-            return Plan(np.zeros(0, dtype=np.intp), variances, shares)
-        U = D[known] * weights[known, None]
-        even = np.full(len(P), 1.0 / len(P))
-        last = even if shares is None else shares[open_]
-        start = 0.5 * last / max(last.sum(), 1e-300) + 0.5 * even
-        if not self.questions.priced:
-            share, _ = proportions(P, U, start)
-            variances[known] = spreads(inverse_gram(P, share), D[known]) ** 2 * prices[0]
-        else:
-            for_money = np.ascontiguousarray(P / np.sqrt(prices[open_])[:, None])
-            share, _ = proportions(for_money, U, start)
-            variances[known] = spreads(inverse_gram(for_money, share), D[known]) ** 2
-        all_shares = np.zeros(len(points))
-        all_shares[open_] = share
-        used = open_[needed(P, U, share)]
-        if np.minimum(left[used], length).sum() < length:
-            used = open_
-        evaluations = np.zeros(len(points))
-        evaluations[used] = np.maximum(all_shares[used], 1e-9 / len(points)) / prices[used]
-        head = head_start(points, evaluations) + self._leniencies
-        order = dealt(points, U, evaluations, head, length, prices, asked, left, self.peers)
-        if not self._identifies(order, D[known]):  # a stage that takes leniencies for known
-            vague = self._vague
-            order = dealt(points, U, evaluations, vague, length, prices, asked, left, self.peers)
-        return Plan(order, variances, all_shares)
-
 
 class DenseFit:
     """Least squares on some evaluations; see `models.Fit`."""
@@ -191,14 +172,13 @@ class DenseFit:
         self,
         model: DenseModel,
         theta: Floats,
-        root: Floats,
-        beside: Floats,
+        form: Gram,
         *,
         scatter: float = 0.0,
         freedom: float = math.inf,
         size: float = 0.0,
     ) -> None:
-        self.model, self.theta, self._root, self._beside = model, theta, root, beside
+        self.model, self.theta, self.form = model, theta, form
         self.scatter, self.freedom, self.size = scatter, freedom, size
         # scores without any scatter leave rounding; an evaluator that repeats itself is no proof
         least = max(scatter, 1e-24 * size, 1e-200)
@@ -212,7 +192,7 @@ class DenseFit:
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals have in common."""
         H = self.model.frame.values
-        return Shared((H[leader] - H[rivals]) @ self._root, np.zeros(len(rivals)))
+        return Shared((H[leader] - H[rivals]) @ self.form.root, np.zeros(len(rivals)))
 
     def values(self) -> Spread:
         """Return (k,) the value of every option."""
@@ -236,13 +216,8 @@ class DenseFit:
         return said
 
     def _spread(self, directions: Floats) -> Spread:
-        along = directions @ self._root
-        variances = np.einsum("ij,ij->i", along, along)
-        estimates = directions @ self.theta
-        if self._beside.shape[1]:
-            outside = _outside(directions, self._beside)
-            variances[outside], estimates[outside] = np.inf, 0.0
-        return Spread(estimates, variances)
+        variances = self.form.variances(directions)
+        return Spread(np.where(np.isinf(variances), 0.0, directions @ self.theta), variances)
 
     def helped(
         self, features: Floats, deviation: float | None, among: Indices | None = None
@@ -260,20 +235,20 @@ class DenseFit:
         X = np.column_stack([np.ones(len(features)), features])
         U, sizes, _ = np.linalg.svd(X / np.maximum(np.abs(X).max(axis=0), 1e-300))
         free = U[:, int((sizes > IN_SPAN * sizes[0]).sum()) :]  # (k, f): what features leave open
-        if free.shape[1] == 0 or _outside(H[:1] - H[1:], self._beside).any():
+        if free.shape[1] == 0 or self.form.outside(H[:1] - H[1:]).any():
             return self
-        open_, sigma = free.T @ H, self.unit
+        open_, sigma, old = free.T @ H, self.unit, self.form.root
         if deviation is None:
-            deviation = _deviation(open_ @ self.theta, sigma * (open_ @ self._root))
+            deviation = _deviation(open_ @ self.theta, sigma * (open_ @ old))
         # coordinates in which V is the unit matrix: θ = root·u
-        along = open_ @ self._root * (sigma / deviation)
+        along = open_ @ old * (sigma / deviation)
         _, stretch, Wt = np.linalg.svd(along, full_matrices=False)
         shrunk = (Wt.T * (1.0 / np.sqrt(1.0 + stretch**2) - 1.0)) @ Wt  # (1 + alongᵀalong)^−½ − 1
-        root = np.ascontiguousarray(self._root + self._root @ shrunk)
-        u = np.linalg.pinv(self._root) @ self.theta
+        root = np.ascontiguousarray(old + old @ shrunk)
+        u = np.linalg.pinv(old) @ self.theta
         theta = root @ (u + shrunk @ u)
         numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self.size}
-        return DenseFit(self.model, theta, root, self._beside, **numbers)
+        return DenseFit(self.model, theta, Gram(root, self.form.lost), **numbers)
 
 
 def _deviation(left: Floats, root: Floats) -> float:
@@ -298,28 +273,3 @@ def _deviation(left: Floats, root: Floats) -> float:
         else:
             high = middle
     return math.sqrt(high)
-
-
-def _least(enough: Callable[[int], bool], most: int) -> int:
-    """Return the least number that is enough, of 0 to ``most``; ``most`` if none is."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
-
-
-def _range(V: Floats) -> tuple[Floats, Floats]:
-    """Return R and N of a symmetric matrix."""
-    values, vectors = np.linalg.eigh(V)
-    inside = values > _RANGE * values[-1:].max(initial=0.0)
-    root = vectors[:, inside] / np.sqrt(values[inside])
-    # in the order that arrays have when they come back from a state: products then agree to the bit
-    return np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside])
-
-
-def _outside(directions: Floats, beside: Floats) -> NDArray[np.bool_]:
-    """Tell which directions do not lie in a range, of which ``beside`` spans the complement."""
-    lost = directions @ beside
-    sizes = (directions**2).sum(axis=1)
-    return np.asarray((lost**2).sum(axis=1) > IN_SPAN**2 * sizes)

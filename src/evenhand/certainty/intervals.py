@@ -68,7 +68,7 @@ def interval(
     leader: int | None = None,
     failure: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of intervals of what a fit says, that hold at all times, each by itinference.
+    """Return the ends of intervals of what a fit says, that hold at all times, each by itself.
 
     In units of the evidence; for leads, by the plans that the option led alone.
     """

@@ -31,12 +31,11 @@ from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Shared, Spread
+from evenhand.numerics.gram import IN_SPAN, Gram
 from evenhand.numerics.ties import first_largest
 from evenhand.questions import Questions
 
-_RANGE = 1e-10  # eigenvalues of V above this share of the largest count
 _LOST = 1e-9  # share of a direction's information that is left without an item, if any is
-_INSIDE = 1e-8  # share of a direction that scores may miss for it to count as seen
 _ROUNDING = 1e-12  # of the largest score: what scatters, scatters more
 _CHUNK = 256  # items at once
 
@@ -84,7 +83,7 @@ class ItemsFit:
         X = questions.options.features
         leads = np.hstack([X[:1] - X[1:], np.zeros((len(X) - 1, questions.n_attributes))])
         self._take(questions, which, g, y)
-        if self.within and not self._tells(leads).all():
+        if self.within and self._form.outside(leads).any():
             self.within = False
             self._take(questions, which, g, y)
         self.unit = 1.0
@@ -114,10 +113,8 @@ class ItemsFit:
             parts.append((A, s))
             V += A.T @ A
             b += A.T @ s
-        sizes, axes = np.linalg.eigh(V)
-        seen = sizes > _RANGE * sizes[-1:].max(initial=0.0)
-        self._axes = axes[:, seen] / np.sqrt(sizes[seen])  # θ = axes·u, in which V is a unit
-        self._beside = axes[:, ~seen]
+        self._form = Gram.of_matrix(V)
+        self._axes = self._form.root  # θ = axes·u, in which V is a unit
         u = self._axes.T @ b
         self._level = levels.mean() if G else 0.0
         self._mean: Floats = means.mean(axis=0) if G else np.zeros(m)
@@ -172,7 +169,7 @@ class ItemsFit:
         if self.n_items < 2 or not len(v):
             return 0.0
         away = np.abs(v @ self._lost).max(axis=1, initial=0.0)
-        if (away > _INSIDE * np.abs(v).max(axis=1)).any():
+        if (away > IN_SPAN * np.abs(v).max(axis=1)).any():
             return 0.0  # a lead rests on one item
         if self._shares is None:
             return float(self.n_items - 1)
@@ -211,7 +208,7 @@ class ItemsFit:
             return self._spread(rows)
         about = rows - self._mean
         moved = rows @ self._moved.T + self._moved_level
-        seen = self._tells(about)
+        seen = ~self._form.outside(about)
         estimates = about @ self.theta + self._level
         return Spread(
             np.where(seen, estimates, 0.0), np.where(seen, (moved**2).sum(axis=1), np.inf)
@@ -227,16 +224,9 @@ class ItemsFit:
         return np.hstack([apart, np.zeros((len(rivals), self.questions.n_attributes))])
 
     def _spread(self, directions: Floats) -> Spread:
-        seen = self._tells(directions)
+        seen = ~self._form.outside(directions)
         moved = directions @ self._moved.T
         return Spread(
             np.where(seen, directions @ self.theta, 0.0),
             np.where(seen, (moved**2).sum(axis=1), np.inf),
         )
-
-    def _tells(self, directions: Floats) -> Any:
-        """Tell (n,) which directions the scores show."""
-        if not self._beside.shape[1]:
-            return np.ones(len(directions), dtype=np.bool_)
-        lost = np.linalg.norm(directions @ self._beside, axis=1)
-        return lost <= _INSIDE * np.maximum(np.linalg.norm(directions, axis=1), 1e-300)

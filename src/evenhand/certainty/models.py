@@ -41,7 +41,7 @@ class Shared(NamedTuple):
         return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor) + self.own)
 
 
-class Plan(NamedTuple):
+class Design(NamedTuple):
     """What to ask next.
 
     Parameters
@@ -114,11 +114,11 @@ class Model(Protocol):
         cancel.
         """
 
-    def start(self, length: int, left: Counts) -> Indices:
+    def start(self, length: int, left: Counts, made: Counts | None = None) -> Indices:
         """Return (length,) questions that identify all leads, the cheapest first.
 
         ``left`` is how often each may be asked; fewer than ``length`` where that is all there is,
-        more where it takes more.
+        more where it takes more. Beside questions that were ``made``, only what is lacking.
         """
 
     def plan(
@@ -130,7 +130,7 @@ class Model(Protocol):
         asked: Counts,
         left: Counts,
         shares: Floats | None = None,
-    ) -> Plan:
+    ) -> Design:
         """Return what to ask next to compare the leader with its rivals.
 
         The order, (length,) or shorter where ``left`` says so, makes

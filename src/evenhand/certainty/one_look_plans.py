@@ -23,7 +23,8 @@ from evenhand.questions import UNLIMITED, Questions
 
 _HEARD = 5  # degrees of freedom from which on an unknown noise is known well enough to give up
 _MOST_LOOKS = 500  # that are taken at a long plan
-_LONGEST = 2**20  # answers after which the order of a plan is repeated
+_LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
+_MOST_LISTED = 2**24  # answers of a plan whose order cannot
 _DECIDED = (
     "this was decided, so what comes now has to rest on new answers alone; and the answers that "
     "can still come do not compare all options with one another. Add evaluators (of several "
@@ -172,12 +173,18 @@ class FixedPlans:
     def _plan(self, told: Counts) -> Plan:
         """Return a plan of all that may be asked, beside answers that are a part of it already."""
         more = self._counts(told) - told
-        times = math.ceil(int(more.sum()) / _LONGEST)
-        if times > 1 and self.planned is not None:
-            times = int(np.gcd.reduce(more))
-        elif times > 1 and (more[more > 0] < times).any():  # some may be asked a few times only
-            more, times = self._counts(told, _LONGEST) - told, 1
-        return self._of(more // max(times, 1), max(times, 1), told)
+        if int(more.sum()) > _MOST_LISTED * self._times(more):  # some may be asked but few times
+            more = self._counts(told, _MOST_LISTED) - told
+        times = self._times(more)
+        return self._of(more // times, times, told)
+
+    def _times(self, more: Counts) -> int:
+        """Return how often the order of a long plan is repeated; 1 where it is not."""
+        each = more[more > 0]
+        wanted = math.ceil(int(more.sum()) / _LONGEST)
+        if self.planned is not None:
+            wanted = wanted if wanted <= 1 else int(np.gcd.reduce(each))
+        return max(1, min(wanted, int(each.min(initial=wanted))))
 
     def _of(self, more: Counts, times: int, told: Counts) -> Plan:
         order = even_order(self._questions, np.random.default_rng(self.seed))

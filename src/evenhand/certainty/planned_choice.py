@@ -280,6 +280,20 @@ class PlannedChoice(Choice):
         rests_on = grounds(self.options) if np.isfinite(loss) else None
         return self.decided(option, loss=loss, leads=leads, certainty=rests_on, least=least)
 
+    def certificate(self) -> list[tuple[int, int, int]]:
+        """Return at which look the option that is certain led all rivals by enough.
+
+        Returns
+        -------
+        list
+            The rival, the plan, from 0, and how many of its scores were in; empty if none is
+            certain.
+        """
+        if self.inference.certain is None or not self.inference.said().looks:
+            return []
+        look = self.inference.said().looks[-1]
+        return [(x, look.plan, look.count) for x in look.rivals.tolist()]
+
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""
         return self._estimates(np.eye(1, self.questions.n_attributes))[0]

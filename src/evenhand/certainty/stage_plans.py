@@ -112,7 +112,7 @@ class Planner:
         """Return the option that is best by a guess, of those that may be."""
         options = self.inference.aim.questions.options
         lead_of_first = guess.leads(0, np.arange(len(options))).estimates
-        size = float(np.abs(self.inference.record.everything.means).max(initial=0.0))
+        size = float(np.abs(self._pool.means).max(initial=0.0))
         return first_largest(np.where(now.rejected, -np.inf, -lead_of_first), size)
 
     # ------------------------------------------------------------------ a start
@@ -231,13 +231,27 @@ class Planner:
             order,
             times,
             looks,
-            purpose != "check the model",  # that takes these very questions, whoever is idle
+            self._helped_by_others(purpose),
             self.at_most,
             forecast,
             leader,
             order[:0] if rivals is None else rivals,
             expected,
         )
+
+    def _helped_by_others(self, purpose: str) -> bool:
+        """Tell whether evaluators who would be idle are asked more of the same as a plan asks.
+
+        Not where these very questions are lacking: to check the model, or a second start. Nor where
+        the last test told nothing, since those had filled it who cannot compare by themselves.
+        """
+        last = self.inference.record.now
+        if last is None or purpose != "compare":
+            return last is None
+        if last.plan.leader < 0:
+            return True
+        fit = self.inference.aim.model.fit(last.total, 1.0)
+        return bool(np.isfinite(fit.leads(last.plan.leader, last.plan.rivals).variances).any())
 
     def _last_shares(self) -> Floats | None:
         """Return (q,) the shares of the last test, from which the search for the next begins."""

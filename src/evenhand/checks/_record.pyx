@@ -15,12 +15,15 @@ kept; when the record is full, every other block is dropped, and from then on ev
 
 import numpy as np
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
+
+from evenhand.arrays import LARGEST, recalled, recalled_counts
 
 CAPACITY = 2048
 BLOCK = 64
 cdef double SAME = 1e-12  # share by which sums of equal scores may differ
 cdef Py_ssize_t _CAPACITY = 2048, _BLOCK = 64
+cdef long long _LONGEST = 1 << 40  # stride of a run of 2⁵⁷ entries
 _NUMBERS = ("evaluations", "entries", "alike", "different", "stride")
 _ARRAYS = ("counts", "means", "scatters")
 
@@ -101,7 +104,8 @@ cdef class Record:
 
     cdef void keep(self, Py_ssize_t x, long long b, double y, double S):
         if self._size == _CAPACITY:
-            self.thin()
+            while self._size == _CAPACITY:
+                self.thin()
             if (self.entries // _BLOCK) % self.stride != 0:
                 return
         elif self._size == self._rows.shape[0]:
@@ -128,15 +132,37 @@ cdef class Record:
         return kept | {"rows": self.rows}
 
     def recall(self, memory):
-        """Go back to what `memory` returned; arrays may have become lists on the way."""
-        rows = np.array(memory["rows"], dtype=np.float64).reshape(-1, 6)
-        length = min(_CAPACITY, max(_BLOCK, 1 << len(rows).bit_length()))
-        if len(rows) > length:
-            raise ValueError(f"{len(rows)} entries are more than a record holds")
+        """Go back to what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        k = len(self.counts)
+        kept = {name: recalled(memory, name, kind=int, least=0) for name in _NUMBERS}
+        kept |= {
+            "stride": recalled(memory, "stride", kind=int, least=1, most=_LONGEST),
+            "counts": recalled_counts(memory, "counts", k),
+            "means": recalled(memory, "means", (k,)),
+            "scatters": recalled(memory, "scatters", (k,), least=0.0, most=INFINITY),
+        }
+        rows = recalled(memory, "rows", (None, 6), least=-INFINITY, most=INFINITY)
+        if not _are_entries(rows, k, kept["entries"], kept["stride"]):
+            raise ValueError("rows are no entries of a run")
         for name in _NUMBERS:
-            setattr(self, name, memory[name])
+            setattr(self, name, kept[name])
         for name in _ARRAYS:
-            getattr(self, name)[:] = memory[name]
-        whole = np.empty((length, 6))
+            getattr(self, name)[:] = kept[name]
+        whole = np.empty((min(_CAPACITY, max(_BLOCK, 1 << len(rows).bit_length())), 6))
         whole[: len(rows)] = rows
         self._rows, self._size = whole, len(rows)
+
+
+def _are_entries(rows, k, entries, stride):
+    """Tell whether rows are entries of a run of so many: of blocks that are kept, in order."""
+    place, option, n, _, scatter, before = rows.T
+    whole = rows[:, [0, 1, 2, 5]]
+    return (
+        len(rows) <= _CAPACITY
+        and (np.abs(rows[:, [0, 1, 2, 3, 5]]) <= LARGEST).all()  # scatters may be infinite
+        and (whole == np.floor(whole)).all()
+        and (np.diff(place, prepend=-1.0) > 0.0).all()
+        and (place < entries).all()
+        and (place // _BLOCK % stride == 0.0).all()
+        and ((option >= 0.0) & (option < k) & (n >= 1.0) & (scatter >= 0.0) & (before >= 0.0)).all()
+    )

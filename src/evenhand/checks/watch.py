@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import fdtrc
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.checks import words
 from evenhand.checks._record import Record
 from evenhand.checks.finding import Finding
@@ -189,13 +189,31 @@ class Checks:
         }
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned; arrays may have become lists on the way."""
+        """Go back to what `memory` returned, perhaps long ago; an error if it cannot be that."""
         self.record.recall(memory["record"])
-        self._looks, self._next_look = memory["looks"], memory["next_look"]
-        self._last_looks = memory["last_looks"]
-        kept = (_finding(said) for said in memory["alarms"])
+        self._looks, self._last_looks = (
+            recalled(memory, name, (), int, 0) for name in ("looks", "last_looks")
+        )
+        self._next_look = recalled(memory, "next_look", (), int, _FIRST_LOOK)
+        kept = self._findings(memory, "alarms")
         self._alarms = {_CHECKS.get(one.assumption, one.assumption): one for one in kept}
-        self._notes = tuple(_finding(said) for said in memory["notes"])
+        self._notes = tuple(self._findings(memory, "notes"))
+
+    def _findings(self, memory: Mapping[str, Any], name: str) -> list[Finding]:
+        """Return the findings that a memory has by this name."""
+        found = []
+        for said in memory[name]:
+            what, message = said["assumption"], said["message"]
+            if what not in _ORDER or not isinstance(message, str):
+                raise ValueError(f"{name} has {said!r:.80}")
+            most = len(self.questions) - 1
+            options = recalled(said, "options", (None,), int, 0, most).tolist()
+            alarm = recalled(said, "alarm", kind=bool)
+            p_value = np.nan  # the one NaN of `Finding`, so that equal findings are equal
+            if not _is_nan(said["p_value"]):
+                p_value = recalled(said, "p_value", least=0.0, most=1.0)
+            found.append(Finding(what, message, alarm, tuple(options), p_value))
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _revived, (self.questions, self.noise_scale, self.rate, self.memory())
@@ -249,7 +267,7 @@ class Checks:
         slope, p = drift(found)
         self._sound("drift", p, lambda: words.drift(slope, self._terms))
         variance, df = self.pooled_scatter()
-        if df and 0.0 < variance < step**2:
+        if df and 0.0 < math.sqrt(variance) < step:
             notes.append(Finding("rounding", words.rounding(step, math.sqrt(variance)), False))
         self._notes = tuple(notes)
 
@@ -365,8 +383,5 @@ def _revived(questions: Questions, scale: float | None, rate: float, memory: Any
     return checks
 
 
-def _finding(said: Mapping[str, Any]) -> Finding:
-    kept = {**said, "options": tuple(said["options"])}
-    if math.isnan(kept["p_value"]):
-        del kept["p_value"]  # the one NaN of `Finding`, so that equal findings are equal
-    return Finding(**kept)
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -30,8 +30,12 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 
-_RANK = 1e-10  # eigenvalues of S above this, where M has a unit diagonal, are no rounding error
-_IN_RANGE = 1e-7  # share of a vector beside the range of S, below which it lies in it
+# Eigenvalues of S above this, where M has a unit diagonal, are no rounding error: S is a difference
+# of M and sums that cancel, 10⁻¹⁶ each, of up to 10⁵ rows.
+_RANK = 1e-10
+# Share of a vector beside the range of S, below which it lies in it: centres are means of as many
+# rows, off by 10⁻¹⁵ or so, and eigenvectors by that over the gap between eigenvalues.
+_IN_RANGE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ INDEPENDENT = 1e-9
 Far above the rounding of a few hundred reflections, 10⁻¹³; closer rows are as good as the same.
 """
 EQUAL = 1e-6
-"""Parts of a direction below this share of its largest are none.
+"""Parts of a direction below this share of its largest are none; nor are such differences.
 
 What `INDEPENDENT` lets through may be wrong by 10⁻¹³/10⁻⁹, so this is far above it.
 """
@@ -50,8 +50,60 @@ def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
     >>> identifying(rows, np.array([[1.0, -1, 0]]), np.arange(4))
     array([0, 1])
     """
-    chosen, _ = first_independent(lambda some: rows[some], order, rows.shape[1])
-    return np.asarray(chosen[(parts(rows[chosen], directions) != 0.0).any(axis=1)])
+    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
+    sizes, lost = (np.linalg.norm(part, axis=1) for part in (directions, directions @ N))
+    found = parts(rows[chosen], directions[lost <= EQUAL * sizes])
+    return np.asarray(chosen[found.any(axis=1)])
+
+
+def identifying_leads(rows: Floats, options: Floats, order: Indices) -> Indices:
+    """Return the first rows in order that identify all leads that those in order do.
+
+    Parameters
+    ----------
+    rows, options
+        (q, m) and (k, m): the lead of an option over another is the difference of their rows.
+    order
+        Indices of the rows that may be taken.
+
+    Examples
+    --------
+    Nothing compares the third option with the others.
+
+    >>> rows = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])
+    >>> identifying_leads(rows, np.eye(4)[:3], np.arange(3))
+    array([0, 1])
+    """
+    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
+    labels = classes(options @ N)
+    first = np.unique(labels, return_index=True)[1]
+    return np.asarray(chosen[parts(rows[chosen], options - options[first[labels]]).any(axis=1)])
+
+
+def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
+    """Return (k,) numbers of classes: options can be compared if what is unknown of them is equal.
+
+    Parameters
+    ----------
+    unknown
+        (k, l) what no row tells of the options.
+    apart
+        (k,) numbers that differ for options which cannot be compared anyway.
+
+    Examples
+    --------
+    >>> classes(np.array([[0.5], [0.1], [0.5], [0.1]]))
+    array([0, 1, 0, 1])
+    """
+    labels = np.zeros(len(unknown), dtype=np.intp) if apart is None else apart
+    for column in unknown.T:
+        order = np.lexsort((column, labels))
+        new = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > EQUAL)
+        labels = np.empty_like(labels)
+        labels[order] = np.concatenate([[0], np.cumsum(new)])
+    # numbered by their first options
+    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first)).astype(np.intp)[labels.reshape(-1)]
 
 
 def first_independent(

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.certainty._stages import minimax_weights
+from evenhand.certainty.proportions import proportions
 from evenhand.limits import certainty_entropy
 from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import Assumed
@@ -38,7 +38,6 @@ _LARGEST = 1e6  # lead, in units of the noise; a larger one takes no fewer evalu
 _LUCKS = 1024  # of how lucky a search is, in all cases together
 _DENSE = 1_000_000  # numbers in a matrix of rows, beyond which shares are a rule of thumb
 _WORK = 2_000_000  # such numbers, in all cases together
-_STEPS, _TOL = 100, 0.01  # of the search for shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +173,9 @@ class Asked:
     def shares(self, directions: Floats) -> Floats:
         """Return (q,) the shares of the price at which the largest variance is least."""
         assert self.points is not None
-        w = np.full(len(self.points), 1.0 / len(self.points))
-        minimax_weights(self.points, np.ascontiguousarray(directions), w, _STEPS, _TOL)
+        even = np.full(len(self.points), 1.0 / len(self.points))
         shares = np.zeros(len(self.mask))
-        shares[self.mask] = w / w.sum()
+        shares[self.mask], _ = proportions(self.points, directions, even)
         return shares
 
 

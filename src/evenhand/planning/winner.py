@@ -1,4 +1,4 @@
-"""The winner test of `policies.winner`, with σ known, on many draws at once.
+"""The winner test of `certainty.winner`, with σ known, on many draws at once.
 
 Notation
 --------

@@ -29,7 +29,8 @@ import numpy as np
 from libc.math cimport INFINITY, cbrt, erfc, exp, fabs, fmax, fmin, log, sqrt
 from libc.string cimport memcpy, memset
 
-from evenhand.policies._sequential import FLAT
+from evenhand.arrays import recalled, recalled_counts
+from evenhand.policies._sequential import FLAT, lost
 
 from evenhand.policies._sequential cimport Regression, Stepper
 
@@ -179,7 +180,8 @@ cdef class PricedSteps(Stepper):
     cdef double[::1] deviation, loss, steep, needed, v, apart, kept_theta
     cdef double[:, ::1] kept, kept_root
     cdef unsigned char[::1] status
-    cdef double residual, spent
+    cdef double residual
+    cdef long long spent
     cdef double rounds, best_value, most_per_price  # R, the leader's value and Λ of the moment
 
     def __init__(self, points, values, start, Boundary boundary, *,
@@ -216,7 +218,7 @@ cdef class PricedSteps(Stepper):
         self.leader = self.since = 0
         self.begun = False
         self.stale = True
-        self.residual = self.spent = 0.0
+        self.residual, self.spent = 0.0, 0
         self.rounds = self.best_value = self.most_per_price = 0.0
 
     @property
@@ -230,16 +232,20 @@ cdef class PricedSteps(Stepper):
         return self.sigma()
 
     cdef double sigma(self) noexcept nogil:
-        cdef double degrees = self.spent - self.m
+        cdef double degrees = <double>(self.spent - self.m)
         if not self.estimate_noise:
             return self.noise_scale
         if degrees < 1.0:
             return INFINITY
         return sqrt(self.residual / degrees) * (1.0 + 1.0 / sqrt(degrees))
 
+    cdef Py_ssize_t first(self) noexcept nogil:
+        """Return the option of largest value, the last if none is a number."""
+        return min(place_of_largest(&self.value[0], self.size), self.k - 1)
+
     cdef void lead(self) noexcept nogil:
         """Find the leader; if it is another one, what is known of its leads follows."""
-        cdef Py_ssize_t x, best = place_of_largest(&self.value[0], self.size)
+        cdef Py_ssize_t x, best = self.first()
         cdef double between, variance
         if best == self.leader:
             return
@@ -267,7 +273,7 @@ cdef class PricedSteps(Stepper):
         cdef const double *S = &self.regression.root[0, 0]
         tile_products(&self.H_tiles[0], self.size, self.m, &self.regression.theta[0],
                       &self.value[0])
-        self.leader = place_of_largest(&self.value[0], self.size)
+        self.leader = self.first()
         tile_distances(&self.H_tiles[0], self.size, self.m, &self.H[self.leader, 0], S,
                        &self.apart[0], &self.variance[0])
         self.v[:] = 0.0
@@ -313,25 +319,42 @@ cdef class PricedSteps(Stepper):
             "counts": np.array(self.counts),
             "sums": np.array(self.sums),
             "residual": self.residual,
-            "spent": self.spent,
             "since": self.since,
             "stale": self.stale,
             "leader": self.leader,
-            "value": np.array(self.value),
-            "variance": np.array(self.variance),
-            "leverage": np.array(self.leverage),
+            "value": np.array(self.value[: self.k]),
+            "variance": np.array(self.variance[: self.k]),
+            "leverage": np.array(self.leverage[: self.k]),
+        }
+
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        k = (self.k,)
+        return {
+            "regression": self.regression.checked(memory["regression"]),
+            "counts": recalled_counts(memory, "counts", self.k),
+            "sums": recalled(memory, "sums", k),
+            "residual": recalled(memory, "residual", least=0.0, most=INFINITY),
+            "since": recalled(memory, "since", kind=int, least=0),
+            "stale": recalled(memory, "stale", kind=bool),
+            "leader": recalled(memory, "leader", kind=int, least=0, most=self.k - 1),
+            "value": recalled(memory, "value", k),
+            "variance": recalled(memory, "variance", k, least=0.0),
+            "leverage": recalled(memory, "leverage", k, least=0.0),
         }
 
     def recall(self, memory):
-        """Go back to what `memory` returned."""
+        """Go back to what `memory` returned, or `checked`."""
         self.regression.recall(memory["regression"])
         self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
-        self.residual, self.spent = memory["residual"], memory["spent"]
+        self.residual, self.spent = memory["residual"], self.counts.sum()
         self.since, self.stale = memory["since"], memory["stale"]
         self.leader = memory["leader"]
-        np.asarray(self.value)[:] = memory["value"]
-        np.asarray(self.variance)[:] = memory["variance"]
-        np.asarray(self.leverage)[:] = memory["leverage"]
+        for name, entries in (
+            ("value", self.value), ("variance", self.variance), ("leverage", self.leverage)
+        ):
+            np.asarray(entries)[: self.k] = memory[name]
+            np.asarray(entries)[self.k :] = entries[self.size - LANES]  # which is repeated
         self.begun = self.proposed = False
 
     cdef int choose(self, long long remaining) except -1:
@@ -395,12 +418,15 @@ cdef class PricedSteps(Stepper):
             for i in range(min(<Py_ssize_t>left, self.start.shape[0])):
                 self.propose_item(self.start[i], 1)
 
-    cdef void catch_up(self) noexcept nogil:
+    cdef int catch_up(self) except -1:
         """Bring what is known of leads and leverages up to date."""
         if self.stale:
             self.refresh()
         else:
             self.lead()
+        if not fabs(self.value[self.leader]) < INFINITY:
+            raise lost("no option has an estimate")
+        return 0
 
     cdef void choose_batch(self, long long remaining, long long left,
                            const long long[::1] pending) noexcept nogil:
@@ -475,7 +501,7 @@ cdef class PricedSteps(Stepper):
         """Return R."""
         if self.unit_price:
             return self.worth
-        return fmin(remaining, 2.0 * self.spent) if self.anytime else remaining
+        return fmin(remaining, 2.0 * <double>self.spent) if self.anytime else remaining
 
     cdef double size_up_rivals(self) noexcept nogil:
         """Work out, for every rival, s and what is at most lost and gained; return the largest L.

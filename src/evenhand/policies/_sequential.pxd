@@ -7,6 +7,7 @@ cdef class Regression:
     cdef double[:, ::1] root
     cdef double[::1] theta, f, g
     cdef public double log_det
+    cdef double widest
     cdef double predicted(self, Py_ssize_t x) noexcept nogil
     cdef double leverage(self, const double *row) noexcept nogil
     cdef double add(self, Py_ssize_t x, double n, double total) noexcept nogil
@@ -16,6 +17,7 @@ cdef class Regression:
 cdef class Ledger:
     cdef readonly object bounds, pulls, counts, sums, room
     cdef readonly Regression regression
+    cdef double bound
     cdef double[::1] _bounds, _sums, _room
     cdef long long[::1] _pulls, _counts
     cdef public double scatter, charge, limit, scale, until
@@ -34,6 +36,7 @@ cdef class Stepper:
     cdef long long[::1] pulls
     cdef bint proposed
     cdef int propose(self, long long remaining) except -1
+    cdef int select(self, long long remaining) except -1
     cdef int choose(self, long long remaining) except -1
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1
     cdef double expected(self, Py_ssize_t x) except? -1.0

@@ -16,10 +16,21 @@ import numpy as np
 from libc.math cimport INFINITY, fmax, log, log1p, pow, sqrt
 from libc.string cimport memset
 
+from evenhand.arrays import recalled, recalled_counts
+from evenhand.errors import InputError
+
 NOISE_GRID = 32  # η = 1, ½, …, 2⁻³¹: for as many evaluations as can be counted
 FLAT = 1e5  # the square root of V_0⁻¹ where nothing is known, in rows of length about one
 _LEDGER_NUMBERS = ("scatter", "charge", "limit", "scale", "until", "spent")
 _LEDGER_ARRAYS = ("bounds", "pulls", "counts", "sums", "room")
+
+
+def lost(what):
+    """Return the error for a kernel whose estimates have become no numbers, and how that shows."""
+    return InputError(
+        f"{what}: what was learnt has become too large for numbers. Give scores in other units, "
+        "nearer to 1, or a state as policy.state() returned it."
+    )
 
 
 cdef class Regression:
@@ -37,6 +48,8 @@ cdef class Regression:
         self.rows = np.ascontiguousarray(rows, dtype=np.float64)
         self.k, self.m = self.rows.shape[0], self.rows.shape[1]
         self.root = np.array(root, dtype=np.float64, order="C")
+        # V⁻¹ only ever falls, so no entry of S exceeds this; a little more for rounding
+        self.widest = 1.001 * np.linalg.norm(root)
         if self.root.shape[0] != self.m or self.root.shape[1] != self.m:
             raise ValueError("shapes do not fit")
         self.theta = np.zeros(self.m)
@@ -58,8 +71,17 @@ cdef class Regression:
         """Return all that was learnt: arrays and numbers by name."""
         return {"root": np.array(self.root), "theta": np.array(self.theta), "log_det": self.log_det}
 
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        w = self.widest
+        return {
+            "root": recalled(memory, "root", (self.m, self.m), least=-w, most=w),
+            "theta": recalled(memory, "theta", (self.m,)),
+            "log_det": recalled(memory, "log_det", least=0.0),
+        }
+
     def recall(self, memory):
-        """Go back to what `memory` returned."""
+        """Go back to what `memory` returned, or `checked`."""
         np.asarray(self.root)[:] = memory["root"]
         np.asarray(self.theta)[:] = memory["theta"]
         self.log_det = memory["log_det"]
@@ -159,6 +181,7 @@ cdef class Ledger:
 
     def __init__(self, Py_ssize_t k, double bound, double limit=INFINITY, double scale=INFINITY,
                  rows=None):
+        self.bound = bound
         self.bounds = np.full(k, bound)
         self.pulls = np.zeros(k, dtype=np.int64)
         self.counts = np.zeros(k, dtype=np.int64)
@@ -226,13 +249,27 @@ cdef class Ledger:
         return kept
 
     def recall(self, memory):
-        """Go back to what `memory` returned."""
-        for name in _LEDGER_NUMBERS:
-            setattr(self, name, memory[name])
-        for name in _LEDGER_ARRAYS:
-            getattr(self, name)[:] = memory[name]
+        """Go back to what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        k = len(self.counts)
+        kept = {
+            **{
+                name: recalled(memory, name, least=0.0, most=INFINITY)
+                for name in ("scatter", "limit", "scale", "until")
+            },
+            "charge": recalled(memory, "charge"),
+            "spent": recalled(memory, "spent", kind=int, least=0),
+            "bounds": recalled(memory, "bounds", (k,), most=self.bound),
+            "pulls": recalled_counts(memory, "pulls", k),
+            "counts": recalled_counts(memory, "counts", k),
+            "sums": recalled(memory, "sums", (k,)),
+            "room": recalled(memory, "room", (len(self.room),), least=0.0),
+        }
         if self.regression is not None:
-            self.regression.recall(memory["regression"])
+            self.regression.recall(self.regression.checked(memory["regression"]))
+        for name in _LEDGER_NUMBERS:
+            setattr(self, name, kept[name])
+        for name in _LEDGER_ARRAYS:
+            getattr(self, name)[:] = kept[name]
 
     def admits(self, const long long[::1] counts):
         """Tell whether the heuristic may ask for these counts."""
@@ -277,7 +314,9 @@ cdef class Stepper:
 
     - `choose`, which fills ``items`` and ``pulls`` (n_items of them),
     - `learn`, and `expected`, the evaluation of an option that it would be least surprised by,
-    - `memory` and `recall`: all that was learnt, as arrays and numbers by name, and back.
+    - `memory` and `recall`: all that was learnt, as arrays and numbers by name, and back,
+    - `checked`: a memory that comes from outside, as `recall` takes it, or an error. What `recall`
+      and `choose` rely on without looking, such as shapes, is seen to there.
 
     What is proposed stays the same until something is learnt. Evaluations that are on their way
     are taken for observed at their expectation: the estimate stays, the precision grows.
@@ -310,13 +349,34 @@ cdef class Stepper:
         """Return all that was learnt: arrays and numbers by name."""
         raise NotImplementedError
 
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that.
+
+        It may come from a file, where arrays have become lists, and from a stranger.
+        """
+        return memory
+
     def recall(self, memory):
-        """Go back to what `memory` returned; numbers may have become lists on the way."""
+        """Go back to what `memory` returned, or `checked`."""
         raise NotImplementedError
+
+    cdef int select(self, long long remaining) except -1:
+        """Choose; an error if what was chosen are no options, or more than there is."""
+        cdef Py_ssize_t i
+        cdef long long left = remaining
+        self.choose(remaining)
+        for i in range(self.n_items):
+            if not (0 <= self.items[i] < self.k and 0 <= self.pulls[i] <= left):
+                raise lost(
+                    f"option {self.items[i]} of {self.k} was chosen {self.pulls[i]} times, with "
+                    f"{left} left"
+                )
+            left -= self.pulls[i]
+        return 0
 
     cdef int propose(self, long long remaining) except -1:
         if not self.proposed:
-            self.choose(remaining)
+            self.select(remaining)
             self.proposed = True
         return 0
 
@@ -350,7 +410,7 @@ cdef class Stepper:
                 if pending[x] > 0:
                     self.suppose(x, pending[x])
             while left > 0:
-                self.choose(remaining)
+                self.select(remaining)
                 before = left
                 for i in range(self.n_items):
                     x, n = self.items[i], min(self.pulls[i], left)

@@ -40,7 +40,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, recalled, recalled_counts
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
@@ -222,11 +222,22 @@ class Certified(Policy):
                 self._learn_block(only(feedback, of_block))
         if rest is not None:
             self._record(rest, charged=True)
-            self.policy.learn(rest)
+            if self._expected(rest):
+                self.policy.learn(rest)
+            else:
+                self.policy.take_in(rest)
         if self._frugal:
             self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
         self._decide()
+
+    def _expected(self, feedback: Feedback) -> bool:
+        """Tell whether the policy inside asked for these evaluations, and not the envelope."""
+        inside = self.policy
+        if not inside.in_rounds:
+            return True
+        wanted = inside._round_in_force()
+        return bool((inside._gathered.counts + feedback.counts <= wanted).all())
 
     def take_in(self, feedback: Feedback) -> bool:
         """Take evaluations that nobody asked for, or an envelope around: nothing is charged."""
@@ -293,29 +304,48 @@ class Certified(Policy):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        inside = memory["policy"]
-        self.policy.elapse(inside["spent"] - self.policy.spent)
+        inside, said, k = memory["policy"], memory["epoch"], len(self.actions)
+        self.policy.elapse(recalled(inside, "spent", (), int, 0, self.horizon) - self.policy.spent)
         self.policy.recall(inside["memory"])
-        self.policy._round = inside["round"]
-        said = memory["epoch"]
-        self._epoch = self._epoch_until(said["horizon"])
-        self._epoch.noise, self._epoch.looked = said["noise"], said["looked"]
+        self.policy._round = recalled(inside, "round", (), int, 0)
+        epoch = self._epoch = self._epoch_until(self._checked_horizon(said))
+        epoch.noise = recalled(said, "noise", least=0.0, most=math.inf)
+        epoch.looked = recalled(said, "looked", (), int, -1)
         if said["leads"] is not None:
-            self._epoch.leads = Leads(
-                said["leads"]["option"],
-                np.asarray(said["leads"]["leads"], dtype=np.float64),
-                np.asarray(said["leads"]["widths"], dtype=np.float64),
-            )
+            epoch.leads = Leads.recalled(said["leads"], k)
         if said["core"] is not None:
-            self._epoch.core = self._new_core()
-            self._epoch.core.recall(said["core"])
+            epoch.core = self._new_core()
+            epoch.core.recall(said["core"])
         self.ledger.recall(memory["ledger"])
         self._block, self._decided = (
-            None if counts is None else np.array(counts, dtype=np.int64)
-            for counts in (memory["block"], memory["decided"])
+            None if memory[name] is None else recalled_counts(memory, name, k)
+            for name in ("block", "decided")
         )
-        self._block_is_core, self._frugal = memory["block_is_core"], memory["frugal"]
-        self._gathered = dense(memory["gathered"], len(self.actions))
+        self._block_is_core = recalled(memory, "block_is_core", kind=bool)
+        self._frugal = recalled(memory, "frugal", kind=bool)
+        self._gathered = dense(memory["gathered"], k)
+        self._refuse_what_contradicts()
+
+    def _checked_horizon(self, said: Mapping[str, Any]) -> int:
+        """Return when the epoch of a state ends: the first, twice that, twice that again, ..."""
+        horizon: int = recalled(said, "horizon", (), int, 1)
+        ratio, rest = divmod(horizon, self._first_horizon)
+        if rest or ratio & (ratio - 1) or (ratio > 1 and not self.anytime):
+            raise ValueError(f"horizon is {horizon}, where no epoch ends")
+        return horizon
+
+    def _refuse_what_contradicts(self) -> None:
+        """Raise unless what is asked for now can be paid, and is the block of what plays it."""
+        core, block, decided = self._epoch.core, self._block, self._decided
+        if block is None:
+            if decided is not None and int(decided.sum()) > self.remaining:
+                raise ValueError(f"decided are more evaluations than the {self.remaining} left")
+            return
+        told = self._gathered.counts
+        if (told > block).any() or (told == block).all():
+            raise ValueError(f"{int(told.sum())} of a block of {int(block.sum())} are told")
+        if self._block_is_core and (core is None or not core.awaits(block)):
+            raise ValueError("the block is not that of the core")
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value, and how sure that is.

@@ -24,14 +24,16 @@ singular the same holds, with V⁺ for V⁻¹, for v in its range; of others not
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError, NotIdentifiableError
@@ -176,6 +178,15 @@ class Leads:
     option: int
     leads: Floats
     widths: Floats
+
+    @classmethod
+    def recalled(cls, memory: Mapping[str, Any], k: int) -> Self:
+        """Return the leads among k options that a state has; an error if they cannot be those."""
+        return cls(
+            recalled(memory, "option", (), int, 0, k - 1),
+            recalled(memory, "leads", (k,)),
+            recalled(memory, "widths", (k,), least=0.0, most=math.inf),
+        )
 
     @property
     def loss(self) -> float:

@@ -26,13 +26,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.messages import Feedback
@@ -52,14 +52,7 @@ FIRST_PRECISION = 10.0
 _MIXING = 0.1  # ρ, relative to the first precision
 _NO_SIGNAL = 1e-11  # singular values below this, relatively, are rounding error
 
-_NUMBERS = (
-    "noise_scale",
-    "_cost",
-    "_bias_precision",
-    "_evaluated",
-    "_exploited",
-    "_closing",
-)
+_NUMBERS = ("noise_scale", "_cost", "_bias_precision", "_evaluated")
 
 Mask = NDArray[np.bool_]
 Purpose = Literal["evaluations", "bias", "exploit"]
@@ -85,7 +78,9 @@ class _Streams:
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        self.precision[:], self._weighted[:] = memory["precision"], memory["weighted"]
+        size = (len(self.precision),)
+        self.precision = recalled(memory, "precision", size, least=0.0)
+        self._weighted = recalled(memory, "weighted", size)
 
     @property
     def estimates(self) -> Floats:
@@ -111,6 +106,18 @@ class _Block:
     counts: Counts
     nominal: float = 0.0  # precision that it adds at least
     cost: float = 0.0  # what it may cost
+
+    @classmethod
+    def recalled(cls, memory: Mapping[str, Any], k: int) -> Self:
+        """Return the block of k options that a state has."""
+        if memory["purpose"] not in get_args(Purpose):
+            raise ValueError(f"the purpose of a block is {memory['purpose']!r:.80}")
+        return cls(
+            memory["purpose"],
+            recalled_counts(memory, "counts", k),
+            recalled(memory, "nominal", least=0.0),
+            recalled(memory, "cost", least=0.0),
+        )
 
 
 class Core:
@@ -214,6 +221,8 @@ class Core:
         kept = {name: getattr(self, name) for name in _NUMBERS}
         block = self._block
         return kept | {
+            "_exploited": self._exploited,
+            "_closing": self._closing,
             "bounds": self.bounds.copy(),
             "candidates": self.candidates,
             "bias": self._bias.memory(),
@@ -223,16 +232,23 @@ class Core:
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
+        k = len(self.bounds)
         for name in _NUMBERS:
-            setattr(self, name, memory[name])
-        self.bounds[:] = memory["bounds"]
-        self.candidates = np.asarray(memory["candidates"], dtype=np.intp)
+            setattr(self, name, recalled(memory, name, least=0.0))
+        self._exploited = recalled(memory, "_exploited", (), int, 0)
+        self._closing = recalled(memory, "_closing", kind=bool)
+        self.bounds = recalled(memory, "bounds", (k,), most=self._most)
+        self.candidates = recalled(memory, "candidates", (None,), int, 0, k - 1)
+        if len(self.candidates) == 0 or (np.diff(self.candidates) <= 0).any():
+            raise ValueError("candidates must be one or more options, in increasing order")
         self._bias.recall(memory["bias"])
         self._evaluations.recall(memory["evaluations"])
         block = memory["block"]
-        if block is not None:
-            counts = np.asarray(block["counts"], dtype=np.int64)
-            self._block = _Block(**{**block, "counts": counts})
+        self._block = None if block is None else _Block.recalled(block, k)
+
+    def awaits(self, counts: Counts) -> bool:
+        """Tell whether this is the block that it will learn from."""
+        return self._block is not None and np.array_equal(self._block.counts, counts)
 
     def hear(self, noise_scale: float) -> None:
         """Take a lower bound of the noise: what was learnt is then known better.

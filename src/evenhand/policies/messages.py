@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -9,7 +10,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Counts, Floats, as_vector, unmasked
+from evenhand.arrays import (
+    Counts,
+    Floats,
+    as_vector,
+    recalled,
+    recalled_counts,
+    unmasked,
+)
 from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
@@ -275,12 +283,19 @@ def sparse(feedback: Feedback) -> dict[str, Any]:
 
 
 def dense(kept: Mapping[str, Any], k: int) -> Feedback:
-    """Return the feedback of k options that `sparse` was made of."""
+    """Return the feedback of k options that `sparse` was made of; ValueError if there is none."""
     feedback = nothing(k)
-    options = np.asarray(kept["options"], dtype=np.intp)
-    feedback.counts[options] = np.asarray(kept["counts"], dtype=np.int64)
-    feedback.sums[options] = kept["sums"]
-    feedback.sums_of_squares[options] = kept["squares"]
+    options = recalled(kept, "options", (None,), int, 0, k - 1)
+    n = len(options)
+    counts, sums = recalled_counts(kept, "counts", n), recalled(kept, "sums", (n,))
+    squares = recalled(kept, "squares", (n,), least=0.0, most=math.inf)  # those of huge scores
+    if len(np.unique(options)) < n or (counts == 0).any():
+        raise ValueError("options are there twice, or without evaluations")
+    if (np.abs(sums) > np.sqrt(squares) * np.sqrt(counts) * (1.0 + 1e-9)).any():
+        raise ValueError("sums are larger than the squares allow")
+    feedback.counts[options] = counts
+    feedback.sums[options] = sums
+    feedback.sums_of_squares[options] = squares
     return feedback
 
 

@@ -43,8 +43,8 @@ class SequentialPolicy(Policy):
         return self.stepper.memory()
 
     def recall(self, memory: Mapping[str, Any]) -> None:
-        """Have the stepper remember."""
-        self.stepper.recall(memory)
+        """Have the stepper remember, if it can have been so."""
+        self.stepper.recall(self.stepper.checked(memory))
 
     @property
     def compiled(self) -> Stepper | None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.identifying import EQUAL, first_independent, parts
+from evenhand.numerics.identifying import EQUAL, classes, first_independent, parts
 from evenhand.questions.questions import Questions
 
 
@@ -86,11 +86,7 @@ class Told:
         if len(self.firsts):
             apart = self.firsts[:k] < 0
             labels[apart] = 1 + np.arange(int(apart.sum()))
-        for column in (self.options() @ self.unknown).T:
-            labels = _split(labels, column)
-        # numbered by their first options
-        _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first)).astype(np.intp)[labels.reshape(-1)]
+        return classes(self.options() @ self.unknown, labels)
 
     def told_attributes(self) -> NDArray[np.bool_]:
         """Return (p,) whether what each attribute does is told."""
@@ -100,9 +96,9 @@ class Told:
 
     def start(self) -> Indices:
         """Return the questions that all leads which are told are made of."""
-        classes = self.classes()
-        first = np.unique(classes, return_index=True)[1]
-        leads = np.column_stack([np.arange(len(classes)), first[classes]])
+        labels = self.classes()
+        first = np.unique(labels, return_index=True)[1]
+        leads = np.column_stack([np.arange(len(labels)), first[labels]])
         return self.used(leads[leads[:, 0] != leads[:, 1]], np.empty(0, dtype=np.intp))
 
     def used(self, leads: Indices, attributes: Indices) -> Indices:
@@ -113,7 +109,7 @@ class Told:
         u = self.options()
         wanted = np.vstack([u[leads[:, 0]] - u[leads[:, 1]], self.attributes()[attributes]])
         has = parts(self.basis, wanted)
-        some = self.chosen[(has != 0.0).any(axis=1)]
+        some = self.chosen[has.any(axis=1)]
         if not len(self.firsts):
             return np.sort(some)
         items = self.questions.about[self.chosen, 0]
@@ -176,13 +172,3 @@ def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indice
             if who >= 0:
                 free[who] -= 1
     return firsts
-
-
-def _split(labels: Indices, values: Floats) -> Indices:
-    """Return finer labels: options of one label stay together if their values are equal."""
-    order = np.lexsort((values, labels))
-    ahead = np.diff(labels[order]) != 0
-    apart = np.diff(values[order]) > EQUAL
-    finer = np.empty_like(labels)
-    finer[order] = np.concatenate([[0], np.cumsum(ahead | apart)])
-    return finer

@@ -16,6 +16,9 @@ about none, and an `Inquiry` says what to ask first, and about x̂ once no other
 
 import numpy as np
 
+from evenhand.arrays import recalled, recalled_counts
+from evenhand.policies._sequential import lost
+
 from evenhand.policies._inquiry cimport Inquiry
 from evenhand.policies._sequential cimport Regression, Stepper
 from libc.math cimport INFINITY, fabs, floor, fmax, fmin, log, log1p, sqrt
@@ -50,6 +53,14 @@ cdef Py_ssize_t _lowest(const double[::1] gaps, const double[::1] information,
         if gaps[x] - slope * information[x] <= least:
             return x
     return 0
+
+
+cdef bint _finite(const double[::1] values) noexcept nogil:
+    cdef Py_ssize_t x
+    for x in range(values.shape[0]):
+        if not fabs(values[x]) < INFINITY:
+            return False
+    return True
 
 
 cdef Mixture _mixture(const double[::1] D, const double[::1] I) noexcept nogil:
@@ -231,14 +242,21 @@ cdef class InformationStepper(Stepper):
             "regression": self.regression.memory(),
             "counts": np.array(self.counts),
             "sums": np.array(self.sums),
-            "taken": self.taken,
+        }
+
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        return {
+            "regression": self.regression.checked(memory["regression"]),
+            "counts": recalled_counts(memory, "counts", self.k),
+            "sums": recalled(memory, "sums", (self.k,)),
         }
 
     def recall(self, memory):
-        """Go back to what `memory` returned."""
+        """Go back to what `memory` returned, or `checked`."""
         self.regression.recall(memory["regression"])
         self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
-        self.taken = memory["taken"]
+        self.taken = self.counts.sum()
         self.proposed = False
 
     cdef double radius(self) noexcept nogil:
@@ -268,6 +286,8 @@ cdef class InformationStepper(Stepper):
         if self.inquiry is not None:
             self.charge_questions()
         self.inform(settled)
+        if not _finite(self._gaps) or not _finite(self._information):
+            raise lost("what an option loses, or what it tells, is no number")
         if self.directed and settled:  # one option is left that can be the best
             if self.inquiry is not None:
                 leader = self.inquiry.about(leader, &self._values[leader, 0], self.d,

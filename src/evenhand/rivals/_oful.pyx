@@ -21,10 +21,12 @@ an option: the option is chosen as said, and an `Inquiry` says what is asked abo
 import numpy as np
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport INFINITY, log, sqrt
-from libc.stdint cimport int64_t
+from libc.math cimport INFINITY, fabs, log, sqrt
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_normal
+
+from evenhand.arrays import recalled, recalled_counts
+from evenhand.policies._sequential import lost
 
 from evenhand.policies._inquiry cimport Inquiry
 from evenhand.policies._sequential cimport Regression, Stepper
@@ -82,7 +84,7 @@ cdef class Ridge(Stepper):
     cdef const double[:, ::1] targets
     cdef double[:, ::1] columns  # targets by columns, padded
     cdef double[::1] index  # scratch of the passes
-    cdef double told  # evaluations in all
+    cdef long long told  # evaluations in all
     cdef Py_ssize_t w, padded, n_options
     cdef readonly Inquiry inquiry
 
@@ -108,7 +110,7 @@ cdef class Ridge(Stepper):
         self.n_items = 1
         self.counts, self.sums = np.zeros(k, dtype=np.int64), np.zeros(k)
         self._counts, self._sums = self.counts, self.sums
-        self.told = 0.0
+        self.told = 0
 
     cdef double long_enough(self, Py_ssize_t x):
         """Return the least n with det(V + n a aᵀ) > (1 + C) det V; infinite if there is none."""
@@ -124,8 +126,10 @@ cdef class Ridge(Stepper):
             self.items[0], self.pulls[0] = x, 1
         return x >= 0
 
-    cdef Py_ssize_t asked_about(self, Py_ssize_t option) noexcept:
-        """Return what to ask about an option."""
+    cdef Py_ssize_t asked_about(self, Py_ssize_t option) except -1:
+        """Return what to ask about the option of largest index."""
+        if option >= self.n_options or not fabs(self.index[option]) < INFINITY:
+            raise lost("no option has an index")
         if self.inquiry is None:
             return option
         return self.inquiry.about(option, &self.targets[option, 0], self.w, self.regression,
@@ -140,20 +144,27 @@ cdef class Ridge(Stepper):
             "regression": self.regression.memory(),
             "counts": np.array(self.counts),
             "sums": np.array(self.sums),
-            "told": self.told,
+        }
+
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        return {
+            "regression": self.regression.checked(memory["regression"]),
+            "counts": recalled_counts(memory, "counts", self.k),
+            "sums": recalled(memory, "sums", (self.k,)),
         }
 
     def recall(self, memory):
-        """Go back to what `memory` returned."""
+        """Go back to what `memory` returned, or `checked`."""
         self.regression.recall(memory["regression"])
         self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
-        self.told = memory["told"]
+        self.told = self.counts.sum()
         self.proposed = False
 
     cdef double take(self, Py_ssize_t x, long long n, double total) noexcept:
         self._counts[x] += n
         self._sums[x] += total
-        self.told += <double>n
+        self.told += n
         return self.regression.add(x, <double>n, total - <double>n * self.offsets[x])
 
 
@@ -208,8 +219,18 @@ cdef class Optimism(Ridge):
         followed |= {"leverage": leverage, "renewed": self.renewed}
         return Ridge.memory(self) | followed
 
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        n = (self.n_options,)
+        return Ridge.checked(self, memory) | {
+            "mean": recalled(memory, "mean", n),
+            "leverage": recalled(memory, "leverage", n, least=0.0),
+            "since": recalled(memory, "since", kind=int, least=0),
+            "renewed": recalled(memory, "renewed", least=0.0),
+        }
+
     def recall(self, memory):
-        """Go back to what `memory` returned."""
+        """Go back to what `memory` returned, or `checked`."""
         Ridge.recall(self, memory)
         np.asarray(self.mean)[: self.n_options] = memory["mean"]
         np.asarray(self.leverage)[: self.n_options] = memory["leverage"]
@@ -305,8 +326,16 @@ cdef class PosteriorSampling(Ridge):
             "generator": [str(state["state"]), str(state["inc"])],  # of 128 bits
         }
 
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        drawn = memory["generator"]
+        if not (isinstance(drawn, list) and len(drawn) == 2 and all(map(_is_of_128_bits, drawn))):
+            raise ValueError(f"generator is {drawn!r:.80}; it must be two texts of digits")
+        xi = recalled(memory, "xi", (self.regression.m,))
+        return Ridge.checked(self, memory) | {"xi": xi, "generator": drawn}
+
     def recall(self, memory):
-        """Go back to what `memory` returned."""
+        """Go back to what `memory` returned, or `checked`."""
         Ridge.recall(self, memory)
         np.asarray(self.xi)[:] = memory["xi"]
         state, inc = map(int, memory["generator"])
@@ -338,7 +367,7 @@ cdef class PosteriorSampling(Ridge):
         self.items[0], self.pulls[0] = self.asked_about(best), 1
         if self.switching > 0.0:
             # never longer than a share C of the time so far: another draw may choose otherwise
-            n = min(self.long_enough(self.items[0]), rounded_down(self.switching * self.told) + 1.0)
+            n = min(self.long_enough(self.items[0]), rounded_down(self.switching * <double>self.told) + 1.0)
             self.pulls[0] = remaining if n >= <double>remaining else <long long>n
         return 0
 
@@ -348,44 +377,7 @@ cdef class PosteriorSampling(Ridge):
         return 0
 
 
-def bare_steps(rows, values, int64_t steps, double beta, seed):
-    """Return how often each row is played by a loop that does nothing else: a yardstick.
-
-    Sherman and Morrison's update of V⁻¹, one normal number, and the pass over all options, with
-    a width that stays the same. Nothing is kept, checked or reported.
-    """
-    cdef Py_ssize_t k = len(rows), m = rows.shape[1], padded = whole_lanes(k), x = 0, i, j
-    cdef int64_t step
-    cdef const double[:, ::1] A = np.ascontiguousarray(rows, dtype=np.float64)
-    cdef const double[::1] truth = np.ascontiguousarray(values, dtype=np.float64)
-    columns = np.zeros((m, padded))
-    columns[:, :k] = np.transpose(rows)
-    means, leverages = np.full(padded, -np.inf), np.zeros(padded)
-    means[:k], leverages[:k] = 0.0, (np.asarray(rows) ** 2).sum(axis=1)
-    cdef double[:, ::1] T = columns, inverse = np.eye(m)
-    cdef double[::1] mean = means, leverage = leverages, index = np.zeros(padded)
-    cdef double[::1] g = np.zeros(m), theta = np.zeros(m)
-    counts = np.zeros(k, dtype=np.int64)
-    cdef int64_t[::1] played = counts
-    generator = np.random.PCG64(np.random.SeedSequence(seed))
-    cdef bitgen_t *bits = <bitgen_t *>PyCapsule_GetPointer(generator.capsule, "BitGenerator")
-    cdef double lev, fitted, move, scaled, total
-    for step in range(steps):
-        lev = fitted = 0.0
-        for i in range(m):
-            total = 0.0
-            for j in range(m):
-                total += inverse[i, j] * A[x, j]
-            g[i] = total
-            lev += A[x, i] * total
-            fitted += A[x, i] * theta[i]
-        move = (truth[x] + random_standard_normal(bits) - fitted) / (1.0 + lev)
-        for i in range(m):
-            scaled = g[i] / (1.0 + lev)
-            theta[i] += move * g[i]
-            for j in range(m):
-                inverse[i, j] -= scaled * g[j]
-        played[x] += 1
-        x = follow(&T[0, 0], padded, m, &g[0], move, 1.0 / (1.0 + lev), beta, &mean[0],
-                   &leverage[0], &index[0])
-    return counts
+def _is_of_128_bits(text):
+    """Tell whether this is a text of digits, of a number of up to 128 bits."""
+    digits = isinstance(text, str) and text.isdecimal() and len(text) <= 39
+    return digits and int(text) < 1 << 128

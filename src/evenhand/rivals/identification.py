@@ -64,7 +64,7 @@ class IdentificationSettings(TypedDict, total=False):
 class IdentificationPolicy(Policy):
     """A policy that evaluates until it is sure which option is the best, and stops by itself.
 
-    One of this kind has a ``name`` and writes `allocate`, perhaps `plan`.
+    One of this kind has a ``name`` and writes `allocate`, perhaps `replan`.
 
     Parameters
     ----------
@@ -106,6 +106,9 @@ class IdentificationPolicy(Policy):
         horizon: int | None = None,
         **settings: Unpack[IdentificationSettings],
     ) -> None:
+        unknown = sorted(settings.keys() - IdentificationSettings.__optional_keys__)
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no setting {unknown[0]!r}")
         limit = limit_of(actions, horizon, settings.get("at_most"))
         noise_scale = settings.get("noise_scale")
         told: Settings = {
@@ -204,8 +207,7 @@ class IdentificationPolicy(Policy):
         self.ledger.recall(memory["ledger"])
         settled = memory["settled"]
         if settled is not None:
-            arrays = (np.asarray(settled[name], dtype=np.float64) for name in ("leads", "widths"))
-            self._settled = Leads(settled["option"], *arrays)
+            self._settled = Leads.recalled(settled, len(self.options))
         self._look()
 
     # ------------------------------------------------------------------ what it knows

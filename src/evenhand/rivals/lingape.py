@@ -79,10 +79,11 @@ class LinGapE(IdentificationPolicy):
             leverage = np.einsum("ij,ij->i", F, F)
             gains = (F @ (S.T @ Y[j])) ** 2 / (1.0 + leverage) / self.questions.prices
             x = self.least_asked(gains, self.ledger.counts + pending + counts)
-            repeats = max(1, math.floor(_REPEAT / leverage[x] * (1.0 + TIE)))
+            left = self.remaining if n is None else n - int(counts.sum())
+            repeats = max(1.0, _REPEAT / max(leverage[x], 1e-300) * (1.0 + TIE))
+            repeats = left if repeats >= left else math.floor(repeats)
             if n is None:
                 return self.single(x, repeats)
-            repeats = min(repeats, n - int(counts.sum()))
             counts[x] += repeats
             S = observed(S, P[x], repeats)
         return counts

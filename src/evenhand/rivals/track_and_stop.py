@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, recalled
 from evenhand.certainty.proportions import proportions
 from evenhand.numerics.ties import TIE
 from evenhand.policies.registry import registered
@@ -40,6 +40,7 @@ from evenhand.rivals.identification import (
 )
 
 _LAZY = 1.125  # growth of the evaluations after which shares are worked out again
+_ROUNDING = 1e-6  # of sums of shares
 _BATCH = 0.02  # evaluations of a decision, as a share of those there are
 
 
@@ -127,6 +128,11 @@ class TrackAndStop(IdentificationPolicy):
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
         super().recall(memory)
-        self._goal = np.array(memory["goal"], dtype=np.float64)
-        self._shares = np.array(memory["shares"], dtype=np.float64)
-        self._planned = memory["planned"]
+        q = (len(self.actions),)
+        self._goal = recalled(memory, "goal", q, least=0.0)
+        self._shares = recalled(memory, "shares", q, least=0.0, most=1.0 + _ROUNDING)
+        self._planned = recalled(memory, "planned", (), int, 0)
+        told = int(self.ledger.counts.sum())
+        sums = float(self._goal.sum()) - told, float(self._shares.sum()) - 1.0
+        if abs(sums[0]) > _ROUNDING * max(told, 1) or abs(sums[1]) > _ROUNDING:
+            raise ValueError("goal must add up to what was told, and shares to 1")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, recalled, recalled_counts
 from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
@@ -15,6 +16,8 @@ from evenhand.policies.limits import Allowance
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
+
+_AT_ONCE = 10_000  # most evaluations of one answer where limits are kept, one after the other
 
 
 @registered
@@ -60,7 +63,7 @@ class Uniform(Policy):
         n = min(n, self.room(pending))
         if not self.limits.restricted:
             return _evenly(have, n)
-        return self._evenly_within(have, n, Allowance(self.limits, pending))
+        return self._evenly_within(have, min(n, _AT_ONCE), Allowance(self.limits, pending))
 
     def learn(self, feedback: Feedback) -> None:
         """Add the evaluations up."""
@@ -81,8 +84,10 @@ class Uniform(Policy):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        self._counts[:], self._sums[:] = memory["counts"], memory["sums"]
-        self._squares[:] = memory["squares"]
+        k = len(self._counts)
+        self._counts = recalled_counts(memory, "counts", k)
+        self._sums = recalled(memory, "sums", (k,))
+        self._squares = recalled(memory, "squares", (k,), least=0.0, most=math.inf)
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
@@ -107,7 +112,7 @@ class Uniform(Policy):
         value = float(w @ self._means)
         deviation = float(np.sqrt((w**2 / self._counts).sum()))
         # looks at the estimate, each with evaluations that were not chosen by it
-        looks = self._round * (self._round + 1)
+        looks = max(self._round * (self._round + 1), 1)
         evaluations = self._counts, self._sums, self._squares
         width = fixed_design_width(deviation, self.delta / looks, *evaluations, self.stated_noise)
         return Estimate(value, value - width, value + width, 1.0 - self.delta)

@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Truths = NDArray[np.bool_]
@@ -30,7 +28,7 @@ MOST_COLUMNS, MOST_NUMBERS = 2_000, 10_000_000
 LARGEST = 1e100
 """Size of a number up to which it may stand in a record: its square is a number, too."""
 UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
-"""What comes of records that are none."""
+"""What comes of reading records that are none."""
 _RANK = 1e-10  # singular values of rows above this share of the largest count
 _WITHIN = 1e-7  # share of a row that may lie outside a span for the row to count as inside
 
@@ -92,15 +90,8 @@ class Asked:
         ...                   "groups": ["home", "away"], "positive": "home"})
         >>> asked.rows.tolist(), asked.labels
         ([[1.0, 1.0], [2.0, -1.0]], ('Ann', 'Bo'))
-        >>> Asked.of({"labels": ["Ann"], "features": [[float("inf")]]})
-        Traceback (most recent call last):
-        evenhand.errors.InputError: the questions in the record cannot be read: features must be …
         """
-        try:
-            return _options(content) if "features" in content else _questions(content)
-        except UNREADABLE as error:
-            what = f"no {error}" if isinstance(error, KeyError) else error
-            raise InputError(f"the questions in the record cannot be read: {what}.") from error
+        return _options(content) if "features" in content else _questions(content)
 
     @property
     def compared(self) -> bool:
@@ -117,8 +108,8 @@ class Asked:
     @cached_property
     def biases(self) -> list[Bias]:
         """What scores react to; leniencies as deviations from the mean of all evaluators."""
-        found, lenient = [], {}
-        for column, row in zip(self.columns, np.eye(len(self.neutral))[self.n_features :]):
+        found, lenient, unit = [], {}, np.eye(len(self.neutral))[self.n_features :]
+        for column, row in zip(self.columns, unit, strict=True):
             kind, who, group, name = (column.get(x) for x in ("kind", "evaluator", "group", "name"))
             if kind == "leniency":
                 lenient[who] = row

@@ -24,7 +24,7 @@ from scipy import special
 
 from evenhand.campaigns.proof.asked import Floats, Truths
 from evenhand.campaigns.proof.checker import SLACK, Checker
-from evenhand.campaigns.proof.record import Record, Round, number
+from evenhand.campaigns.proof.record import Record
 from evenhand.campaigns.proof.squares import Scores
 
 _FIRST, _GROWTH = 4, 0.3  # evaluations of each option at first; a batch as a share of all before
@@ -62,8 +62,8 @@ class Careful(Checker):
         if over:
             first, last = record.rounds[0], over[-1]
             few = self.k <= _MOST_PAIRED
-            self.paired = few and _most(first) >= 2 * int(first.there.sum())
-            self._share_out(int(last.there.sum()), _most(last))
+            self.paired = few and first.at_most >= 2 * int(first.there.sum())
+            self._share_out(int(last.there.sum()), last.at_most)
         self.walks = np.zeros((3, self.k, self.k) if self.paired else (3, 1, 1))
         for one in over if self.paired else ():
             n, means, _ = one.scores.means(self.k)
@@ -206,8 +206,3 @@ class Careful(Checker):
         null = np.full(self.k, -loss)
         held = self.refuted_leads(option, null) & (self.leads(option) >= null)
         return np.asarray(~held & (np.arange(self.k) != option))
-
-
-def _most(one: Round) -> float:
-    """Return how many evaluations were allowed when a plan was made."""
-    return number(one.content["at_most"], "at_most", 1.0, 1e18)

@@ -78,8 +78,9 @@ class Certain(Checker):
             null = -loss / self.unit if one.leader == option else 0.0
             end, rivals = one.count, one.rivals
             closed = one.over and r != last and not self._was_ended(r, one)
-            for n in {*one.looked, end} if closed else one.looked:
-                if self.places is None or n == end or (r, n) in self.places:
+            looks = sorted({*one.looked, end}) if closed else one.looked
+            for n in looks:
+                if self.places is None or n == looks[-1] or (r, n) in self.places:
                     now = wealth[rivals] + self._evidence(r, n, null)
                     most[rivals] = np.maximum(most[rivals], now)
             if r == last:

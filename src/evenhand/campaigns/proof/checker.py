@@ -68,7 +68,7 @@ class Checker(ABC):
 
     @property
     def scores(self) -> Scores:
-        """What estimates are made of."""
+        """What estimates are made of; of the rest, all that there is."""
         return self.record.everything
 
     @cached_property
@@ -76,10 +76,15 @@ class Checker(ABC):
         """Least squares on them."""
         return self.record.fit(self.scores)
 
+    @cached_property
+    def _pooled(self) -> Fit:
+        return self.record.fit(self.record.everything)
+
     def estimates(self, rows: Floats) -> Floats:
         """Return (n,) what rows, (n, m), come to; NaN where that is not known."""
-        said = self.fit.of_rows(rows)
-        return np.where(np.isfinite(said.variances), said.estimates * self.unit, np.nan)
+        said, other = self.fit.of_rows(rows), self._pooled.of_rows(rows)
+        rest = np.where(np.isfinite(other.variances), other.estimates, np.nan)
+        return np.where(np.isfinite(said.variances), said.estimates, rest) * self.unit
 
     def leads(self, option: int) -> Floats:
         """Return (k,) the leads of an option; NaN where they are not known."""

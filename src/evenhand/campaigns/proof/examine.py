@@ -50,24 +50,21 @@ def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
     >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
     >>> created = {"policy": eh.CertainChoice(panel, at_most=50).state(), "settings": {}}
     >>> examine([("created", created), ("decided", {"answer": {"ranking": []}})]).wrong
-    ('what was decided cannot be read: the options that it ranks are not those of the record',)
+    ('the record cannot be read: the options that it ranks are not those of the record',)
     """
     try:
         record, content = record_of(events), events[-1][1]
-    except TooLargeError as error:
-        return Examination((), (), (f"all that rests on {error}",))
-    try:
         said = _Statements.of(record.asked, content["answer"])
         places = {(int(plan), int(n)) for _, plan, n in content.get("certificate") or ()}
-        wrong = [*_counted(record, said), *_contradictions(record, said)]
         check = _checker(record, said, places)
         if check is None:
-            taken = f"what {record.policy!r} states of values and biases"
-            return Examination(tuple(wrong), ("mean scores",), (taken,))
-        return _confirmed(check, said, wrong)
+            return Examination((), (), (f"what {record.policy!r} states",))
+        return _confirmed(check, said)
+    except TooLargeError as error:
+        return Examination((), (), (f"all that rests on {error}",))
     except UNREADABLE as error:
         what = f"no {error}" if isinstance(error, KeyError) else error
-        return Examination((f"what was decided cannot be read: {what}",))
+        return Examination((f"the record cannot be read: {what}",))
 
 
 def _checker(record: Record, said: _Statements, places: set[tuple[int, int]]) -> Checker | None:
@@ -90,8 +87,8 @@ class _Statements:
         As in an answer.
     alarmed
         Whether an assumption is contradicted.
-    values, leads, raw, counts
-        (k, 3) values with their intervals; (k,) leads, mean scores and evaluations.
+    values, leads
+        (k, 3) values with their intervals; (k,) leads.
     biases
         (n, 3) those of `Asked.biases`; NaN where nothing is said.
     """
@@ -104,8 +101,6 @@ class _Statements:
     alarmed: bool
     values: Floats
     leads: Floats
-    raw: Floats
-    counts: Floats
     biases: Floats
 
     @classmethod
@@ -130,24 +125,8 @@ class _Statements:
             any(one["alarm"] is not False for one in answer["warnings"]),
             np.column_stack([column(name) for name in ("value", "low", "high")]),
             column("lead"),
-            column("raw"),
-            column("evaluations"),
             np.array(biases).reshape(len(biases), 3),
         )
-
-
-def _counted(record: Record, said: _Statements) -> list[str]:
-    """Say which options were not scored as is stated, whoever scored them."""
-    asked, k, told = record.asked, len(record.asked.labels), record.everything
-    counts, sums = np.zeros(k), np.zeros(k)
-    scores = told.values * asked.noise[told.questions] * (record.noise or 1.0)
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        about = asked.about[told.questions, side]
-        of = (about >= 0) & (about < k)
-        counts += np.bincount(about[of], minlength=k)
-        sums += np.bincount(about[of], sign * scores[of], k)
-    off = _off(said.raw, sums / np.maximum(counts, 1.0), scores)
-    return _named(asked, "the mean score of", (off & (counts > 0)) | (said.counts != counts))
 
 
 def _contradictions(record: Record, said: _Statements) -> list[str]:
@@ -162,11 +141,11 @@ def _contradictions(record: Record, said: _Statements) -> list[str]:
     return wrong
 
 
-def _confirmed(check: Checker, said: _Statements, wrong: list[str]) -> Examination:
+def _confirmed(check: Checker, said: _Statements) -> Examination:
     """Return whether the scores confirm what is stated."""
     asked, option, scores = check.asked, said.option, check.record.everything.values
     label, same = asked.labels[option], asked.same(option)
-    wrong = [*wrong, *check.wrong_plans()]
+    wrong = [*_contradictions(check.record, said), *check.wrong_plans()]
     if math.isfinite(said.loss):
         open_ = check.unrefuted(option, said.loss)
         wrong += _named(asked, f"that {label!r} loses at most {said.loss:.6g} against", open_)
@@ -196,7 +175,7 @@ def _confirmed(check: Checker, said: _Statements, wrong: list[str]) -> Examinati
             f"the bias {asked.biases[i].name!r} is not confirmed" for i in np.flatnonzero(off)
         ]
     taken = [what for what in ("leads", "values", "biases") if what not in check.says]
-    return Examination(tuple(wrong), ("mean scores", "what is lost", *check.says), tuple(taken))
+    return Examination(tuple(wrong), ("what is lost", *check.says), tuple(taken))
 
 
 def _withstands(check: Checker, said: _Statements) -> bool:

@@ -23,7 +23,7 @@ from scipy import special
 from evenhand.campaigns.proof.asked import Floats, Indices, Truths
 from evenhand.campaigns.proof.checker import SLACK, Checker
 from evenhand.campaigns.proof.evidence import Reading
-from evenhand.campaigns.proof.record import NO_SCORES, Record, Round
+from evenhand.campaigns.proof.record import Record, Round
 from evenhand.campaigns.proof.squares import Fit, Scores
 from evenhand.campaigns.proof.winner import Winner
 
@@ -56,15 +56,15 @@ class Planned(Checker):
         super().__init__(record)
         self.grounds = ("own scores" if self.asked.alone else "features exact",)
         self.looks: list[_Look] = []
-        self._told = NO_SCORES  # those of the design
+        self._told = Scores.of([])  # those of the design
         self._gone = self._used = 0.0
         self._answered: Truths | None = None  # the options that an answer is about
-        if any(one.content["purpose"] != "ask more" for one in record.rounds[1:]):
+        if any(one.purpose != "ask more" for one in record.rounds[1:]):
             places = ()  # how much of δ an answer has left over, all looks at it tell
         for r, one in enumerate(record.rounds):
             others = self._answered is not None and (self._answered != one.there).any()
-            if others or (self._answered is None and one.content["purpose"] != "ask more"):
-                self._told, self._gone = NO_SCORES, self._used
+            if others or (self._answered is None and one.purpose != "ask more"):
+                self._told, self._gone = Scores.of([]), self._used
                 self._answered = None
             for n in one.looked if one.number else [0]:
                 if self._answered is None and self._used < 1.0:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -18,7 +19,6 @@ import numpy as np
 
 from evenhand.campaigns.proof.asked import (
     LARGEST,
-    UNREADABLE,
     Asked,
     Indices,
     Truths,
@@ -26,12 +26,9 @@ from evenhand.campaigns.proof.asked import (
     places,
 )
 from evenhand.campaigns.proof.squares import Fit, Scores, Spread
-from evenhand.errors import InputError
 
-NO_SCORES = Scores.joined([])
 _MOST_LOOKS = 1_000  # at a plan
 _PLANNED = ("certain-choice", "planned-choice", "careful-choice")
-_Told = tuple[int, float]  # the number of a question, and a score
 
 
 @dataclass(eq=False)
@@ -40,12 +37,10 @@ class Round:
 
     Parameters
     ----------
-    content
-        The plan as it was written.
-    order, times
-        Its questions, and how often they are asked.
-    looks
-        At how many shares of its scores it is looked at.
+    purpose, at_most
+        What it is for, and how many evaluations were allowed when it was made.
+    order, times, looks
+        Its questions, how often they are asked, and at how many shares of its scores one looks.
     leader, rivals
         The option that it tests, −1 if none, and those it is tested against.
     expected, unit, freedom
@@ -53,13 +48,14 @@ class Round:
         many degrees of freedom.
     there
         (k,) the options that there were.
-    scores
-        Those that count for it, in order.
     over
-        Whether no more can.
+        Whether no more scores can count for it.
+    told
+        Those that do: places of questions, and scores in units of the noise.
     """
 
-    content: Mapping[str, Any]
+    purpose: str
+    at_most: float
     order: Indices
     times: int
     looks: int
@@ -69,8 +65,8 @@ class Round:
     unit: float
     freedom: float
     there: Truths
-    scores: Scores
-    over: bool
+    over: bool = False
+    told: list[tuple[int, float]] = field(default_factory=list)
 
     @property
     def number(self) -> int:
@@ -80,9 +76,14 @@ class Round:
     @property
     def count(self) -> int:
         """How many scores it has."""
-        return len(self.scores.values)
+        return len(self.told)
 
-    @property
+    @cached_property
+    def scores(self) -> Scores:
+        """Its scores, in order."""
+        return Scores.of(self.told)
+
+    @cached_property
     def looked(self) -> list[int]:
         """After how many scores it was looked at: when a further share of them had come."""
         looks = min(self.looks, self.number)
@@ -100,45 +101,50 @@ class Record:
         The questions.
     policy, settings, stated
         What asked and what it was told by name; what the campaign was asked for.
+    withdrawn
+        Whether something was.
     rounds
         The plans in order, with their scores; of policies without such plans, none.
     outside
         How many plans there were, and scores that came then and that nobody asked for.
     early
         Scores that came when the last plan was whole.
-    withdrawn
-        Whether something was.
     """
 
     asked: Asked
     policy: str
     settings: Mapping[str, Any]
     stated: Mapping[str, Any]
-    rounds: Sequence[Round] = ()
-    outside: Sequence[tuple[int, Scores]] = ()
-    early: Scores = NO_SCORES
-    withdrawn: bool = False
+    withdrawn: bool
+    rounds: list[Round] = field(default_factory=list)
+    outside: list[tuple[int, Scores]] = field(default_factory=list)
+    early: deque[tuple[int, float]] = field(default_factory=deque)
 
     def setting(self, name: str, otherwise: float, most: float = LARGEST) -> float:
         """Return a number ≥ 0 that the policy was told; ``otherwise`` if it was told none."""
         value = self.settings.get(name)
         return otherwise if value is None else number(value, name, 0.0, most)
 
-    @property
+    @cached_property
     def delta(self) -> float:
         """Probability of being wrong that was allowed."""
         return max(1.0 - self.setting("confidence", 0.95, 1.0), 1e-16)
 
-    @property
-    def noise(self) -> float | None:
-        """The noise where it is stated, or follows from bounds; else None."""
+    @cached_property
+    def bounds(self) -> float | None:
+        """How far apart scores can be, where certainty rests on that; else None."""
         bounds = self.settings.get("bounds")
-        if self.settings.get("noise_scale") is not None:
-            return max(self.setting("noise_scale", 1.0), 1.0 / LARGEST)
         if bounds is None or self.policy != "certain-choice":
             return None
         low, high = numbers(bounds, (2,), "bounds")
-        return max(0.5 * float(high - low), 1.0 / LARGEST)
+        return max(float(high - low), 1.0 / LARGEST)
+
+    @cached_property
+    def noise(self) -> float | None:
+        """The noise where it is stated, or follows from bounds; else None."""
+        if self.settings.get("noise_scale") is not None:
+            return max(self.setting("noise_scale", 1.0), 1.0 / LARGEST)
+        return None if self.bounds is None else 0.5 * self.bounds
 
     def fit(self, scores: Scores) -> Fit:
         """Return least squares on some scores."""
@@ -149,10 +155,10 @@ class Record:
         told = [one.scores for one in self.rounds[:r]]
         return Scores.joined([*told, *(scores for at, scores in self.outside if at <= r)])
 
-    @property
+    @cached_property
     def everything(self) -> Scores:
         """All scores that count."""
-        return Scores.joined([self.before(len(self.rounds)), self.early])
+        return Scores.joined([self.before(len(self.rounds)), Scores.of(self.early)])
 
 
 def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
@@ -167,118 +173,89 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
     >>> told = {"evaluations": [[1, 1, 2, 7.5, "P", "a"]]}
     >>> record = record_of([("created", created), ("planned", {"plan": policy.plan()}),
     ...                     ("told", told)])
-    >>> record.policy, record.rounds[0].number, record.rounds[0].scores.values
-    ('certain-choice', 6, array([7.5]))
+    >>> record.policy, record.rounds[0].leader, record.rounds[0].scores.values
+    ('certain-choice', -1, array([7.5]))
     """
-    try:
-        if events[0][0] != "created":
-            raise ValueError("the log does not begin with how the campaign was made")
-        return _Reader(events).record()
-    except UNREADABLE as error:
-        what = f"no {error}" if isinstance(error, KeyError) else error
-        raise InputError(f"the record cannot be read: {what}.") from error
+    if events[0][0] != "created":
+        raise ValueError("the log does not begin with how the campaign was made")
+    created = events[0][1]
+    arguments, policy = created["policy"]["arguments"], created["policy"]["policy"]
+    named = dict(arguments["named"])
+    first = arguments["placed"][0] if arguments["placed"] else named.pop("actions")
+    grown = [c for kind, c in events if kind == "extended" and c["questions"] is not None]
+    versions = deque([_asked(first, None), *(_asked(c["questions"], c["numbers"]) for c in grown)])
+    (asked, ids), gone = (
+        versions[-1],
+        {c["evaluation"] for kind, c in events if kind == "withdrawn"},
+    )
+    place = {id: x for x, id in enumerate(ids.tolist())}
+    record = Record(asked, policy, named, created["settings"], bool(gone))
+    loud = (asked.noise * (record.noise or 1.0)).tolist()
 
-
-class _Reader:
-    """Goes through the events."""
-
-    def __init__(self, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        created = events[0][1]
-        state, self.stated = created["policy"], created["settings"]
-        placed, named = state["arguments"]["placed"], dict(state["arguments"]["named"])
-        self.policy = state["policy"]
-        self._ask(placed[0] if placed else named.pop("actions"), None)
-        self.settings = named | ({"horizon": placed[1]} if len(placed) > 1 else {})
-        self.gone = {c["evaluation"] for kind, c in events if kind == "withdrawn"}
-        # plans with the names of options and numbers of questions as they were, and their scores
-        self.plans: list[tuple[Mapping[str, Any], tuple[str, ...], Indices, int, list[_Told]]] = []
-        self.outside: list[tuple[int, list[_Told]]] = []
-        early: deque[_Told] = deque()
-        for kind, content in events[1:]:
-            if kind == "extended" and content["questions"] is not None:
-                self._ask(content["questions"], content["numbers"])
-            elif kind == "planned" and self.policy in _PLANNED:
-                self._plan(content["plan"])
-            elif kind == "imported":
-                self.outside.append((len(self.plans), list(self._scores(content))))
-            elif kind == "told":
-                early += self._scores(content)
-            while early and self.plans and len(self.plans[-1][4]) < self._number:
-                self.plans[-1][4].append(early.popleft())
-        self.early = early
-
-    def _ask(self, given: Mapping[str, Any], ids: Any) -> None:
-        self.asked = Asked.of(given["actions"] if "actions" in given else given["questions"])
-        q = len(self.asked.about)
-        self.ids = np.arange(q) if ids is None else places(ids, 10**12, "numbers of questions")
-        if len(np.unique(self.ids)) != q or len(self.ids) != q:
-            raise ValueError(f"{q} questions have {len(self.ids)} numbers")
-
-    def _plan(self, plan: Mapping[str, Any]) -> None:
-        order = self.ids[places(plan["order"], len(self.ids), "order")]
-        times = int(number(plan["times"], "times", 1.0, 1e18))
-        self.plans.append((plan, self.asked.labels, order, times, []))
-        self._number = len(order) * times
-
-    def _scores(self, content: Mapping[str, Any]) -> Iterator[_Told]:
+    def scores(content: Mapping[str, Any]) -> Iterable[tuple[int, float]]:
         for evaluation, _, question, score, *_ in content["evaluations"]:
-            if evaluation not in self.gone:
-                yield question, number(score, "a score", -LARGEST, LARGEST)
+            if evaluation not in gone:
+                x = place[question]
+                yield x, number(score, "a score", -LARGEST, LARGEST) / loud[x]
 
-    def record(self) -> Record:
-        """Return the record, by the places of the end."""
-        asked = self.asked
-        bare = Record(asked, self.policy, self.settings, self.stated)
-        unit, at = bare.noise or 1.0, {id: x for x, id in enumerate(self.ids.tolist())}
+    for kind, content in events[1:]:
+        if kind == "extended" and content["questions"] is not None:
+            versions.popleft()
+        elif kind == "planned" and policy in _PLANNED:
+            for before in record.rounds:
+                before.over = True
+            record.rounds.append(_round(content["plan"], record, place, *versions[0]))
+        elif kind == "imported":
+            record.outside.append((len(record.rounds), Scores.of(scores(content))))
+        elif kind == "told":
+            record.early.extend(scores(content))
+        if record.rounds:
+            last = record.rounds[-1]
+            while record.early and last.count < last.number:
+                last.told.append(record.early.popleft())
+            last.over = last.count >= last.number
+    return record
 
-        def placed(told: Iterable[_Told]) -> Scores:
-            pairs = list(told)
-            where = np.array([at[question] for question, _ in pairs], dtype=np.intp)
-            return Scores(where, np.array([s for _, s in pairs]) / asked.noise[where] / unit)
 
-        rounds = []
-        for plan, labels, order, times, told in self.plans:
-            where = np.array([at[id] for id in order.tolist()], dtype=np.intp)
-            rounds.append(self._round(plan, labels, where, times, placed(told)))
-        for one in rounds[:-1]:
-            one.over = True
-        return Record(
-            asked,
-            self.policy,
-            self.settings,
-            self.stated,
-            rounds,
-            [(n, placed(told)) for n, told in self.outside],
-            placed(self.early),
-            bool(self.gone),
-        )
+def _asked(given: Mapping[str, Any], ids: Any) -> tuple[Asked, Indices]:
+    """Return questions, and the numbers that are theirs for good."""
+    asked = Asked.of(given["actions"] if "actions" in given else given["questions"])
+    q = len(asked.about)
+    own = np.arange(q) if ids is None else places(ids, 10**12, "numbers of questions")
+    if not len(np.unique(own)) == len(own) == q:
+        raise ValueError(f"{q} questions have {len(own)} numbers")
+    return asked, own
 
-    def _round(
-        self,
-        plan: Mapping[str, Any],
-        labels: tuple[str, ...],
-        order: Indices,
-        times: int,
-        scores: Scores,
-    ) -> Round:
-        at = {name: x for x, name in enumerate(self.asked.labels)}
-        now = np.array([at[name] for name in labels], dtype=np.intp)
-        rivals, expected = places(plan["rivals"], len(now), "rivals"), plan["expected"]
-        leader, said, unit, freedom = -1, Spread(np.zeros(0), np.zeros(0)), 1.0, math.inf
-        if expected is not None:
-            leader = int(now[places([plan["leader"]], len(now), "leader")[0]])
-            parts = (numbers(expected[x], rivals.shape, x) for x in ("leads", "variances"))
-            said = Spread(*parts)
-            unit = number(expected["unit"], "unit", 1e-150, LARGEST)
-            freedom = number(expected["freedom"], "freedom", 0.0, math.inf)
-        # scores between bounds may have any distribution: they are looked at when a plan is whole
-        bounded = self.policy == "certain-choice" and self.settings.get("bounds") is not None
-        looks = 1 if bounded else int(number(plan["looks"], "looks", 1.0, _MOST_LOOKS))
-        there = np.isin(np.arange(len(at)), now)
-        over = len(scores.values) >= len(order) * times
-        return Round(
-            plan, order, times, looks, leader, now[rivals], said, unit, freedom, there, scores, over
-        )
+
+def _round(
+    plan: Mapping[str, Any], record: Record, place: Mapping[int, int], then: Asked, ids: Indices
+) -> Round:
+    """Return a plan about the options and questions that there were then."""
+    at = {name: x for x, name in enumerate(record.asked.labels)}
+    now = np.array([at[name] for name in then.labels], dtype=np.intp)
+    order = ids[places(plan["order"], len(ids), "order")]
+    rivals, expected = places(plan["rivals"], len(now), "rivals"), plan["expected"]
+    leader, said, unit, freedom = -1, Spread(np.zeros(0), np.zeros(0)), 1.0, math.inf
+    if expected is not None:
+        leader = int(now[places([plan["leader"]], len(now), "leader")[0]])
+        said = Spread(*(numbers(expected[x], rivals.shape, x) for x in ("leads", "variances")))
+        unit = number(expected["unit"], "unit", 1e-150, LARGEST)
+        freedom = number(expected["freedom"], "freedom", 0.0, math.inf)
+    # scores between bounds may have any distribution: they are looked at when a plan is whole
+    looks = 1 if record.bounds else int(number(plan["looks"], "looks", 1.0, _MOST_LOOKS))
+    return Round(
+        str(plan["purpose"]),
+        number(plan["at_most"], "at_most", 1.0, 1e18),
+        np.array([place[id] for id in order.tolist()], dtype=np.intp),
+        int(number(plan["times"], "times", 1.0, 1e18)),
+        looks,
+        leader,
+        now[rivals],
+        said,
+        unit,
+        freedom,
+        np.isin(np.arange(len(at)), now),
+    )
 
 
 def number(stated: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:

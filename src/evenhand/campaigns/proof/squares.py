@@ -42,9 +42,15 @@ class Scores(NamedTuple):
         return Scores(self.questions[:n], self.values[:n])
 
     @classmethod
+    def of(cls, told: Iterable[tuple[int, float]]) -> Scores:
+        """Return pairs of a question and a score."""
+        pairs = list(told)
+        return cls(np.array([x for x, _ in pairs], dtype=np.intp), np.array([y for _, y in pairs]))
+
+    @classmethod
     def joined(cls, parts: Iterable[Scores]) -> Scores:
         """Return scores one after another."""
-        both = [cls(np.zeros(0, dtype=np.intp), np.zeros(0)), *parts]
+        both = [cls.of([]), *parts]
         return cls(*(np.concatenate(part) for part in zip(*both, strict=True)))
 
     def means(self, q: int) -> tuple[Floats, Floats, Floats]:

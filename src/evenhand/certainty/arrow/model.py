@@ -15,15 +15,16 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.orders import dealt, with_attributes_known
-from evenhand.certainty.arrow.panel import Panel
+from evenhand.certainty.arrow.orders import further, planned
+from evenhand.certainty.arrow.panel import Panel, form_of, turns
 from evenhand.certainty.arrow.shares import proportions
-from evenhand.certainty.arrow.start import start
-from evenhand.certainty.models import Plan, Shared, Spread
+from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.planner import Goal, Planner, Shares
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.told import told_by
 
 
 def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
@@ -84,7 +85,7 @@ class ArrowFit:
         return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
 
 
-class ArrowModel:
+class ArrowModel(Planner):
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
 
     Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
@@ -140,30 +141,48 @@ class ArrowModel:
             v, omega = v + about.items, omega + about.omega
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions, size)
 
-    def start(self, length: int, left: Counts) -> Indices:
-        """Return (length,) questions, or more, that identify all leads, the cheapest first."""
-        busy = bool((self.questions.workload < UNLIMITED).any())
-        return start(self.panel, length, left, by_turns=busy)
+    # ------------------------------------------------------------------ planning
 
-    def plan(
-        self,
-        leader: int,
-        rivals: Indices,
-        weights: Floats,
-        length: int,
-        asked: Counts,
-        left: Counts,
-        shares: Floats | None = None,
-    ) -> Plan:
-        """Return what to ask next to compare the leader with its rivals."""
-        panel = self.panel
-        a = weights**2
-        found = proportions(panel, leader, rivals, a, length, asked, left)
-        if not found.money.any():
-            return Plan(np.zeros(0, dtype=np.intp), found.variances, shares)
-        order = dealt(panel, found, leader, length, asked, left)
-        order = with_attributes_known(panel, order, leader, rivals, a, found.questions, left)
-        return Plan(order, found.variances, shares)
+    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+        """Return (n,) the variances of leads after these questions."""
+        return form_of(self.panel, asked).lead_variances(leader, rivals)
+
+    def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
+        """Return the first questions in order that identify leads, by default all they can."""
+        told = told_by(self.questions, order)
+        return told.start() if leads is None else told.used(leads, order[:0])
+
+    def shares(self, goal: Goal, last: Floats | None) -> Shares:
+        """Return shares of questions to few evaluators, where these will do."""
+        return proportions(self.panel, goal)
+
+    def order(self, goal: Goal, money: Floats) -> Indices:
+        """Return an order in which items, and their evaluators, have their turns."""
+        return planned(self.panel, goal, money)
+
+    def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
+        """Return questions by their price, those about options before those about other items."""
+        panel, (open_,) = self.panel, np.nonzero(left > 0)
+        turn, _ = self._turns(length + int(made.sum()))
+        other = panel.item[open_] >= panel.n_options
+        return open_[np.lexsort((panel.item[open_], turn[open_], panel.cost[open_], other))]
+
+    def further(self, length: int, made: Counts, left: Counts) -> Indices:
+        """Return (length,) questions beside those made, as many of every option as can be."""
+        turn, thin = self._turns(length + int(made.sum()))
+        return further(self.panel, turn, length, made, left, mend=thin)
+
+    def _turns(self, length: int) -> tuple[Counts, bool]:
+        """Return (q,) whose turn it is, and whether what connects evaluators would be thin.
+
+        Of questions that are as cheap, evaluators take turns if there are two for every option.
+        With fewer, an option is asked of the first who is not partial to it, unless nobody may be
+        asked that often.
+        """
+        panel, busy = self.panel, bool((self.questions.workload < UNLIMITED).any())
+        if busy or length >= 2 * panel.n_options:
+            return turns(panel), False
+        return panel.evaluator + panel.n_evaluators * panel.partial, True
 
 
 def _known(estimates: Floats, variances: Floats) -> Spread:

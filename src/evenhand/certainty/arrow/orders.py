@@ -1,131 +1,166 @@
 """Whole evaluations of a large panel, in an order that has their shares early on.
 
-Two times over, the t-th of something with the share s is due at (t + u)/s with 0 ≤ u < 1: an item,
-and for its evaluations an evaluator. That is as even as whole numbers can be, from the first on.
+Items are dealt first, then the evaluators of each item, both by their shares (`planner.in_turn`).
+That is as even as whole numbers can be. But with whole numbers goes what is known of a bias, or of
+a leniency: questions that tell of these are put in front, until that part of the variance of leads,
+(c̄_b − c̄_j)ᵀS⁺(c̄_b − c̄_j), is small beside the rest, 1/n_b + 1/n_j.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.panel import (
-    GOLDEN,
-    SMALL,
-    Panel,
-    form_of,
-    occurrences,
-    places_of,
-    some_of,
-    told_of,
-)
-from evenhand.certainty.arrow.shares import Shares
+from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, Panel, form_of, gains_of, turns
+from evenhand.certainty.planner import Goal, in_turn, occurrences
+from evenhand.numerics.arrow import Arrow
 
 _LATEST = 0.25  # of its turn, when an item is due: rather a little too often than too rarely
-_MENDINGS, _PORTION = 12, 100  # tries to have it so, each with one question of so many
+_SMALL = 0.15  # what attributes may add to the variance of a lead, as a share of the rest
+_MENDINGS = 12  # tries to have it so
 
 
-def dealt(
-    panel: Panel, shares: Shares, leader: int, length: int, asked: Counts, left: Counts
+def planned(panel: Panel, goal: Goal, money: Floats) -> Indices:
+    """Return questions, as many as wanted or all there are, with the shares of money early on."""
+    have, turn = np.zeros(panel.n_items, dtype=np.int64), turns(panel) + int(goal.asked.sum())
+    order = _dealt(
+        panel,
+        money / panel.price,
+        turn % panel.n_evaluators,
+        goal.length,
+        goal.asked,
+        goal.left,
+        have,
+        goal.leader,
+    )
+    early = max(len(order) // 4, min(len(order), 2 * (1 + len(goal.rivals))))
+    among, weak = np.flatnonzero(money), partial(_weakest, *goal[:3])
+    return _mended(panel, order[:0], order, early, early // 100, among, goal.left, weak)
+
+
+def further(
+    panel: Panel, turn: Counts, length: int, made: Counts, left: Counts, *, mend: bool
 ) -> Indices:
-    """Return (length,) questions, or fewer if there are no more, that have the shares early on.
+    """Return (length,) questions, or fewer, beside those made: as many of every option as can be.
 
-    Items are dealt by their shares, and then to each its evaluators, those asked least first.
+    If it is to ``mend``, no leads rest on single answers first: else one error that all options of
+    a group have in common would make one of them the leader.
     """
-    used = shares.questions[shares.money > 0.0]
+    (open_,) = np.nonzero((left > 0) & (panel.item < panel.n_options))
+    have = np.bincount(panel.item, made, panel.n_items).astype(np.int64)
+    if length == 0 or len(open_) == 0:
+        return open_[:0]
+    item, cheap, share = panel.item[open_], panel.cost[open_] ** -2.0, np.zeros(len(left))
+    share[open_] = cheap / np.bincount(item, cheap)[item]
+    order = _dealt(panel, share, turn, length, made, left, have, None)
+    if not mend:
+        return order
+    before = np.repeat(np.arange(len(made)), made)
+    options = np.unique(panel.item[before])
+    options = options[options < panel.n_options]
+    among = open_[np.isin(panel.evaluator[open_], panel.evaluator[before])]
+    weak = partial(_weakest, None, options, np.ones(len(options)))
+    return _mended(panel, before, order, 0, length // 8, among, left, weak)
+
+
+def _dealt(
+    panel: Panel,
+    shares: Floats,
+    turn: Counts,
+    length: int,
+    asked: Counts,
+    left: Counts,
+    have: Counts,
+    leader: int | None,
+) -> Indices:
+    """Return questions by their shares: items, of which we ``have`` some, then their evaluators.
+
+    Of the evaluators of an item those asked least are first, and of these whose turn it is.
+    """
+    (used,) = np.nonzero(shares)
     used = used[np.argsort(panel.item[used], kind="stable")]
-    share = np.zeros(len(panel.item))
-    share[shares.questions] = shares.money / panel.price[shares.questions]  # of evaluations
-    share = share[used] / share.sum()
-    nth, _ = places_of(panel.item[used])
-    (begins,) = np.nonzero(nth == 0)
-    item, n = np.cumsum(nth == 0) - 1, len(begins)
+    share = shares[used]
+    nth = occurrences(panel.item[used])
+    about = panel.item[used[nth == 0]]
+    item, n = np.cumsum(nth == 0) - 1, len(about)
     total: Floats = np.asarray(np.bincount(item, share), dtype=np.float64)
     spin = (GOLDEN * (np.arange(n) + asked.sum())) % 1.0
-    spin[panel.item[used[begins]] == leader] = 0.5
+    spin[about == leader] = 0.5
     room = np.bincount(item, np.minimum(left[used], length)).astype(np.int64)
-    order = _items_in_turn(total, _LATEST * spin, room, length)
+    order = in_turn(total, _LATEST * spin, have[about], room, length)
     number = np.bincount(order, minlength=n)
 
-    width = np.bincount(item)[item]  # the evaluators of an item go round, from item to item
-    turn = (nth + np.floor(spin[item] * width).astype(np.int64)) % width
     begin = np.empty(len(used))
-    begin[np.lexsort((turn, asked[used], item))] = (nth + 0.5) / width
+    begin[np.lexsort((turn[used], asked[used], item))] = (nth + 0.5) / np.bincount(item)[item]
     within = share / total[item]
     most = np.ceil(number[item] * within).astype(np.int64) + 1
     if (left[used] < most).any():
         most = number[item]
-    cell, time = _repeated(np.minimum(most, left[used]))
-    cells = cell[np.lexsort(((time + begin[cell]) / within[cell], item[cell]))]
+    most = np.minimum(most, left[used])
+    cell = np.repeat(np.arange(len(used)), most)
+    cells = cell[np.lexsort(((occurrences(cell) + begin[cell]) / within[cell], item[cell]))]
     starts = np.searchsorted(item[cells], np.arange(n))
     return np.asarray(used[cells[starts[order] + occurrences(order)]])
 
 
-def _items_in_turn(share: Floats, phase: Floats, room: Counts, length: int) -> Indices:
-    """Return (length,) items by their shares, none more often than there is room for.
-
-    The t-th of an item comes when (t + phase)/share are due; but the first in its turn with one of
-    each, however small the share: what was never asked about cannot be told apart.
-    """
-    most = np.minimum(np.ceil(length * share).astype(np.int64) + 2, room)
-    while True:
-        item, time = _repeated(most)
-        if len(item) >= min(length, int(room.sum())):
-            break
-        most = np.minimum(2 * most, room)
-    pace = 1.0 / share
-    wait = np.where(time == 0, np.minimum(pace, float(len(share)))[item], pace[item])
-    due = (time + phase[item]) * wait
-    return item[np.argsort(due, kind="stable")][:length]
-
-
-def with_attributes_known(
+def _mended(
     panel: Panel,
+    before: Indices,
     order: Indices,
-    leader: int,
-    rivals: Indices,
-    a: Floats,
+    early: int,
+    portion: int,
     among: Indices,
     left: Counts,
+    weak: Callable[[Arrow], Floats | None],
 ) -> Indices:
     """Return the order, begun with questions that tell the attributes which leads rest on.
 
-    Whole numbers cannot follow small shares, and with them goes what is known of a bias, or of a
-    leniency: that part of the variance, (c̄_b − c̄_j)ᵀS⁺(c̄_b − c̄_j), is held to a small share of the
-    rest, early on, as far as questions ``among`` those planned can do it.
+    That is held to be so after those ``before`` and so many early ones, as far as questions
+    ``among`` some can do it, a ``portion`` at a time.
     """
-    new: Indices = order[:0]
-    early = max(len(order) // 4, min(len(order), 2 * (1 + len(rivals))))
+    new, now = order[:0], order
     for _ in range(_MENDINGS):
-        now = _allowed(np.concatenate([new, order]), left)[: len(order)]
-        form = form_of(panel, now[:early])
-        told = rivals[form.sizes[rivals] > 0.0]
-        if form.sizes[leader] == 0.0 or len(told) == 0:
-            return now
-        own = 1.0 / form.sizes[leader] + 1.0 / form.sizes[told]
-        scale = a[form.sizes[rivals] > 0.0]
-        beside = scale * (form.lead_variances(leader, told) - own)
-        worst = int(np.argmax(beside))
-        if beside[worst] <= SMALL * float((scale * own).max()):
-            return now
-        asked_about = some_of(among[form.sizes[panel.item[among]] > 0.0])
-        apart = form.centres_of(np.array([leader])) - form.centres_of(told[worst : worst + 1])
-        gain = told_of(form, panel, asked_about, apart[0], known=bool(np.isfinite(beside[worst])))
-        best = np.argsort(-gain / panel.price[asked_about], kind="stable")
-        best = best[: max(1, early // _PORTION)]
+        form = form_of(panel, np.concatenate([before, now[: max(early, len(new))]]))
+        weakest = weak(form)
+        some = _some_of(among[form.sizes[panel.item[among]] > 0.0])
+        if weakest is None or len(some) == 0 or len(new) >= len(order):
+            break
+        gain = gains_of(form, panel, some, weakest)
+        best = np.argsort(-gain, kind="stable")[: max(1, portion)]
         best = best[gain[best] > 0.0]
         if len(best) == 0:
-            return now
-        new = np.concatenate([new, asked_about[best]])
-    return _allowed(np.concatenate([new, order]), left)[: len(order)]
+            break
+        new = np.concatenate([new, some[best]])
+        now = np.concatenate([new, order])
+        now = now[occurrences(now) < left[now]][: len(order)]
+    return now
 
 
-def _allowed(order: Indices, left: Counts) -> Indices:
-    """Return the order without what is asked more often than it may be."""
-    return order[occurrences(order) < left[order]]
+def _weakest(leader: int | None, items: Indices, scale: Floats, form: Arrow) -> Floats | None:
+    """Return the difference of centres that most of a variance comes from; None if it is small.
+
+    Of leads over the leader, or of options beside the middle of all.
+    """
+    known = form.sizes[items] > 0.0
+    items, scale = items[known], scale[known]
+    if len(items) == 0 or (leader is not None and form.sizes[leader] == 0.0):
+        return None
+    centres, own = form.centres_of(items), 1.0 / form.sizes[items]
+    middle = centres.mean(axis=0)
+    if leader is not None:
+        middle, own = form.centres_of(np.array([leader]))[0], own + 1.0 / form.sizes[leader]
+    beside = scale * form.variances(middle - centres, form.lengths(centres))
+    worst = int(np.argmax(np.where(np.isfinite(beside), beside, 0.0)))
+    small = _SMALL * float((scale * own).max())
+    return None if beside[worst] <= small else middle - centres[worst]
 
 
-def _repeated(times: Counts) -> tuple[Indices, Indices]:
-    """Return every index so many times, in order, and which of those it is."""
-    index = np.repeat(np.arange(len(times)), times)
-    return index, np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times)
+def _some_of(questions: Indices) -> Indices:
+    """Return `CHUNK` of the questions at most, in their order, as if at random."""
+    if len(questions) <= CHUNK:
+        return questions
+    chosen = np.random.default_rng(0).choice(len(questions), CHUNK, replace=False)
+    return questions[np.sort(chosen)]

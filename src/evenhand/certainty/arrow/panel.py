@@ -8,18 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.identifying import INDEPENDENT
 from evenhand.questions import Questions
 
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 """Multiples of it, less their whole parts, are spread evenly however many there are."""
 CHUNK = 2048
 """Rows made dense at once."""
-BESIDE = 1e-9
-"""Relative length below which a row adds no rank."""
-SMALL = 0.15
-"""What attributes may add to the variance of a lead, as a share of the rest."""
 
 
 class Panel(NamedTuple):
@@ -66,56 +63,36 @@ class Panel(NamedTuple):
         )
 
 
-def firsts_of(items: Indices) -> Indices:
-    """Return where every item first occurs, given in its order."""
-    return np.flatnonzero(np.diff(items, prepend=-1))
-
-
-def places_of(items: Indices) -> tuple[Indices, Indices]:
-    """Return which of its item's every entry is, from 0, and where that item begins."""
-    begins = firsts_of(items)
-    first = np.repeat(begins, np.diff(begins, append=len(items)))
-    return np.arange(len(items)) - first, first
-
-
-def form_of(panel: Panel, questions: Indices) -> Arrow:
-    """Return the form of questions, each asked as often as it is there."""
-    weights = panel.price[questions] / panel.cost[questions]
+def form_of(panel: Panel, questions: Indices, times: Counts | None = None) -> Arrow:
+    """Return the form of questions, each asked so many times, or as often as it is there."""
+    weights = panel.price[questions] / panel.cost[questions] * (1.0 if times is None else times)
     return Arrow.of(panel.item[questions], panel.Z[questions], weights, panel.n_items)
 
 
-def occurrences(items: Indices) -> Indices:
-    """Return for every entry how often the same came before it."""
-    order = np.argsort(items, kind="stable")
-    nth = np.empty(len(items), dtype=np.intp)
-    nth[order], _ = places_of(items[order])
-    return nth
-
-
-def some_of(questions: Indices) -> Indices:
-    """Return `CHUNK` of the questions at most, in their order, as if at random."""
-    if len(questions) <= CHUNK:
-        return questions
-    chosen = np.random.default_rng(0).choice(len(questions), CHUNK, replace=False)
-    return questions[np.sort(chosen)]
-
-
-def told_of(
-    form: Arrow, panel: Panel, questions: Indices, direction: Floats, *, known: bool
-) -> Floats:
-    """Return by how much one more of each question lessens uᵀS⁺u; or whether it tells of u at all.
+def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -> Floats:
+    """Return by how much one more of each question lessens uᵀS⁺u, for its price.
 
     One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
     """
     item = panel.item[questions]
     spare = form.sizes[item] / (form.sizes[item] + 1.0)
-    basis = form.root if known else form.lost
-    y = panel.Z[questions] @ basis - (form.centres @ basis)[item]
-    along = (y @ (direction @ basis)) ** 2
-    if not known:
-        return np.asarray(np.where(along > BESIDE, along, 0.0))
-    gain = spare * along / (1.0 + spare * np.einsum("ij,ij->i", y, y))
+    y = panel.Z[questions] @ form.root - (form.centres @ form.root)[item]
+    gain = spare * (y @ (direction @ form.root)) ** 2
+    gain /= 1.0 + spare * np.einsum("ij,ij->i", y, y)
     if form.lost.shape[1]:  # what is not known otherwise tells nothing else
         beside = panel.Z[questions] @ form.lost - (form.centres @ form.lost)[item]
-        gain[np.abs(beside).max(axis=1) > BESIDE] = 0.0
-    return np.asarray(gain)
+        gain[np.abs(beside).max(axis=1) > INDEPENDENT] = 0.0
+    return np.asarray(gain / panel.price[questions])
+
+
+def turns(panel: Panel) -> Counts:
+    """Return (q,) whose turn it is: a rank of every evaluator for every item.
+
+    Items are taken in random order, and the first choices go round. So do the second ones, at a
+    distance that differs from round to round, so that evaluators are well connected.
+    """
+    e = panel.n_evaluators
+    place = np.random.default_rng(0).permutation(panel.n_items)[panel.item]
+    ahead = (panel.evaluator - place) % e
+    shift = np.floor((GOLDEN * (place // e)) % 1.0 * max(e - 1, 1)).astype(np.int64)
+    return np.where(ahead == 0, 0, 1 + (ahead - 1 - shift) % max(e - 1, 1))

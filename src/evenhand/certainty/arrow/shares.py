@@ -1,22 +1,17 @@
 """How to share money among the questions of a large panel, to compare a leader with its rivals.
 
-Notation, beside that of `numerics.arrow`
+Notation, beside that of `numerics.arrow` and `planner`
 --------
-b, j        the leader, its rivals;  a_j = weights², which multiply the variances of its leads
-c           (q,) what a question costs per weight: price times squared relative noise
-s           (q,) shares of the money, Σs = 1; the weights of an unit of money are s/c
+a_j         κ_j, which multiplies the variance of the lead over j
 
 Were all evaluators impartial and as lenient, c̄ would not matter, and the price of variance 1 would
 be min c_b n_b + Σ c_j n_j over a_j(1/n_b + 1/n_j) ≤ 1: so n_j = a_j n_b/(n_b − a_j), and with the
 derivative 0, c_b n_b² = Σ c_j n_j². That is a bound from below (`star`), with c the least per item.
 It is reached where c̄_j = c̄_b for all rivals, that is if all of them are asked about by the same
-evaluators in the same proportions. Where partiality forbids that, shares are improved as for dense
-rows, by multiplicative steps on both sides of the saddle: with x_j = V⁻¹(e_b − e_j; 0),
+evaluators in the same proportions. Where partiality forbids that, shares are improved from there
+(`planner`), with x_j = V⁻¹(e_b − e_j; 0) and
 
-    s ← s √(Σ λ_j a_j (a·x_j)²/c),     a·x_j = [o = b]/n_b − [o = j]/n_j − (z − c̄_o)ᵀS⁺(c̄_b − c̄_j),
-
-and λ_j ← λ_j times a_j var_j. Σ λ_j a_j var_j is at most the least maximum, and the maximum over
-questions of what is under the root at least: so it is seen when nothing can be gained.
+    aᵀx_j = [o = b]/n_b − [o = j]/n_j − (z − c̄_o)ᵀS⁺(c̄_b − c̄_j).
 
 Few evaluators at a time: with one or two evaluations of a rival its evaluators cannot be those of
 the leader in proportion, and the difference costs the less the better those few are known. For each
@@ -27,20 +22,20 @@ that all have their turn over the stages.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.panel import CHUNK, Panel, form_of
+from evenhand.certainty.arrow.panel import CHUNK, Panel
+from evenhand.certainty.planner import Goal, Shares, balanced
 from evenhand.numerics.arrow import Arrow
 
-_STEPS, _TOL = 30, 0.01  # of the search for shares
+_STEPS = 30  # of a search for shares
 _WORK, _LEAST_STEPS = 1_000_000, 4  # numbers that it goes through, about; and steps all the same
 _NEAR, _FAIR = 1.05, 1.25  # prices so much above the bound are good enough, and may have to be
 _ASIDE = 0.05  # share of the money for items that are neither leader nor rival, where they help
-_NEGLIGIBLE = 1e-9  # of the largest share
 _NEWTON = 100  # steps at most
 
 
@@ -63,48 +58,18 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
     return n, a * n / (n - a)
 
 
-class Shares(NamedTuple):
-    """Questions, (c,), shares of the money, (c,), and variances of the leads, (n,), for a unit."""
-
-    questions: Indices
-    money: Floats
-    variances: Floats
-    price: float
-
-
-def proportions(
-    panel: Panel, leader: int, rivals: Indices, a: Floats, length: int, asked: Counts, left: Counts
-) -> Shares:
+def proportions(panel: Panel, goal: Goal) -> Shares:
     """Return shares of the money that make max a_j · variance of the lead over j small.
 
-    ``length`` is how many evaluations are planned. Rivals whose leads no questions that may be
-    asked identify are left out, with an infinite variance.
+    Questions that may be asked must identify all leads.
     """
-    shares = _searched(panel, leader, rivals, a, length, asked, left)
-    if np.isfinite(shares.price):
-        return shares
-    known = np.isfinite(form_of(panel, np.flatnonzero(left > 0)).lead_variances(leader, rivals))
-    if known.any() and not known.all():
-        shares = _searched(panel, leader, rivals[known], a[known], length, asked, left)
-    variances = np.full(len(rivals), np.inf)
-    if known.any():
-        variances[known] = shares.variances
-    return shares._replace(variances=variances)
-
-
-def _searched(
-    panel: Panel, leader: int, rivals: Indices, a: Floats, length: int, asked: Counts, left: Counts
-) -> Shares:
-    """Return shares of open questions; infinite variances if they do not identify all leads."""
+    leader, rivals, a, length, asked, left = goal
     (open_,) = np.nonzero(left > 0)
     role = np.full(panel.n_items, -1)
     role[leader], role[rivals] = 0, np.arange(1, len(rivals) + 1)
     mine = open_[role[panel.item[open_]] >= 0]
-    best = Shares(mine, np.zeros(len(mine)), np.full(len(rivals), np.inf), np.inf)
     least = np.full(len(rivals) + 1, np.inf)
     np.minimum.at(least, role[panel.item[mine]], panel.cost[mine])
-    if not np.isfinite(least).all():
-        return best
     n, others = star(a, float(least[0]), least[1:])
     sizes = np.concatenate([[n], others])
     bound = float(sizes @ least)
@@ -116,15 +81,17 @@ def _searched(
     number[0] = number.max()
     if (left[mine] < times[role[panel.item[mine]]]).any():
         number[:] = len(whom)
+    best, price = _improved(panel, mine[:0], role, sizes, a), np.inf
     while True:
         among = mine[rank[panel.evaluator[mine]] < number[role[panel.item[mine]]]]
         found = _improved(panel, among, role, sizes, a)
-        no_use = best.price <= _FAIR * bound and found.price > best.price / _NEAR
-        best = min(best, found, key=lambda shares: shares.price)
-        if best.price <= _NEAR * bound or no_use or number.min() >= len(whom):
+        new = float((a * found.variances).max())
+        no_use = price <= _FAIR * bound and new > price / _NEAR
+        best, price = (found, new) if new < price else (best, price)
+        if price <= _NEAR * bound or no_use or number.min() >= len(whom):
             break
         number *= 2.0
-    if np.isinf(best.price) and len(open_) > len(mine):
+    if np.isinf(price) and len(open_) > len(mine):
         best = _improved(panel, open_, role, sizes, a)
     return best
 
@@ -146,41 +113,30 @@ def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -
 
 
 def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a: Floats) -> Shares:
-    """Return shares from those of a star on, by multiplicative steps on both sides of the saddle.
+    """Return shares of some questions, from those of a star on; see `planner`.
 
     ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
     """
     n, o, cost = len(sizes), role[panel.item[questions]], panel.cost[questions]
-    nobody = Shares(questions, np.zeros(len(questions)), np.full(n - 1, np.inf), np.inf)
+    money = np.zeros(len(panel.item))
     if (np.bincount(o[o >= 0], minlength=n) == 0).any():
-        return nobody
+        return Shares(money, np.full(n - 1, np.inf))
     others, place = np.unique(panel.item[questions[o < 0]], return_inverse=True)
     o[o < 0] = n + place
     full = n + len(others)
     Z = panel.Z[questions]
     Z = Z[:, np.unique(Z.indices)]
-    s, least = _star_shares(o, cost, sizes, full)
-    dual = least[1:n] * sizes[1:] ** 2 / a  # exact where only items matter
-    dual /= dual.sum()
-    best = nobody
-    steps = int(np.clip(_WORK // (len(questions) * (2 + Z.shape[1])), _LEAST_STEPS, _STEPS))
-    for step in range(steps + 1):
+    start, least = _star_shares(o, cost, sizes, full)
+
+    def look(s: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         form = Arrow.of(o, Z, s / cost, full)
-        variances = form.lead_variances(0, np.arange(1, n))
-        scaled = a * variances
-        worst, mean = float(scaled.max()), float(dual @ scaled)
-        if worst < best.price:
-            best = Shares(questions, s, variances, worst)
-        if step == steps or not np.isfinite(worst):
-            break
-        gain = _gains(form, o, Z, dual * a) / cost
-        if worst <= mean * (1.0 + _TOL) and float(gain.max()) <= mean * (1.0 + _TOL):
-            break
-        s = s * np.sqrt(gain)
-        s = np.where(s < _NEGLIGIBLE * s.max(), 0.0, s) / s.sum()
-        dual = np.maximum(dual * scaled / worst, 1e-12)
-        dual /= dual.sum()
-    return best
+        f = a * form.lead_variances(0, np.arange(1, n))
+        return f, lambda dual: _gains(form, o, Z, dual * a) / cost
+
+    dual = least[1:n] * sizes[1:] ** 2 / a  # exact where only items matter
+    steps = int(np.clip(_WORK // (len(questions) * (2 + Z.shape[1])), _LEAST_STEPS, _STEPS))
+    money[questions], f = balanced(look, start, dual / dual.sum(), steps)
+    return Shares(money, f / a)
 
 
 def _star_shares(o: Indices, cost: Floats, sizes: Floats, full: int) -> tuple[Floats, Floats]:

@@ -1,0 +1,228 @@
+"""What to ask next, whichever way a model keeps its rows.
+
+Notation
+--------
+a, c        row of a question, and what it costs per unit of weight: its price, times its squared
+            noise where that is not in the row
+s           (q,) shares of the money, Σ s = 1: a unit of money gives the weights s/c
+b, j        the leader and its rivals, n of them;  u_j the lead of b over j
+f_j         κ_j u_jᵀV⁻¹u_j, V = Σ (s/c) a aᵀ: the variance of a lead for a unit of money, times κ_j,
+            how much evidence against j a lead without error would need
+
+**Shares.** The largest f is least, over s, by multiplicative steps on both sides of the saddle:
+
+    g = Σ λ_j κ_j (aᵀV⁻¹u_j)²/c,    s ← s g^0.7,    λ_j ← λ_j f_j,
+
+each then divided by its sum. The first is the step for a design that is optimal on average over λ,
+the second leans on the worst lead. With A = Σ λ_j κ_j u_j u_jᵀ and the V′ of any other shares s′,
+(tr AV⁻¹)² ≤ tr AV′⁻¹ · tr AV⁻¹V′V⁻¹ = Σ λ f′ · Σ s′ g by Cauchy and Schwarz: so no shares have a
+maximum below (Σ λ f)²/max g, and it is seen when nothing can be gained.
+
+**An order** has the shares early on, as far as whole numbers can. **A start** begins with the
+cheapest questions that identify all leads. Nothing that is certain rests on any of it.
+
+A model has its algebra: variances of leads after some questions, gains of questions, who is asked.
+What is the same for all is here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.models import Design
+from evenhand.questions import Questions
+
+_STEPS, _TOL = 200, 0.02  # of the search for shares
+_POWER = 0.7  # of its steps: ½ never overshoots, 1 may swing
+_NEGLIGIBLE = 1e-7  # of the largest share
+
+Look = Callable[[Floats], tuple[Floats, Callable[[Floats], Floats]]]
+"""Returns f, (n,), under shares s, (q,), and what returns Σ λ_j κ_j (aᵀV⁻¹u_j)²/c, (q,), for λ."""
+
+
+class Goal(NamedTuple):
+    """Leads that are to be told, and what may be asked for it.
+
+    leader, rivals, scale
+        b, its rivals j, (n,), and κ, (n,).
+    length
+        About how many evaluations there are.
+    asked, left
+        (q,) how often each question was asked, and how often it may be.
+    """
+
+    leader: int
+    rivals: Indices
+    scale: Floats
+    length: int
+    asked: Counts
+    left: Counts
+
+
+class Shares(NamedTuple):
+    """Shares of the money, (q,), and variances of the leads for a unit of it, (n,)."""
+
+    money: Floats
+    variances: Floats
+
+
+class Planner(ABC):
+    """A model that plans: `models.Model` without its fits."""
+
+    questions: Questions
+    rank: int
+    remembers: ClassVar[bool] = False
+    """Whether the shares of a plan are of use to the next."""
+
+    # ------------------------------------------------------------------ the algebra
+
+    @abstractmethod
+    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+        """Return (n,) the variances of leads after these questions; infinite if not identified."""
+
+    @abstractmethod
+    def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
+        """Return the first questions in order that identify leads, (n, 2) pairs of options.
+
+        All leads that the questions in order identify, if none are given.
+        """
+
+    @abstractmethod
+    def shares(self, goal: Goal, last: Floats | None) -> Shares:
+        """Return shares that make max f small, perhaps from those of the last plan on."""
+
+    @abstractmethod
+    def order(self, goal: Goal, money: Floats) -> Indices:
+        """Return questions, as many as wanted or all there are, with these shares early on."""
+
+    @abstractmethod
+    def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
+        """Return the questions that may be asked, those that a start is best made of first."""
+
+    @abstractmethod
+    def further(self, length: int, made: Counts, left: Counts) -> Indices:
+        """Return (length,) questions that tell most of all leads beside those that were made."""
+
+    # ------------------------------------------------------------------ what is asked
+
+    def start(self, length: int, left: Counts, made: Counts | None = None) -> Indices:
+        """Return (length,) questions that identify all leads, the cheapest first.
+
+        ``left`` is how often each may be asked; fewer than ``length`` where that is all there is,
+        more where it takes more. Beside questions that were ``made``, no more than what is lacking.
+        """
+        made = np.zeros(len(left), dtype=np.int64) if made is None else made
+        (known,) = np.nonzero(made)
+        first = self.identifying(np.concatenate([known, self.cheapest(length, made, left)]))
+        first = first[made[first] == 0]
+        more = np.bincount(first, minlength=len(left))
+        rest = self.further(max(0, length - len(first)), made + more, left - more)
+        return np.concatenate([first, rest])
+
+    def plan(
+        self,
+        leader: int,
+        rivals: Indices,
+        weights: Floats,
+        length: int,
+        asked: Counts,
+        left: Counts,
+        shares: Floats | None = None,
+    ) -> Design:
+        """Return what to ask next to compare the leader with its rivals; see `models.Model`."""
+        (open_,) = np.nonzero(left > 0)
+        variances, able = np.full(len(rivals), np.inf), np.ones(len(rivals), dtype=np.bool_)
+        if len(open_) < len(left):
+            able = np.isfinite(self.lead_variances(leader, rivals, open_))
+        if not able.any():
+            return Design(open_[:0], variances, shares)
+        goal = Goal(leader, rivals[able], weights[able] ** 2, length, asked, left)
+        found = self.shares(goal, shares)
+        variances[able] = found.variances
+        order = self.order(goal, found.money)
+        if not np.isfinite(self.lead_variances(leader, goal.rivals, order)).all():
+            planned = open_[np.argsort(-found.money[open_], kind="stable")]
+            leads = np.column_stack([np.full(len(goal.rivals), leader), goal.rivals])
+            order = np.concatenate([self.identifying(planned, leads), order])
+            order = order[occurrences(order) < left[order]][:length]
+        return Design(order, variances, found.money if self.remembers else None)
+
+
+def balanced(
+    look: Look, start: Floats, dual: Floats | None = None, steps: int = _STEPS
+) -> tuple[Floats, Floats]:
+    """Return shares s whose largest f is least, and f, from these shares (and λ) on.
+
+    Examples
+    --------
+    Two means, the second of twice the variance: a difference takes as much of the second as √2.
+
+    >>> def look(s):
+    ...     return np.array([1.0 / s[0] + 2.0 / s[1]]), lambda dual: dual * [1.0, 2.0] / s**2
+    >>> shares, f = balanced(look, np.array([0.5, 0.5]))
+    >>> round(float(shares[1] / shares[0]), 1), round(float(f[0]), 1)
+    (1.4, 5.8)
+    """
+    s = best = start
+    of_best, least, bound = np.full(1, np.inf), np.inf, 0.0
+    for step in range(steps + 1):
+        f, gains = look(s)
+        dual = np.full(len(f), 1.0 / len(f)) if dual is None else dual
+        worst, mean = float(f.max()), float(dual @ f)
+        if worst < least or step == 0:
+            best, of_best, least = s, f, worst
+        if step == steps or not np.isfinite(worst):
+            break
+        gain = np.where(s > 0.0, np.maximum(gains(dual), 0.0), 0.0)
+        bound = max(bound, mean**2 / float(gain.max()))
+        if least <= bound * (1.0 + _TOL):
+            break
+        s = s * gain**_POWER
+        s = np.where(s < _NEGLIGIBLE * s.max(), 0.0, s)
+        s = s / s.sum()
+        dual = np.maximum(dual * f / worst, 1e-12)
+        dual = dual / dual.sum()
+    return best, of_best
+
+
+def in_turn(share: Floats, phase: Floats, have: Counts, room: Counts, length: int) -> Indices:
+    """Return (length,) places by their shares, or fewer, none more often than there is room for.
+
+    The t-th of a place, of which there are some already, is due at (t + phase)/share; but the first
+    at the latest when one of each is: what was never asked about cannot be told apart.
+
+    Examples
+    --------
+    >>> in_turn(np.array([0.5, 0.25]), np.zeros(2), np.zeros(2, dtype=int), np.array([9, 9]), 6)
+    array([0, 1, 0, 0, 1, 0])
+    """
+    rest, due = np.minimum(room, length), np.ceil((length + have.sum()) * share / share.sum())
+    most = np.minimum(np.maximum(due.astype(np.int64) - have, 0) + 2, rest)
+    while most.sum() < min(length, int(rest.sum())):
+        most = np.minimum(2 * np.maximum(most, 1), rest)
+    place = np.repeat(np.arange(len(most)), most)
+    time = have[place] + np.arange(len(place)) - np.repeat(np.cumsum(most) - most, most)
+    pace = share.sum() / share
+    wait = np.where(time == 0, np.minimum(pace, float(len(share)))[place], pace[place])
+    order = np.argsort((time + phase[place]) * wait, kind="stable")
+    return place[order][:length]
+
+
+def occurrences(places: Indices) -> Indices:
+    """Return for every entry how often the same came before it.
+
+    Examples
+    --------
+    >>> occurrences(np.array([3, 1, 3, 3, 1]))
+    array([0, 0, 1, 2, 1])
+    """
+    order = np.argsort(places, kind="stable")
+    begins = np.flatnonzero(np.diff(places[order], prepend=-1))
+    nth = np.empty(len(places), dtype=np.intp)
+    nth[order] = np.arange(len(places)) - np.repeat(begins, np.diff(begins, append=len(places)))
+    return nth
