@@ -33,6 +33,7 @@ test: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
 	$(BIN)/python tests/fuzz.py --seconds 60
+	$(BIN)/python tests/mutants.py --number 10000
 
 # A thousand kills of workers and of servers, then many processes at once: some twenty minutes.
 torture: $(READY)

@@ -128,7 +128,7 @@ def test_certainty_measures_cost_errors_and_bias(
     benchmark_.main(["--tiny"])
     shown = capsys.readouterr().out
     for trap in benchmark_.traps():
-        assert shown.count(f"| {trap.name} |") == 6, "three kinds of leader, noise known or not"
+        assert shown.count(f"| {trap.name} |") == 8  # four ways to lead, noise known or not
     assert shown.count("| skating |") == 2
 
 

@@ -190,7 +190,7 @@ def test_a_look_at_a_large_panel_never_makes_its_rows_dense():
 def searched(questions, truth, *, interrupted):
     """Return what a search asks, one by one, and the policy; perhaps restored after each tell."""
     policy = eh.CertainChoice(questions, noise_scale=1.0, at_most=20_000)
-    assert isinstance(policy.model, ArrowModel)
+    assert isinstance(policy.aim.model, ArrowModel)
     evaluations, asked = SimulatedEvaluations(truth, seed=4), []
     while not policy.finished:
         allocation = policy.ask(7)

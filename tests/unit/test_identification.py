@@ -220,6 +220,12 @@ def test_the_forecast_is_that_of_widths_that_shrink(policy: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
+def test_a_setting_that_it_does_not_have_is_refused(policy: Any) -> None:
+    with pytest.raises(TypeError, match="has no setting 'tolerence'"):
+        policy(ACTIONS, 100, tolerence=0.1)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
 def test_equal_options_need_no_evaluations(policy: Any) -> None:
     actions = eh.ActionSet([[1.0], [1.0], [1.0]], [1, -1, -1])
     assert policy(actions, 100).finished

@@ -306,7 +306,7 @@ def test_what_raw_scores_would_lose_is_the_lead_over_their_choice() -> None:
     questions = eh.Questions.panel({"A": "a", "B": "b"}, {"P": "b", "Q": None}, capacity=None)
 
     def favours(question: eh.Question) -> float:
-        own = 6.0 if (question.option, question.evaluator) == (1, "P") else 0.0
+        own = 60.0 if (question.option, question.evaluator) == (1, "P") else 0.0
         return 3.0 - question.option + own + 0.05 * math.sin(9.1 * question.number)
 
     answer = eh.choose(questions, favours)

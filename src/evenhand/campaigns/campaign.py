@@ -606,9 +606,9 @@ class Campaign:
     def verify(self, seal: str | None = None) -> RecordVerification:
         """Return whether the record is whole, and the decision follows from it.
 
-        The chain of seals is checked, tickets and evaluations are held against it, and estimates,
-        intervals, alarms and the decision are derived again from the evaluations, by code that
-        shares nothing with what decided.
+        The chain of seals is checked, tickets and evaluations are held against it, decisions are
+        replayed, and the last is confirmed from plans and scores alone, by code that shares nothing
+        with what decided.
 
         Parameters
         ----------

@@ -249,8 +249,8 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[str]:
         _command(
             "To check it:",
             f"evenhand campaign verify {where}",
-            "It derives estimates, intervals, alarms and the decision again from the evaluations, "
-            "by other code than that which decided.",
+            "It replays the decision, and confirms it from plans and scores alone, by other code "
+            "than that which decided.",
         ),
         _command(
             "To read it:",

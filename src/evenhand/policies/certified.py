@@ -222,11 +222,22 @@ class Certified(Policy):
                 self._learn_block(only(feedback, of_block))
         if rest is not None:
             self._record(rest, charged=True)
-            self.policy.learn(rest)
+            if self._expected(rest):
+                self.policy.learn(rest)
+            else:
+                self.policy.take_in(rest)
         if self._frugal:
             self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
         self._decide()
+
+    def _expected(self, feedback: Feedback) -> bool:
+        """Tell whether the policy inside asked for these evaluations, and not the envelope."""
+        inside = self.policy
+        if not inside.in_rounds:
+            return True
+        wanted = inside._round_in_force()
+        return bool((inside._gathered.counts + feedback.counts <= wanted).all())
 
     def take_in(self, feedback: Feedback) -> bool:
         """Take evaluations that nobody asked for, or an envelope around: nothing is charged."""

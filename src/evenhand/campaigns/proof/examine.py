@@ -17,6 +17,7 @@ from evenhand.campaigns.proof.checker import Checker
 from evenhand.campaigns.proof.planned import Planned
 from evenhand.campaigns.proof.record import Record, number, record_of
 
+_NEAR = 1e-5  # share of an interval's width by which rounding may move its ends
 _SHARE = 1e-6  # by which an estimate may differ
 _ROUNDED = 1e-5  # of the largest score: sizes below that count as that
 
@@ -196,15 +197,19 @@ def _unconfirmed(
 ) -> Truths:
     """Tell (n,) which estimates are others, or have an interval whose ends are not refuted.
 
-    An estimate that lies outside of its interval is drawn to its end.
+    An estimate that lies outside of its interval is drawn to its end. Ends count as refuted if
+    numbers beyond them by a share `_NEAR` of the width are: policies have sums of squares alone, of
+    which rounding takes half of the digits.
     """
     stated, low, high = said.T
+    width = high - low
+    near = _NEAR * np.where(np.isfinite(width), width, 0.0)
     off = _off(stated, estimates, scores)
     if off.any():
         off &= ~(refuted(stated) & refuted(estimates))
     outside = (stated < low) | (stated > high) | (low > high)
     claimed = ~np.isnan(low) & ~np.isnan(high)
-    return np.asarray(off | outside | (claimed & ~(refuted(low) & refuted(high))))
+    return np.asarray(off | outside | (claimed & ~(refuted(low - near) & refuted(high + near))))
 
 
 def _off(stated: Floats, derived: Floats, scores: Floats) -> Truths:

@@ -173,8 +173,8 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
     >>> told = {"evaluations": [[1, 1, 2, 7.5, "P", "a"]]}
     >>> record = record_of([("created", created), ("planned", {"plan": policy.plan()}),
     ...                     ("told", told)])
-    >>> record.policy, record.rounds[0].number, record.rounds[0].scores.values
-    ('certain-choice', 6, array([7.5]))
+    >>> record.policy, record.rounds[0].leader, record.rounds[0].scores.values
+    ('certain-choice', -1, array([7.5]))
     """
     if events[0][0] != "created":
         raise ValueError("the log does not begin with how the campaign was made")

@@ -188,9 +188,9 @@ def verify(
 ) -> None:
     """Is the record whole, and does the decision follow from it?
 
-    The chain of seals is checked, tickets and evaluations are held against it, and estimates,
-    intervals, alarms and the decision are derived again by code that shares nothing with what
-    decided.
+    The chain of seals is checked, tickets and evaluations are held against it, decisions are
+    replayed, and the last is confirmed from plans and scores alone, by code that shares nothing
+    with what decided.
 
     **Examples**
 
