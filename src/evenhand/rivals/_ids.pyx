@@ -287,14 +287,14 @@ cdef class InformationStepper(Stepper):
         if self.inquiry is not None:
             self.charge_questions()
         self.inform(settled)
+        if not _are_numbers(self._gaps) or not _are_numbers(self._information):
+            raise lost("what an option loses, or what it tells, is no number")
         if self.directed and settled:  # one option is left that can be the best
             if self.inquiry is not None:
                 leader = self.inquiry.about(leader, &self._values[leader, 0], self.d,
                                             self.regression, self._counts)
             mixture.left, mixture.right, mixture.share = leader, leader, 0.0
         else:
-            if not _are_numbers(self._gaps) or not _are_numbers(self._information):
-                raise lost("what an option loses, or what it tells, is no number")
             mixture = _mixture(self._gaps, self._information)
             if not (0 <= mixture.left < self.k and 0 <= mixture.right < self.k):
                 raise lost("no option is worth its loss")
