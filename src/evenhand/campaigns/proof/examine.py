@@ -205,6 +205,7 @@ def _unconfirmed(
     width = high - low
     near = _NEAR * np.where(np.isfinite(width), width, 0.0)
     off = _off(stated, estimates, scores)
+    off &= ~(np.isnan(estimates) & np.isinf(low) & np.isinf(high))  # a guess that claims nothing
     if off.any():
         off &= ~(refuted(stated) & refuted(estimates))
     outside = (stated < low) | (stated > high) | (low > high)
