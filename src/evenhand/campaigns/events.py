@@ -170,7 +170,7 @@ def evaluations_to(evaluations: Iterable[Evaluation]) -> dict[str, Any]:
 def evaluations_in(content: Mapping[str, Any]) -> list[Evaluation]:
     """Return the scores in what an event says."""
     notes = content.get("notes", {})
-    return [Evaluation(*row, note=notes.get(str(row[0]), "")) for row in content["evaluations"]]
+    return [Evaluation._make((*row, notes.get(str(row[0]), ""))) for row in content["evaluations"]]
 
 
 @dataclass(frozen=True)
