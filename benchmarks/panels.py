@@ -182,7 +182,7 @@ def prices(runs: int, seed: int) -> None:
                     added = [0.8 if c.kind == "bias" else rng.normal() for c in questions.columns]
                     problem = eh.BiasedLinearBandit(questions, values, added)
                     policy = eh.CertainChoice(questions, at_most=10**5, noise_scale=1.0, seed=i)
-                    paid[j, i] = play(policy, normal(problem, rng), 0.05).paid
+                    paid[j, i] = play(policy, normal(problem, rng), 0.05).limits.paid
             every, one, other = paid.mean(axis=1)
             print(
                 f"| {price:g} | {sd:g} | {runs} | {every:.0f} | {one:.0f} | {other:.0f} "

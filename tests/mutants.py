@@ -65,7 +65,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"bias_bound": 2.0, "scale": 0.5},
     {"exploration": 50.0, "delta": 0.1, "value_bound": 2.0, "seed": 5},
     {"threshold": "usual", "confidence": 0.9, "tolerance": 0.1},
-    {"target": "bias"},
+    {"deviation": 0.3},
     {"looks": "always", "noise_scale": 0.5},
 )
 

@@ -241,6 +241,28 @@ def test_a_campaign_that_cannot_do_without_somebody_says_so_and_goes_on_when_he_
         assert policy._sum == pytest.approx(total)
 
 
+class Stubborn(Fussy):
+    """Breaks when somebody leaves."""
+
+    name: ClassVar[str] = "stubborn"
+
+    def leave(self, evaluator: str) -> None:
+        raise RuntimeError(f"not without {evaluator}")
+
+
+def test_a_policy_that_breaks_when_somebody_leaves_leaves_the_log_readable(tmp_path: Path) -> None:
+    made = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, policy=Stubborn(PANEL, 500))
+    answered(made, 3, "P")
+    made.leave("R", "ill")
+    for campaign in (made, reopened(made)):
+        nothing = campaign.ask("Q")
+        assert isinstance(nothing, eh.NoTicket)
+        assert nothing.reason == "blocked"
+        status = campaign.status()
+        assert "not without R" in status.trouble
+        assert (status.evaluations, status.evaluators[2].left) == (3, "ill")
+
+
 def test_a_score_that_breaks_the_policy_can_be_withdrawn(fussy: eh.Campaign) -> None:
     ticket = fussy.ask("Q")
     assert isinstance(ticket, eh.Ticket)

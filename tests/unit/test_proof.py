@@ -286,8 +286,7 @@ def test_what_an_answer_ended_counts_for_that_answer_alone(tolerance: float) -> 
     """Options that come after an answer are tested by new plans; the one it ended adds nothing."""
     few = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
     more = eh.Questions.panel(["Zoe", "Ann", "Bo", "Cy"], ["P", "Q", "R"], capacity=None)
-    worth = {"Ann": 3.0, "Bo": 0.5, "Cy": 0.0, "Zoe": 5.0}
-    ended = False
+    worth, ended = {"Ann": 3.0, "Bo": 0.5, "Cy": 0.0, "Zoe": 5.0}, False
     for seed in range(3):
         play = Play(few, seed, noise_scale=1.0, tolerance=tolerance, at_most=500)
         play.go_on(lambda label: worth[label.split(" by ")[0]])

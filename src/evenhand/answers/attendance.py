@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
+from evenhand.tables.names import listed
 
 Available = Callable[[], Iterable[str]]
+
+
+def those_available(available: Available, names: Sequence[str]) -> set[str]:
+    """Return who is there, by the function that says so; they must be among the evaluators."""
+    said = available()
+    there = {said} if isinstance(said, str) else set(said)
+    unknown = there.difference(names)
+    if unknown:
+        raise InputError(
+            f"available returned {min(map(str, unknown))!r}, who is no evaluator; there are "
+            f"{listed(list(names))}."
+        )
+    return there
 
 
 class Attendance:
@@ -60,15 +74,7 @@ class Attendance:
         """Ask who is there, if somebody says, and tell the policy who joined and who left."""
         if self._available is None:
             return
-        there = self._available()
-        there = {there} if isinstance(there, str) else set(there)
-        unknown = there.difference(self._names)
-        if unknown:
-            raise InputError(
-                f"available returned {min(map(str, unknown))!r}, who is no evaluator; there are "
-                f"{self._policy.questions.evaluators!r}."
-            )
-        there -= self.left.keys()
+        there = those_available(self._available, self._names) - self.left.keys()
         absent = set(self._policy.limits.absent_names)
         for name in self._names:
             if name in there and name in absent:

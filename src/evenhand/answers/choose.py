@@ -10,7 +10,8 @@ from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.attendance import Attendance, Available
 from evenhand.answers.crews import Evaluate, crew_for
-from evenhand.answers.run import Run, run
+from evenhand.answers.loop import Run
+from evenhand.answers.run import run
 from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.questions import Questions
@@ -84,6 +85,55 @@ def question_of(questions: Questions, index: int, number: int, turn: int = 0) ->
         index,
         turn,
     )
+
+
+class Turns:
+    """Which turn of its kind a question is: no two that are answered or on their way have the same.
+
+    Turns that nobody answered come again when there are no others.
+
+    Parameters
+    ----------
+    issued
+        How many turns were handed out, by question.
+    returned
+        Turns that came back unanswered, by question.
+
+    Examples
+    --------
+    >>> turns = Turns()
+    >>> [turns.next(7, most=2) for _ in range(2)]
+    [0, 1]
+    >>> turns.give_back(7, 0)
+    >>> turns.next(7, most=2)
+    0
+    """
+
+    def __init__(
+        self,
+        issued: Mapping[int, int] | None = None,
+        returned: Mapping[int, Sequence[int]] | None = None,
+    ) -> None:
+        self.issued = dict(issued or {})
+        self.returned = {x: list(turns) for x, turns in (returned or {}).items()}
+
+    def next(self, question: int, most: int) -> int:
+        """Return the next turn of a question that may have so many, and take note of it."""
+        turn, spare = self.issued.get(question, 0), self.returned.get(question)
+        turn = spare[0] if turn >= most and spare else turn
+        self.take(question, turn)
+        return turn
+
+    def take(self, question: int, turn: int) -> None:
+        """Take note that a turn was handed out."""
+        if turn == self.issued.get(question, 0):
+            self.issued[question] = turn + 1
+        else:
+            self.returned[question].remove(turn)
+
+    def give_back(self, question: int, turn: int) -> None:
+        """Take note that nobody answers a turn."""
+        self.returned.setdefault(question, []).append(turn)
 
 
 @dataclass(frozen=True)

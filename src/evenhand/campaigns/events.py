@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -125,7 +125,7 @@ _LAST = 250_000_000_000.0  # seconds from 1970 to before the year 10,000
 
 
 class Evaluation(NamedTuple):
-    """A score as an event tells it.
+    """A score as events tell it.
 
     Parameters
     ----------
@@ -139,6 +139,16 @@ class Evaluation(NamedTuple):
         What was said, and by whom.
     key
         What the message is known by.
+    note
+        What the evaluator said beside it.
+
+    Examples
+    --------
+    >>> said = evaluations_to([Evaluation(7, 3, 0, 4.5, "Paul", "3-9f3a2c", note="no sound")])
+    >>> said
+    {'evaluations': [[7, 3, 0, 4.5, 'Paul', '3-9f3a2c']], 'notes': {'7': 'no sound'}}
+    >>> evaluations_in(said)[0].note
+    'no sound'
     """
 
     number: int
@@ -147,11 +157,20 @@ class Evaluation(NamedTuple):
     score: float
     evaluator: str
     key: str
+    note: str = ""
+
+
+def evaluations_to(evaluations: Iterable[Evaluation]) -> dict[str, Any]:
+    """Return scores as an event says them."""
+    given = list(evaluations)
+    notes = {str(one.number): one.note for one in given if one.note}
+    return {"evaluations": [list(one[:-1]) for one in given]} | ({"notes": notes} if notes else {})
 
 
 def evaluations_in(content: Mapping[str, Any]) -> list[Evaluation]:
     """Return the scores in what an event says."""
-    return [Evaluation(*row) for row in content["evaluations"]]
+    notes = content.get("notes", {})
+    return [Evaluation._make((*row, notes.get(str(row[0]), ""))) for row in content["evaluations"]]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 
 from evenhand.answers.scores import compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import Event, as_line
+from evenhand.campaigns.events import Event, as_line, evaluations_in
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores.session import Session, Statement
@@ -93,29 +93,28 @@ def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
     rows: dict[int, list[object]] = {}
     width = 2 if comparing else 1
     for event in events_of(follower):
+        content = event.content
         if event.kind == "proposed":
-            tokens.update((number, token) for number, token, *_ in event.content["tickets"])
+            tokens.update((number, token) for number, token, *_ in content["tickets"])
         elif event.kind in ("told", "late", "imported"):
             at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
-            content = event.content
-            notes = content.get("notes", {})
-            for number, ticket, index, score, who, key in content["evaluations"]:
-                if index not in about:
-                    labels = replica.question(index).labels
-                    about[index] = [*labels, *[""] * (width - len(labels))]
-                rows[number] = [
-                    number,
-                    None if ticket is None else identifier(ticket, tokens[ticket]),
-                    *about[index],
-                    who,
-                    reading.reply(score),
+            for one in evaluations_in(content):
+                if one.question not in about:
+                    labels = replica.question(one.question).labels
+                    about[one.question] = [*labels, *[""] * (width - len(labels))]
+                rows[one.number] = [
+                    one.number,
+                    None if one.ticket is None else identifier(one.ticket, tokens[one.ticket]),
+                    *about[one.question],
+                    one.evaluator,
+                    reading.reply(one.score),
                     "late" if event.kind == "late" else "counted",
                     at,
-                    key,
-                    notes.get(str(number), ""),
+                    one.key,
+                    one.note,
                 ]
         elif event.kind == "withdrawn":
-            rows[event.content["evaluation"]][_STANDING] = "withdrawn"
+            rows[content["evaluation"]][_STANDING] = "withdrawn"
     return rows.values()
 
 

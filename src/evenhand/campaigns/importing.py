@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
+from evenhand.campaigns.events import evaluations_to
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_name
 from evenhand.campaigns.ledger import EvaluationRow, Page
@@ -397,8 +398,7 @@ def _put_in(page: Page, trial: Replica, new: Sequence[_Entry], found: _Problems)
         EvaluationRow(number, None, one.question, one.score, one.evaluator, one.key, "counted", 0)
         for number, one in enumerate(new, first)
     ]
-    entries = [[r.number, None, r.question, r.score, r.evaluator, r.key] for r in rows]
-    at = page.append("imported", {"evaluations": entries})
+    at = page.append("imported", evaluations_to(row.said() for row in rows))
     page.evaluations += len(rows)
     page.counted += len(rows)
     page.enter(replace(row, event=at) for row in rows)

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
 
-from evenhand.campaigns.events import START, TURNS, Event, Kind, sealed
+from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, sealed
 from evenhand.campaigns.stores.session import Clock, Session, Statement
 from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
 from evenhand.errors import InputError
@@ -319,6 +319,11 @@ class EvaluationRow:
     key: str
     standing: str
     event: int
+
+    def said(self, note: str = "") -> Evaluation:
+        """Return it as an event tells it."""
+        who = self.evaluator, self.key
+        return Evaluation(self.number, self.ticket, self.question, self.score, *who, note)
 
 
 @dataclass(frozen=True)

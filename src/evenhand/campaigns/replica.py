@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.question import Question, question_of
+from evenhand.answers.question import Question, Turns, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
@@ -129,8 +129,7 @@ class Replica:
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
         self._spoilt: dict[int, tuple[int, int, int]] = {}  # ticket, question, turn of withdrawn
-        self._issued: dict[int, int] = {}  # turns that were handed out, by question
-        self._returned: dict[int, list[int]] = {}  # turns that nobody answered, by question
+        self._turns = Turns()
 
     # ------------------------------------------------------------------ the fold
 
@@ -177,10 +176,7 @@ class Replica:
         for number, _, question, turn in content["tickets"]:
             self._out[number] = question, turn
             counts[self.places[question]] += 1
-            if turn == self._issued.get(question, 0):
-                self._issued[question] = turn + 1
-            else:
-                self._returned[question].remove(turn)
+            self._turns.take(question, turn)
         self._hand_out(counts)
 
     def _told(self, content: Any) -> None:
@@ -218,7 +214,7 @@ class Replica:
                 counts[self.places[question]] = 1
                 self._hand_out(counts)
             else:
-                self._returned.setdefault(question, []).append(turn)
+                self._turns.give_back(question, turn)
         self._reopen()
 
     def _failed(self, content: Any) -> None:
@@ -240,14 +236,14 @@ class Replica:
         for ticket in content["tickets"]:
             self._return(*self._out.pop(ticket))
         self.voided += len(content["tickets"])
-        self._let(self.policy.leave, name)
+        self._let(self.policy._guarded, self.policy.leave, name)
 
     def _joined(self, content: Any) -> None:
         name = content["evaluator"]
         self.left.pop(name, None)
         self._in_row.pop(name, None)
         self._reopen()
-        self._let(self.policy.join, name)
+        self._let(self.policy._guarded, self.policy.join, name)
 
     def _paused(self, content: Any) -> None:
         self.status, self.why = "paused", content["reason"]
@@ -315,7 +311,7 @@ class Replica:
     def _return(self, question: int, turn: int) -> None:
         """Take note that a ticket will not be answered."""
         self.pending[self.places[question]] -= 1
-        self._returned.setdefault(question, []).append(turn)
+        self._turns.give_back(question, turn)
 
     def _hand_out(self, counts: Counts) -> None:
         """Take note of what is on its way by the record."""
@@ -421,21 +417,14 @@ class Replica:
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
         rng = np.random.default_rng([self.settings["seed"], self.version])
-        issued: dict[int, int] = {}
-        returned: dict[int, list[int]] = {}
-        wanted = []
+        turns, wanted = Turns(self._turns.issued, self._turns.returned), []
         for counts in (own, more):
             (chosen,) = np.nonzero(counts)
             order = np.repeat(chosen, counts[chosen])
             rng.shuffle(order)
             for x in order.tolist():
                 number = int(self.numbers[x])
-                turn = issued.get(number, self._issued.get(number, 0))
-                spare = returned.setdefault(number, list(self._returned.get(number, ())))
-                if turn >= self.questions.capacity[x] and spare:
-                    turn = spare.pop(0)
-                else:
-                    issued[number] = turn + 1
+                turn = turns.next(number, int(self.questions.capacity[x]))
                 wanted.append((number, turn, self.questions.evaluator_of(x) or ""))
         return wanted
 
@@ -479,8 +468,8 @@ class Replica:
             "withdrawn": sorted(self.withdrawn),
             "out": [[number, *out] for number, out in self._out.items()],
             "spoilt": [[number, *out] for number, out in self._spoilt.items()],
-            "issued": list(self._issued.items()),
-            "returned": [[x, turns] for x, turns in self._returned.items() if turns],
+            "issued": list(self._turns.issued.items()),
+            "returned": [[x, turns] for x, turns in self._turns.returned.items() if turns],
             "numbers": self.numbers.tolist(),
         }
         body = zlib.compress(canonical(content).encode(), 1)
@@ -498,8 +487,7 @@ class Replica:
             setattr(replica, name, content[name])
         replica._out = {number: (question, turn) for number, question, turn in content["out"]}
         replica._spoilt = {number: (t, x, turn) for number, t, x, turn in content["spoilt"]}
-        replica._issued = dict(content["issued"])
-        replica._returned = dict(content["returned"])
+        replica._turns = Turns(dict(content["issued"]), dict(content["returned"]))
         replica.numbers = np.asarray(content["numbers"], dtype=np.intp)
         asked = [question for question, _ in replica._out.values()]
         replica.pending = np.bincount(replica.places[asked], minlength=len(replica.numbers))

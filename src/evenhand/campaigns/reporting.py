@@ -13,7 +13,7 @@ from evenhand import html
 from evenhand.answers.question import Question
 from evenhand.answers.report import report_of
 from evenhand.campaigns.deciding import answer_from
-from evenhand.campaigns.events import Event
+from evenhand.campaigns.events import Event, evaluations_in
 from evenhand.campaigns.exporting import events_of
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.replica import Replica
@@ -93,14 +93,14 @@ def _story(follower: Follower, replica: Replica) -> _Story:
         if event.kind in ("created", "extended"):
             before, there = there, there | _names(event.kind, content)
         if event.kind == "proposed":
-            told.purposes[_purpose(content.get("purpose") or {})] += len(content["tickets"])
+            told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
         elif event.kind in ("told", "imported", "late"):
-            for number, _, index, score, who, *_ in content["evaluations"]:
-                question = questions.get(index) or replica.question(index)
-                questions[index] = question
-                asked[number] = question, who, reading.reply(score)
-                if said := content.get("notes", {}).get(str(number)):
-                    told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {said}")
+            for one in evaluations_in(content):
+                question = questions.get(one.question) or replica.question(one.question)
+                questions[one.question], who = question, one.evaluator
+                asked[one.number] = question, who, reading.reply(one.score)
+                if one.note:
+                    told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.note}")
                 if event.kind == "told":
                     told.paid[who] = told.paid.get(who, 0.0) + question.price
         elif event.kind == "withdrawn" and content.get("ticket") is not None:
@@ -137,7 +137,7 @@ def _said(event: Event, content: Any, asked: dict[int, tuple[Question, str, floa
             f"{score:g}) was withdrawn{because}."
         )
     if event.kind == "late":
-        late = [asked[number] for number, *_ in content["evaluations"]]
+        late = [asked[one.number] for one in evaluations_in(content)]
         return " ".join(
             f"A score came late and does not count: {short(question.label)} by "
             f"{who or 'somebody'}, {score:g}."

@@ -21,11 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.attendance import Available
-from evenhand.answers.crews import Crew, Evaluate, Reply, crew_for, is_hopeless
-from evenhand.answers.interrupts import Interrupts
-from evenhand.answers.question import Failure
-from evenhand.answers.run import LEAST_PATIENCE, TICK, Run, in_one_line
+from evenhand.answers.attendance import Available, those_available
+from evenhand.answers.crews import Evaluate, crew_for
+from evenhand.answers.loop import LEAST_PATIENCE, Run, work
+from evenhand.answers.question import Failure, Question
 from evenhand.answers.watch import Progress, watching
 from evenhand.campaigns import asking, changing, telling, tending
 from evenhand.campaigns.deciding import answer_from
@@ -33,14 +32,14 @@ from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.tickets import NoTicket, Ticket
-from evenhand.errors import AbsentError, EvenhandError, InputError
+from evenhand.errors import EvenhandError, InputError
 from evenhand.policies.messages import Decision
 from evenhand.policies.sayings import forecast_of
-from evenhand.tables.names import listed
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
 _MOST_PARALLEL = 10_000
+_NOBODY = "nobody who could be asked is available; run() goes on later"
 _SIGN = "run "
 _A_RUN = re.compile(_SIGN + r"(?P<node>.*) (?P<pid>[0-9]{1,18}) [0-9a-f]{8}", re.DOTALL)
 
@@ -67,8 +66,8 @@ def run(
     _take_back_from_the_dead(follower)
     asking.give_another_chance(follower)
     with watching(_Watched(follower), progress) as watch:
-        desk = _Desk(follower, crew_for(evaluate, parallel), parallel, at_once, available, watch)
-        ran = desk.work()
+        desk = _Desk(follower, parallel, at_once, available)
+        ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
     with follower.lock:
         answer = answer_from(follower.followed())
     if ran.stopped_because is None or follower.known().status == "finished":
@@ -133,14 +132,11 @@ class _Desk:
     def __init__(
         self,
         follower: Follower,
-        crew: Crew,
         parallel: int,
         at_once: int | None,
         available: Available | None,
-        watch: Callable[[Run], None],
     ) -> None:
-        self._follower, self._crew, self._watch = follower, crew, watch
-        self._parallel, self._at_once, self._available = parallel, at_once, available
+        self._follower, self._at_once, self._available = follower, at_once, available
         self._worker = _name_of_this_run()
         self._out: dict[int, Ticket] = {}  # by number
         self._busy: Counter[str | None] = Counter()  # tickets out, by evaluator
@@ -148,59 +144,32 @@ class _Desk:
         self._patience = max(LEAST_PATIENCE, 2 * parallel)
         self._not_before = 0.0
         self._over = threading.Event()
-        self._run = Run()
-
-    def work(self) -> Run:
-        """Work until there is nothing more to do."""
+        self.run = Run()
         threading.Thread(target=self._renew, name="renews leases", daemon=True).start()
-        try:
-            with Interrupts() as interrupts:
-                while not interrupts.seen and self._hand_out():
-                    reply = None
-                    with interrupts.allowed():
-                        reply = self._next_reply()
-                    if reply is not None:
-                        self._take(reply)
-                    self._watch(self._run)
-                    if self._run.stopped_because is not None:
-                        break
-                if interrupts.seen:
-                    self._run.stopped_because = "it was interrupted"
-        finally:
-            self._over.set()
-            self._crew.close()
-            tending.release_all(self._follower, self._out.values())
-        return self._run
 
-    def _next_reply(self) -> Reply | None:
-        if self._out:
-            return self._crew.wait(TICK)
-        time.sleep(TICK)
-        return None
-
-    # ------------------------------------------------------------------ handing out
-
-    def _hand_out(self) -> bool:
-        """Take more tickets; return whether there is anything to wait for."""
-        while len(self._out) < self._parallel and time.monotonic() >= self._not_before:
-            among = self._free()
-            if among is not None and not among:
-                return bool(self._out) or self._nobody()
-            has = len(self._out) if among is None else sum(self._busy[x] for x in (*among, None))
-            # one by one where who is free changes with every ticket
-            more = self._parallel - len(self._out) if self._at_once is None else 1
-            got = asking.ask(self._follower, among, self._worker, has + more, _LEASE)
-            if isinstance(got, NoTicket):
-                return self._nothing(got)
-            assert isinstance(got, list)
-            new = [ticket for ticket in got if ticket.number not in self._out]
-            for ticket in new:
-                self._out[ticket.number] = ticket
-                self._busy[ticket.question.evaluator] += 1
-                self._crew.start(ticket.question)
-            if not new:
-                self._not_before = time.monotonic() + _LOOK_AGAIN
-        return True
+    def next(self, room: int) -> Sequence[Question] | None:
+        """Take more tickets."""
+        if time.monotonic() < self._not_before:
+            return []
+        among = self._free()
+        if among is not None and not among:
+            if not self._out:
+                self.run.stopped_because = _NOBODY
+            return [] if self._out else None
+        has = len(self._out) if among is None else sum(self._busy[x] for x in (*among, None))
+        # one by one where who is free changes with every ticket
+        more = room if self._at_once is None else 1
+        got = asking.ask(self._follower, among, self._worker, has + more, _LEASE)
+        if isinstance(got, NoTicket):
+            return self._nothing(got)
+        assert isinstance(got, list)
+        new = [ticket for ticket in got if ticket.number not in self._out]
+        for ticket in new:
+            self._out[ticket.number] = ticket
+            self._busy[ticket.question.evaluator] += 1
+        if not new:
+            self._not_before = time.monotonic() + _LOOK_AGAIN
+        return [ticket.question for ticket in new]
 
     def _free(self) -> Sequence[str] | None:
         """Return the evaluators who can be asked now; None if all, or if there are none."""
@@ -208,78 +177,60 @@ class _Desk:
         if not names or (self._at_once is None and self._available is None):
             return None
         if self._available is not None:
-            there = self._available()
-            there = {there} if isinstance(there, str) else set(there)
-            unknown = there.difference(names)
-            if unknown:
-                raise InputError(
-                    f"available returned {min(map(str, unknown))!r}, who is no evaluator; there "
-                    f"are {listed(list(names))}."
-                )
+            there = those_available(self._available, names)
             names = [name for name in names if name in there]
         if self._at_once is not None:
             names = [name for name in names if self._busy[name] < self._at_once]
         return names
 
-    def _nobody(self) -> bool:
-        self._run.stopped_because = "nobody who could be asked is available; run() goes on later"
-        return False
-
-    def _nothing(self, why: NoTicket) -> bool:
-        """Return whether to wait though there is no ticket."""
-        if why.reason == "finished":
-            return False
+    def _nothing(self, why: NoTicket) -> Sequence[Question] | None:
+        """Wait though there is no ticket, or say why that is all."""
         self._not_before = time.monotonic() + _LOOK_AGAIN
-        if self._out or why.reason == "waiting":
-            return True
-        self._run.stopped_because = why.why
-        return False
+        if why.reason != "finished" and (self._out or why.reason == "waiting"):
+            return []
+        if why.reason != "finished":
+            self.run.stopped_because = why.why
+        return None
 
-    # ------------------------------------------------------------------ taking back
+    def tell(self, question: Question, score: object) -> None:
+        """Tell the campaign a score."""
+        telling.tell(self._follower, [(self._out[question.number], score, None)])
+        self._closed(question)
+        self._failed = 0
 
-    def _take(self, reply: Reply) -> None:
-        """Tell a score, or that there is none."""
-        self._not_before = 0.0
-        error = reply.error
-        if isinstance(error, KeyboardInterrupt):
-            self._run.stopped_because = "it was interrupted"
-            return
-        if error is not None and is_hopeless(error):
-            raise error
-        ticket = self._out.pop(reply.question.number)
-        self._busy[ticket.question.evaluator] -= 1
-        if isinstance(error, AbsentError):
-            self._part_with(ticket, in_one_line(error) or "not available")
-            return
-        if error is None:
-            try:
-                telling.tell(self._follower, [(ticket, reply.score, None)])
-            except InputError as refused:
-                error = refused
-            else:
-                self._failed = 0
-                return
-        self._fail(ticket, in_one_line(error))
-
-    def _fail(self, ticket: Ticket, said: str) -> None:
+    def fail(self, question: Question, said: str) -> bool:
+        """Give a ticket back that could not be answered: the campaign knows how often to try."""
+        ticket = self._closed(question)
         tending.fail(self._follower, ticket, said)
-        self._run.failures.append(Failure(ticket.question, said, ticket.attempt))
+        self.run.failures.append(Failure(question, said, ticket.attempt))
         self._failed += 1
         known = self._follower.known()
         tries = 1 + known.settings["retries"]
         # each evaluator may fail so often, and leave, while there are others
         if self._failed >= tries * self._patience * max(1, len(known.questions.evaluators)):
-            self._run.stopped_because = (
+            self.run.stopped_because = (
                 f"evaluations failed {self._failed} times in a row, last with: {said}"
             )
+        return False
 
-    def _part_with(self, ticket: Ticket, why: str) -> None:
-        tending.release(self._follower, ticket)
-        if ticket.question.evaluator is None:
-            self._run.stopped_because = f"the evaluator left: {why}"
+    def part_with(self, question: Question, why: str) -> None:
+        """Go on without an evaluator, until he is asked in another run."""
+        tending.release(self._follower, self._closed(question))
+        if question.evaluator is None:
+            self.run.stopped_because = f"the evaluator left: {why}"
         else:
-            away = f"{asking.AWAY}: {why}"
-            changing.leave(self._follower, ticket.question.evaluator, away)
+            changing.leave(self._follower, question.evaluator, f"{asking.AWAY}: {why}")
+
+    def close(self) -> None:
+        """Give back what is out."""
+        self._over.set()
+        tending.release_all(self._follower, self._out.values())
+
+    def _closed(self, question: Question) -> Ticket:
+        """Take a ticket off the list of those that are out."""
+        self._not_before = 0.0
+        self._busy[question.evaluator] -= 1
+        return self._out.pop(question.number)
 
     def _renew(self) -> None:
         """Renew leases while the run lives, in a thread of its own: evaluations may take long."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.answers.question import Question
 from evenhand.campaigns.changing import changed, reopen
-from evenhand.campaigns.events import Kind
+from evenhand.campaigns.events import Kind, evaluations_in, evaluations_to
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.given import checked_count, checked_name, checked_reason
 from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, events_after, foresee_told
@@ -106,10 +106,8 @@ class Desk:
     def _write(self, kind: Kind, standing: str) -> None:
         rows = [row for row in self._entered.values() if row.standing == standing]
         if rows:
-            entries = [[r.number, r.ticket, r.question, r.score, r.evaluator, r.key] for r in rows]
-            notes = {str(r.number): self._notes[r.number] for r in rows if r.number in self._notes}
-            content = {"evaluations": entries} | ({"notes": notes} if notes else {})
-            at = self.page.append(kind, content)
+            said = [row.said(self._notes.get(row.number, "")) for row in rows]
+            at = self.page.append(kind, evaluations_to(said))
             self.page.enter(replace(row, event=at) for row in rows)
 
     def one(self, reply: Reply) -> Receipt:
@@ -145,7 +143,8 @@ class Desk:
         if row is None:  # it is of this transaction
             return self._notes.get(evaluation, "")
         (event,) = events_after(self.page.session, self.page.id, row.event - 1, 1)
-        return str(event.content.get("notes", {}).get(str(evaluation), ""))
+        (note,) = (e.note for e in evaluations_in(event.content) if e.number == evaluation)
+        return note
 
     def _again(self, before: EvaluationRow, reply: Reply, key: str) -> Receipt:
         """Return the first receipt again, or say that this is something else."""

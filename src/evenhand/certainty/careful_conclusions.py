@@ -226,7 +226,7 @@ class Conclusions:
             aim.frame,
             Scores.of(self._told, aim.groups, aim.noise),
             self._duels,
-            aim.levels(k, plan.at_most, spent),
+            aim.levels(k, max(plan.at_most, spent), spent),
             None if aim.deviation == 0.0 and not linear else aim.deviation,
         )
         if before is None:

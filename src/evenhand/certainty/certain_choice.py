@@ -194,8 +194,9 @@ class CertainChoice(Choice):
 
     @property
     def _fit(self) -> Fit:
-        """Least squares on all scores."""
-        about = self.inference.before(max(0, len(self.record.rounds) - 1))
+        """Least squares on all scores, about a fit that is the same when a plan has just begun."""
+        told = [r for r, round_ in enumerate(self.record.rounds) if round_.count]
+        about = self.inference.before(told[-1] if told else 0)
         fit: Fit = self.once(
             "fit", lambda: self.aim.model.fit(self.record.everything, self.aim.noise, about)
         )

@@ -63,7 +63,15 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
         return revived(cls, as_it_was(state["arguments"]), as_it_was(state["run"]))
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise InputError(
             f"this state of {named!r} is not whole, or was changed: {error!r}. Give what "
             "policy.state() returned."

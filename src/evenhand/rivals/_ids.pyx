@@ -55,10 +55,11 @@ cdef Py_ssize_t _lowest(const double[::1] gaps, const double[::1] information,
     return 0
 
 
-cdef bint _finite(const double[::1] values) noexcept nogil:
+cdef bint _are_numbers(const double[::1] values) noexcept nogil:
+    """Tell whether no value is NaN; infinite ones are left out of a mixture, or all of it."""
     cdef Py_ssize_t x
     for x in range(values.shape[0]):
-        if not fabs(values[x]) < INFINITY:
+        if values[x] != values[x]:
             return False
     return True
 
@@ -286,7 +287,7 @@ cdef class InformationStepper(Stepper):
         if self.inquiry is not None:
             self.charge_questions()
         self.inform(settled)
-        if not _finite(self._gaps) or not _finite(self._information):
+        if not _are_numbers(self._gaps) or not _are_numbers(self._information):
             raise lost("what an option loses, or what it tells, is no number")
         if self.directed and settled:  # one option is left that can be the best
             if self.inquiry is not None:
@@ -295,6 +296,8 @@ cdef class InformationStepper(Stepper):
             mixture.left, mixture.right, mixture.share = leader, leader, 0.0
         else:
             mixture = _mixture(self._gaps, self._information)
+            if not (0 <= mixture.left < self.k and 0 <= mixture.right < self.k):
+                raise lost("no option is worth its loss")
         self.allot(mixture, remaining)
         return 0
 

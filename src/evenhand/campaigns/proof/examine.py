@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from evenhand.campaigns.proof.checker import Checker
 from evenhand.campaigns.proof.planned import Planned
 from evenhand.campaigns.proof.record import Record, number, record_of
 
+_NEAR = 1e-5  # share of an interval's width by which rounding may move its ends
 _SHARE = 1e-6  # by which an estimate may differ
 _ROUNDED = 1e-5  # of the largest score: sizes below that count as that
 
@@ -38,7 +39,7 @@ class Examination:
     taken: tuple[str, ...] = ()
 
 
-def examine(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Examination:
+def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
     """Read the events of a campaign up to a decision, kinds and particulars, and confirm that.
 
     Where the decision has a ``certificate``, a list of [option, plan, scores], the evidence against
@@ -53,8 +54,7 @@ def examine(events: Iterable[tuple[str, Mapping[str, Any]]]) -> Examination:
     ('the record cannot be read: the options that it ranks are not those of the record',)
     """
     try:
-        log = list(events)
-        record, content = record_of(log), log[-1][1]
+        record, content = record_of(events), events[-1][1]
         said = _Statements.of(record.asked, content["answer"])
         places = {(int(plan), int(n)) for _, plan, n in content.get("certificate") or ()}
         check = _checker(record, said, places)
@@ -197,18 +197,20 @@ def _unconfirmed(
 ) -> Truths:
     """Tell (n,) which estimates are others, or have an interval whose ends are not refuted.
 
-    An estimate that lies outside of its interval is drawn to its end.
+    An estimate that lies outside of its interval is drawn to its end. Ends count as refuted if
+    numbers beyond them by a share `_NEAR` of the width are: policies have sums of squares alone, of
+    which rounding takes half of the digits.
     """
     stated, low, high = said.T
+    width = high - low
+    near = _NEAR * np.where(np.isfinite(width), width, 0.0)
     off = _off(stated, estimates, scores)
+    off &= ~(np.isnan(estimates) & np.isinf(low) & np.isinf(high))  # a guess that claims nothing
     if off.any():
         off &= ~(refuted(stated) & refuted(estimates))
     outside = (stated < low) | (stated > high) | (low > high)
-    for end in (low, high):
-        with np.errstate(invalid="ignore"):
-            far = end + _SHARE * (end - estimates)  # evidence may jump: an end is known so well
-        outside |= ~(refuted(end) | refuted(far)) & ~np.isnan(end)
-    return np.asarray(off | outside)
+    claimed = ~np.isnan(low) & ~np.isnan(high)
+    return np.asarray(off | outside | (claimed & ~(refuted(low - near) & refuted(high + near))))
 
 
 def _off(stated: Floats, derived: Floats, scores: Floats) -> Truths:
