@@ -282,7 +282,7 @@ def test_large_panels_are_judged_alike_without_large_matrices(
     ways = [PlannedChoice(PROBLEM.questions, **mode)]
     monkeypatch.setattr(model_choice, "_LARGE", 0)
     ways.append(PlannedChoice(PROBLEM.questions, **mode))
-    assert [type(policy.model).__name__ for policy in ways] == ["DenseModel", "ArrowModel"]
+    assert [type(policy.aim.model).__name__ for policy in ways] == ["DenseModel", "ArrowModel"]
     scores = scores_of(PROBLEM, 4)
     one, other = (answered(policy, scores) for policy in ways)
     assert one == other

@@ -18,7 +18,6 @@ from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.look import guess
 from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.models import Model
 from evenhand.certainty.one_look import OneLook
 from evenhand.certainty.one_look_plans import FixedPlans
 from evenhand.certainty.record import Plan, Stop
@@ -138,11 +137,6 @@ class PlannedChoice(Choice):
         model = model_of(self.actions)
         self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise)
         self._inference = OneLook(self.aim, self.record)
-
-    @property
-    def model(self) -> Model:
-        """The linear model of the questions."""
-        return self.aim.model
 
     @property
     def inference(self) -> OneLook:
