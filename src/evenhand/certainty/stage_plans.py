@@ -242,14 +242,17 @@ class Planner:
     def _helped_by_others(self, purpose: str) -> bool:
         """Tell whether evaluators who would be idle are asked more of the same as a plan asks.
 
-        Not where these very questions are lacking: to check the model, or a second start. Nor where
-        the last test told nothing, since those had filled it who cannot compare by themselves.
+        Not to check the model, which takes these very questions. Nor where the last plan told
+        nothing, since those had filled it who cannot compare by themselves: a start that had no
+        answer to a new question, or a test without information.
         """
-        last = self.inference.record.now
-        if last is None or purpose != "compare":
+        record = self.inference.record
+        last = record.now
+        if last is None or purpose == "check the model":
             return last is None
         if last.plan.leader < 0:
-            return True
+            before = record.known_to(len(record.rounds) - 1).counts
+            return purpose == "compare" or bool(((last.total.counts > 0) & (before == 0)).any())
         fit = self.inference.aim.model.fit(last.total, 1.0)
         return bool(np.isfinite(fit.leads(last.plan.leader, last.plan.rivals).variances).any())
 
