@@ -19,6 +19,10 @@ DEEPEST = 50  # lists in lists
 
 # ---------------------------------------------------------------------- JSON
 
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
 
 def canonical(content: Any) -> str:
     """Return a plain value as JSON in one form: names in order, no spaces.
@@ -30,9 +34,7 @@ def canonical(content: Any) -> str:
     >>> canonical({"b": [1, 0.5], "a": "é"})
     '{"a":"é","b":[1,0.5]}'
     """
-    return json.dumps(
-        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return _ENCODER.encode(content)
 
 
 def decoded(text: str) -> Any:
@@ -169,8 +171,20 @@ def _check_of(form: Any) -> _Check:
         return _row_of([_check_of(one) for one in inner])
     if origin is dict:
         return _named(_check_of(inner[1]))
-    called, types = _PLAIN[form]
-    return lambda value: None if _are([value], types) else _refuse(called, value)
+    return _exactly(*_PLAIN[form])
+
+
+def _exactly(called: str, types: set[type]) -> _Check:
+    def check(value: Any) -> None:
+        kind = type(value)
+        if (
+            kind not in types
+            or (kind is int and not -(2**63) <= value < 2**63)
+            or (kind is float and not math.isfinite(value))
+        ):
+            _refuse(called, value)
+
+    return check
 
 
 def _are(values: Sequence[Any], types: set[type]) -> bool:

@@ -16,6 +16,7 @@ from sqlalchemy import text
 import children
 import evenhand as eh
 from evenhand.campaigns.stores import SqliteStore, Store, gate, open_store, postgres
+from evenhand.campaigns.stores.postgres import PostgresStore
 from evenhand.campaigns.stores.session import Session, Statement
 
 MAKE = Statement(text("CREATE TABLE note (number BIGINT PRIMARY KEY, word TEXT)"))
@@ -308,16 +309,32 @@ def test_of_threads_and_stores_one_at_a_time_is_in_a_gate(address: str, patient:
 # ---------------------------------------------------------------------- who is stopped
 
 
-def stop_in_a_transaction(address: str, pipe: Any) -> None:
-    postgres._MANNERS = postgres._MANNERS.replace("'20s'", "'1s'")
+LOCK = {
+    SqliteStore: Statement(text("SELECT 1")),
+    PostgresStore: Statement(text("SELECT 1 FROM note WHERE number = 0 FOR UPDATE")),
+}
+
+
+def locked(store: Store, number: int) -> Callable[[Session], int]:
+    """Work that nobody else can do at the same time."""
 
     def work(session: Session) -> int:
-        done = adding(1)(session)
-        pipe.send("here")
-        pipe.recv()
-        return done
+        session.rows(LOCK[type(store)])
+        return adding(number)(session)
 
+    return work
+
+
+def stop_in_a_transaction(address: str, pipe: Any) -> None:
+    postgres._MANNERS = postgres._MANNERS.replace("'20s'", "'1s'")
     with open_store(address) as store:
+
+        def work(session: Session) -> int:
+            done = locked(store, 1)(session)
+            pipe.send("here")
+            pipe.recv()
+            return done
+
         pipe.send(store.write(work))
 
 
@@ -325,6 +342,7 @@ def test_who_is_stopped_in_a_transaction_does_not_stop_the_others(
     store: Store, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server ends the transaction; a file says who has it, and others can still read."""
+    store.write(adding(0))
     here, there = children.Pipe()
     process = children.start(stop_in_a_transaction, address, there)
     assert here.recv() == "here"
@@ -333,16 +351,16 @@ def test_who_is_stopped_in_a_transaction_does_not_stop_the_others(
         if isinstance(store, SqliteStore):
             store.patience = 0.2
             with pytest.raises(eh.StoreError, match=r"0\.2 seconds another process .* stopped"):
-                store.write(adding(2))
+                store.write(locked(store, 2))
             waits = []
             plain = store._turn
             monkeypatch.setattr(store, "_turn", lambda: waits.append(1) or plain())
-            got = written_together(store, [adding(number) for number in (3, 4, 5)])
+            got = written_together(store, [locked(store, number) for number in (3, 4, 5)])
             assert {type(one) for one in got} == {eh.StoreError}
             assert len(waits) == 1  # and not each after the other
-            assert numbers(store) == []
+            assert numbers(store) == [0]
         else:
-            assert store.write(adding(2)) == 2
+            assert store.write(locked(store, 2)) == 2
     finally:
         os.kill(process.pid, signal.SIGCONT)
     for _ in range(2):  # on a server, its work is done again
@@ -350,8 +368,8 @@ def test_who_is_stopped_in_a_transaction_does_not_stop_the_others(
     assert next(said for said in iter(here.recv, None) if said != "here") == 1
     assert children.ended(process) == 0
     store.patience = 30.0
-    assert store.write(adding(6)) == 6
-    assert numbers(store) == ([1, 6] if isinstance(store, SqliteStore) else [1, 2, 6])
+    assert store.write(locked(store, 6)) == 6
+    assert numbers(store) == ([0, 1, 6] if isinstance(store, SqliteStore) else [0, 1, 2, 6])
 
 
 # ---------------------------------------------------------------------- others

@@ -19,9 +19,11 @@ import pytest
 import children
 import evenhand as eh
 from campaign_record import Record
-from evenhand.campaigns.stores import SqliteStore, Store, open_store
+from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.stores import SqliteStore, Store, open_store, postgres
 from evenhand.campaigns.stores.postgres import PostgresStore
 from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores.wire import Wire
 from postgres_server import Postgres, kill, own_server
 
 
@@ -371,8 +373,10 @@ def test_a_server_that_goes_and_comes_back_is_waited_for() -> None:
         with pytest.raises(eh.StoreError, match="See that the server is up"):
             tell_one(campaign)
         campaign.store.patience = 60.0
-        threading.Timer(0.5, server.ensure_postgres_running).start()
+        start = threading.Timer(0.5, server.ensure_postgres_running)
+        start.start()
         assert tell_one(campaign) == 2
+        start.join()  # it knows which process to end only then
         campaign.close()
         assert count(url) == 2
 
@@ -495,5 +499,37 @@ def test_a_server_that_acknowledges_too_early_is_told_not_to(postgres_address: s
         root.execute(f'ALTER DATABASE "{name}" SET synchronous_commit TO off'.encode())
     with open_store(postgres_address) as store:
         ask = "SHOW synchronous_commit"
-        assert store.write(lambda s: s.execute(ask).fetchone()) == ("off",)  # the next one waits
-        assert store._writer.execute(ask).fetchone() == ("on",)  # type: ignore[attr-defined] # it
+        assert store.write(lambda session: session.execute(ask).fetchone()) == ("on",)
+
+
+@pytest.mark.parametrize("company", [False, True])
+def test_what_a_server_acknowledges_is_on_its_disk(
+    postgres_address: str, company: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether one commit waits for the disk, or an empty one after it that others share."""
+    begun(postgres_address).close()
+    sent: list[str] = []
+    send = Wire.send
+
+    def noted(wire: Wire, words: str, *values: Any) -> Any:
+        sent.append(words)
+        return send(wire, words, *values)
+
+    def write(session: Session) -> str:
+        page = Page(session, 1)
+        page.append("alarmed", {"assumption": "", "text": ""})
+        page.close()
+        return str(session.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()[0])
+
+    monkeypatch.setattr(Wire, "send", noted)
+    with (
+        open_store(postgres_address) as one,
+        open_store(postgres_address) as other,
+        psycopg.connect(postgres_address, autocommit=True) as server,
+    ):
+        for store in (one, one, one, *[other, one, other] * company):
+            sent.clear()
+            written = store.write(write)
+            flushed = "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn"
+            assert server.execute(flushed, [written]).fetchone() == (True,)
+        assert (postgres._LATER in sent, postgres._FLUSH in sent) == (company, company)

@@ -11,16 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import NullPool, create_engine, inspect, text
-from sqlalchemy.dialects import sqlite
+from sqlalchemy.dialects import postgresql, sqlite
 
 import children
 import evenhand as eh
 from evenhand.campaigns import ledger
-from evenhand.campaigns.stores import open_store, schema
+from evenhand.campaigns.stores import open_store, postgres, schema
 from evenhand.campaigns.stores.session import Statement
 from evenhand.campaigns.stores.tables import metadata
+from evenhand.campaigns.stores.wire import _numbered
 from postgres_server import Postgres
 
 
@@ -68,6 +70,22 @@ def test_no_statement_looks_through_all_of_a_campaign(name: str, tmp_path: Path)
         assert not re.search(r"SCAN (ticket|evaluation|event)", step), step
         assert not re.search(r"(ticket|evaluation)_1 \(campaign=\?\)", step), step
         assert not re.search(r"PRIMARY KEY \(campaign=\?\)", step), step
+
+
+def test_a_server_finds_the_way_to_every_row_while_the_tables_are_empty(
+    postgres_address: str,
+) -> None:
+    """It keeps to that way: it is not to look for another one as a campaign grows."""
+    all_of_it = re.compile(r"Seq Scan|_pkey on (ticket|evaluation|event)\b")
+    with psycopg.connect(postgres_address, autocommit=True) as connection:
+        connection.execute(postgres._MANNERS)
+        for name, statement in STATEMENTS.items():
+            words, _ = _numbered(statement.words(postgresql.psycopg.dialect())[0])
+            plan = connection.execute(b"EXPLAIN (GENERIC_PLAN, COSTS OFF) " + words).fetchall()
+            steps = [row[0].strip() for row in plan]
+            for step, then in zip(steps, [*steps[1:], ""], strict=True):
+                if all_of_it.search(step):
+                    assert re.search(r"Index Cond: .*\bnumber\b", then), (name, steps)
 
 
 def open_when_told(address: str, go: Any) -> None:

@@ -101,7 +101,7 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
 """What an event of each kind says; see `plain.Form`."""
 
 _FORMS: Mapping[str, Form] = {kind: Form(form) for kind, form in KINDS.items()}
-_EVENT = {"number": int, "at": float, "kind": str, "body": str, "hash": bytes}
+_EVENT = (("number", int), ("at", float), ("kind", str), ("body", str), ("hash", bytes))
 _LINE = Form({"at": float, "body": Any, "hash": str, "kind": str, "number": int})
 
 TURNS = frozenset(
@@ -203,16 +203,6 @@ class Event:
     body: str
     hash: bytes
 
-    def __post_init__(self) -> None:
-        odd = [name for name, needed in _EVENT.items() if type(getattr(self, name)) is not needed]
-        if not odd and not 0.0 <= self.at < _LAST:
-            odd = ["at"]
-        if odd:
-            raise InputError(
-                f"the {odd[0]} of an event cannot be {shown(getattr(self, odd[0]))}; it may have "
-                "been changed."
-            )
-
     @property
     def content(self) -> Any:
         """The particulars as a plain value, of the form that `KINDS` says."""
@@ -230,6 +220,21 @@ class Event:
         return content
 
 
+def read(number: Any, at: Any, kind: Any, body: Any, hash: Any) -> Event:
+    """Return an event that comes from a store or a file, or say which part of it cannot be."""
+    event = Event(number, at, kind, body, hash)
+    for name, needed in _EVENT:
+        if type(value := getattr(event, name)) is not needed:
+            raise _changed(name, value)
+    if not 0.0 <= at < _LAST:
+        raise _changed("at", at)
+    return event
+
+
+def _changed(name: str, value: Any) -> InputError:
+    return InputError(f"the {name} of an event cannot be {shown(value)}; it may have been changed.")
+
+
 def sealed(before: bytes, number: int, at: float, kind: Kind, content: Mapping[str, Any]) -> Event:
     """Return a new event, sealed to the hash before it."""
     body = canonical(content)
@@ -239,7 +244,7 @@ def sealed(before: bytes, number: int, at: float, kind: Kind, content: Mapping[s
             "give less at once, or fewer questions."
         )
     try:
-        return Event(number, at, kind, body, seal(before, Event(number, at, kind, body, b"")))
+        return Event(number, at, kind, body, _hash(before, number, at, kind, body))
     except UnicodeEncodeError as error:
         near = body[max(0, error.start - 20) : error.end + 20]
         raise InputError(
@@ -249,8 +254,11 @@ def sealed(before: bytes, number: int, at: float, kind: Kind, content: Mapping[s
 
 def seal(before: bytes, event: Event) -> bytes:
     """Return the hash that an event must have after the one before it."""
-    line = f"\n{event.number}\n{event.at!r}\n{event.kind}\n{event.body}"
-    return hashlib.sha256(before + line.encode()).digest()
+    return _hash(before, event.number, event.at, event.kind, event.body)
+
+
+def _hash(before: bytes, number: int, at: float, kind: str, body: str) -> bytes:
+    return hashlib.sha256(before + f"\n{number}\n{at!r}\n{kind}\n{body}".encode()).digest()
 
 
 # ---------------------------------------------------------------------- files
@@ -288,7 +296,7 @@ def from_line(line: str) -> Event:
         hash = bytes.fromhex(one["hash"])
     except ValueError:
         raise InputError(f"hash: {shown(one['hash'])} is none.") from None
-    event = Event(one["number"], float(one["at"]), one["kind"], canonical(one["body"]), hash)
+    event = read(one["number"], float(one["at"]), one["kind"], canonical(one["body"]), hash)
     if as_line(event) != line:
         raise InputError("there is more in it than what is sealed, or it is written otherwise.")
     return event

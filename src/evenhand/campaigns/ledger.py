@@ -14,8 +14,8 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
 
-from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, sealed
-from evenhand.campaigns.stores.session import Clock, Session, Statement
+from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, read, sealed
+from evenhand.campaigns.stores.session import Clock, OneOf, Session, Statement
 from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
 from evenhand.errors import InputError
 
@@ -162,13 +162,12 @@ def _leasing(holder: Any, order: Any, *whose: Any) -> Statement:
         .order_by(order)
         .limit(_p("most"))
         .with_for_update(skip_locked=True)
-        .cte("oldest")
-        # once: PostgreSQL may look anew for every row, and hand out more than were wanted
-        .prefix_with("MATERIALIZED", dialect="postgresql")
+        .correlate(None)
+        .scalar_subquery()
     )
     return Statement(
         update(ticket)
-        .where(_OF, _T.number.in_(select(oldest.c.number)))
+        .where(_OF, OneOf(_T.number, oldest))
         .values(
             state="leased",
             holder=holder,
@@ -359,7 +358,7 @@ def names(session: Session) -> dict[str, str]:
 
 def events_after(session: Session, id: int, after: int, most: int) -> list[Event]:
     """Return the next events after a number, so many at most."""
-    return [Event(*row) for row in session.rows(_EVENTS, id=id, after=after, most=most)]
+    return [read(*row) for row in session.rows(_EVENTS, id=id, after=after, most=most)]
 
 
 def seal_of(session: Session, id: int, number: int) -> str | None:
@@ -445,6 +444,8 @@ class Page:
         self.version, self.tickets, self.evaluations = int(row[4]), int(row[5]), int(row[6])
         self.counted = int(row[7])
         self.now = session.time(row[8])
+        if lock:
+            session.found(id, self.head)
         self._events: list[Event] = []
 
     @classmethod
@@ -502,6 +503,7 @@ class Page:
             new_evaluations=self.evaluations,
             new_counted=self.counted,
         )
+        self.session.left(self.id, self.head)
         return self._events
 
     # ------------------------------------------------------------------ tickets
@@ -566,23 +568,18 @@ class Page:
 
     def settle(self, row: TicketRow, state: str, **changes: Any) -> None:
         """Change the state of a ticket, and what else is named; nobody has what is given back."""
-        now = {
-            "holder": row.holder,
-            "worker": row.worker,
-            "attempt": row.attempt,
-            "failures": row.failures,
-            "leased": row.leased,
-            "until": row.until,
+        new = {
+            "new_holder": row.holder,
+            "new_worker": row.worker,
+            "new_attempt": row.attempt,
+            "new_failures": row.failures,
+            "new_leased": row.leased,
+            "new_until": row.until,
         }
         if state in ("open", "failed", "void"):
-            now |= {"holder": "", "worker": "", "until": 0.0}
-        self.session.run(
-            _SETTLE,
-            id=self.id,
-            number=row.number,
-            new_state=state,
-            **{f"new_{name}": value for name, value in (now | changes).items()},
-        )
+            new |= {"new_holder": "", "new_worker": "", "new_until": 0.0}
+        new |= {f"new_{name}": value for name, value in changes.items()}
+        self.session.run(_SETTLE, id=self.id, number=row.number, new_state=state, **new)
 
     def void(self) -> None:
         """Take back all tickets that were not answered."""

@@ -3,16 +3,16 @@
 The chain of events makes writers of one campaign take turns. So that they do not also wait for each
 other's disk, a transaction is committed without waiting (synchronous_commit off), which lets the
 next in; then an empty one is committed with waiting. The server's log is written in order, so when
-the second is on the disk, the first is; and many of these share one write to the disk.
+the second is on the disk, the first is; and many of these share one write to the disk. Where nobody
+else has written since, there is nobody to let in, and one commit will do.
 
 Nor do they wait for each other's network: statements are sent without waiting for what the ones
-before come to (psycopg's pipeline), up to a statement whose rows are needed. What is written at the
-end goes together with the commit.
+before come to (`Wire`), up to a statement whose rows are needed. What is written at the end goes
+together with the commit.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -27,6 +27,8 @@ from evenhand.errors import InputError
 
 try:
     import psycopg
+
+    from evenhand.campaigns.stores.wire import Wire
 except ImportError as error:
     raise InputError(
         "PostgreSQL needs psycopg; install evenhand[postgres], or give the path of a file."
@@ -37,13 +39,13 @@ _FLUSH = "SELECT pg_logical_emit_message(true, 'evenhand', '')"
 _ONE_STATE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # a client that stopped in the middle of a transaction loses it while the others still wait;
 # a server that acknowledges before it has written anything down is told not to; and as every
-# statement has its index, neither old statistics nor a plan that was made while the tables were
-# empty must lead the server to another way
+# statement has its index, which is found while the tables are empty, the server need not look for
+# another way each time, nor when it has old statistics
 _MANNERS = """
     SELECT set_config('idle_in_transaction_session_timeout', '20s', false),
            set_config('enable_seqscan', 'off', false),
            set_config('enable_bitmapscan', 'off', false),
-           set_config('plan_cache_mode', 'force_custom_plan', false),
+           set_config('plan_cache_mode', 'force_generic_plan', false),
            set_config('synchronous_commit',
                       coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'on'), false)
 """
@@ -75,11 +77,11 @@ _ADVICE = {
 _USUAL = "See that the server is up, and do the same again"
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables
 _GATE = 0x6576656E  # "even", for those who prepare something for a campaign
-_AT_MOST = "SELECT set_config('lock_timeout', %s, false)"
-_IN = f"SELECT pg_advisory_lock({_GATE}, %(campaign)s) IS NOT NULL"
+_AT_MOST = "SELECT set_config('lock_timeout', %(span)s, false)"
+_IN = f"SELECT pg_advisory_lock({_GATE}, %(campaign)s::integer) IS NOT NULL"
 _IN_OR_WAIT = f"""
-    SELECT CASE WHEN pg_try_advisory_lock({_GATE}, %(campaign)s) THEN true
-                ELSE pg_advisory_lock_shared({_GATE}, %(campaign)s) IS NULL END
+    SELECT CASE WHEN pg_try_advisory_lock({_GATE}, %(campaign)s::integer) THEN true
+                ELSE pg_advisory_lock_shared({_GATE}, %(campaign)s::integer) IS NULL END
 """
 
 
@@ -95,19 +97,6 @@ class _Connection(psycopg.Connection[Any]):
     def __del__(self, *_: Any) -> None:
         with suppress(Exception):
             self.close()
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Tell what psycopg has to say of connections that are not ours.
-
-    Of ours it says, as a warning, that it could not take leave of a server that is gone; that is
-    raised, or tried again, already.
-    """
-    about = record.args[0] if isinstance(record.args, tuple) and record.args else None
-    return not isinstance(getattr(about, "_conn", None), _Connection)
-
-
-logging.getLogger("psycopg").addFilter(_is_news)
 
 
 class PostgresStore(Store):
@@ -138,34 +127,32 @@ class PostgresStore(Store):
 
     def _begin_anew(self) -> None:
         super()._begin_anew()
-        self._writer: _Connection | None = None
+        self._writer: Wire | None = None
+        self._heads: dict[int, int] = {}  # where campaigns were left by this process
 
     def _transaction(self, work: Callable[[Session], bool]) -> None:
         if self._writer is None or self._writer.closed:
             self._writer = self._connect()
         writer = self._writer
         try:
-            with writer.pipeline():
-                session = _PostgresSession(writer, self.clock_offset)
-                session.execute("BEGIN")
-                session.execute(_LATER)
-                keep = work(session)
-                if keep:
-                    session.execute("COMMIT")
-                    session.execute(_FLUSH)
-            if not keep:  # not in the pipeline: psycopg forgets what it prepared at a ROLLBACK
-                writer.execute("ROLLBACK")
+            session = _PostgresSession(writer, self.clock_offset, self._heads)
+            writer.send("BEGIN")
+            if work(session):
+                session.commit()
+            else:
+                writer.send("ROLLBACK")
+            writer.wait()
         except BaseException:
             self._writer = None  # whatever state it is in, the next one is a new one
             writer.close()
             raise
 
-    def _read_with(self, connection: psycopg.Connection[Any], work: Work[Result]) -> Result:
-        with connection.pipeline():
-            session = _PostgresSession(connection, self.clock_offset)
-            session.execute(_ONE_STATE)
-            result = work(session)
-            session.execute("COMMIT")  # of nothing
+    def _read_with(self, connection: Wire, work: Work[Result]) -> Result:
+        session = _PostgresSession(connection, self.clock_offset, {})
+        connection.send(_ONE_STATE)
+        result = work(session)
+        connection.send("COMMIT")  # of nothing
+        connection.wait()
         return result
 
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
@@ -178,10 +165,9 @@ class PostgresStore(Store):
             connection = self._readers.pop() if self._readers else None
         try:
             connection = connection or self._connect()
-            with connection.pipeline():
-                connection.execute(_AT_MOST, [f"{max(1, round(1e3 * seconds))}ms"])
-                words = _IN if stay else _IN_OR_WAIT
-                mine = connection.execute(words, {"campaign": campaign}).fetchone()
+            connection.send(_AT_MOST, {"span": f"{max(1, round(1e3 * seconds))}ms"})
+            words = _IN if stay else _IN_OR_WAIT
+            mine = connection.send(words, {"campaign": campaign}).fetchone()
         except psycopg.errors.LockNotAvailable:
             self._leave(connection)
             return None
@@ -195,21 +181,20 @@ class PostgresStore(Store):
     def _leave(self, connection: Any) -> None:
         self._own.reader = None
         try:
-            connection.execute("SELECT pg_advisory_unlock_all()")
+            connection.send("SELECT pg_advisory_unlock_all()").fetchall()
         except psycopg.Error:
             connection.close()
             return
         with self._line:
             self._readers.append(connection)
 
-    def _connect(self) -> _Connection:
+    def _connect(self) -> Wire:
         try:
             connection = _Connection.connect(self._address, autocommit=True)
         except psycopg.OperationalError as error:
             raise self._why_not(error) from error
-        connection.prepare_threshold = 0
         connection.execute(_MANNERS)
-        return connection
+        return Wire(connection)
 
     def _why_not(self, error: psycopg.OperationalError) -> psycopg.OperationalError:
         """Tell a server that is not there, where it helps to wait, from one that refuses.
@@ -257,9 +242,9 @@ class _PostgresSession(Session):
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
     may_be_shared = True
 
-    def __init__(self, connection: psycopg.Connection[Any], clock_offset: float) -> None:
+    def __init__(self, wire: Wire, clock_offset: float, heads: dict[int, int]) -> None:
         super().__init__(clock_offset)
-        self._connection = connection
+        self._wire, self._heads, self._has_company = wire, heads, False
         self._soon: list[tuple[Statement, dict[str, Any]]] = []  # foreseen, and not asked yet
         self._asked: dict[tuple[Statement, frozenset[Any]], Any] = {}  # foreseen, and asked
 
@@ -271,26 +256,39 @@ class _PostgresSession(Session):
             found = self._asked.pop((statement, frozenset(parameters.items())), None)
             if found is not None:
                 return found
-        cursor = super()._run(statement, parameters)
+        answer = super()._run(statement, parameters)
         soon, self._soon = self._soon, []
         for one, given in soon:
             self._asked[one, frozenset(given.items())] = super()._run(one, given)
-        return cursor
+        return answer
 
     def run(self, statement: Statement, **parameters: Any) -> None:
         super().run(statement, **parameters)
         self._asked.clear()  # it may have changed
 
+    def run_many(self, statement: Statement, many: Sequence[Mapping[str, Any]]) -> None:
+        for one in many:
+            self.run(statement, **one)
+
+    def found(self, campaign: int, head: int) -> None:
+        self._has_company |= self._heads.get(campaign) != head
+
+    def left(self, campaign: int, head: int) -> None:
+        self._heads[campaign] = head
+
+    def commit(self) -> None:
+        """End the transaction so that it is on the disk when that is answered."""
+        if self._has_company:
+            self.execute(_LATER)
+        self.execute("COMMIT")
+        if self._has_company:
+            self.execute(_FLUSH)
+
     def be_alone(self) -> None:
         self.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
     def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        return self._connection.execute(words, parameters)
-
-    def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
-        for one in many:
-            self.execute(words, one)
-        self._asked.clear()
+        return self._wire.send(words, parameters)
 
 
 def _one_line(error: Exception) -> str:

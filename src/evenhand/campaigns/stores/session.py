@@ -15,6 +15,7 @@ from sqlalchemy import Double, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.expression import ColumnElement
+from sqlalchemy.sql.functions import FunctionElement
 
 
 class Clock(ColumnElement[float]):
@@ -32,6 +33,28 @@ def _clock_of_sqlite(clock: Clock, compiler: Any, **_: Any) -> str:
 @compiles(Clock, "postgresql")
 def _clock_of_postgres(clock: Clock, compiler: Any, **_: Any) -> str:
     return "extract(epoch from clock_timestamp())::float8"
+
+
+class OneOf(FunctionElement[bool]):
+    """Whether a column (the first argument) is one of what a query (the second) finds.
+
+    PostgreSQL runs the query once, and looks each up by its key. Of a plain ``IN`` it may go
+    through all rows, and run the query for each.
+    """
+
+    inherit_cache = True
+
+
+@compiles(OneOf, "sqlite")
+def _one_of_in_sqlite(one: OneOf, compiler: Any, **_: Any) -> str:
+    column, query = map(compiler.process, one.clauses)
+    return f"{column} IN {query}"
+
+
+@compiles(OneOf, "postgresql")
+def _one_of_in_postgres(one: OneOf, compiler: Any, **_: Any) -> str:
+    column, query = map(compiler.process, one.clauses)
+    return f"{column} = ANY (ARRAY{query})"
 
 
 class Statement:
@@ -86,10 +109,6 @@ class Session(ABC):
     def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """Run a statement that is in words already; return a cursor for its rows."""
 
-    @abstractmethod
-    def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
-        """Run a statement for each set of parameters."""
-
     def _run(self, statement: Statement, parameters: dict[str, Any]) -> Any:
         words, constant = statement.words(self.dialect)
         return self.execute(words, constant | parameters if constant else parameters)
@@ -113,10 +132,17 @@ class Session(ABC):
         """Run a statement that returns nothing; what it has to say comes with the next rows."""
         self._run(statement, parameters)
 
+    @abstractmethod
     def run_many(self, statement: Statement, many: Sequence[Mapping[str, Any]]) -> None:
         """Run a statement that returns nothing, once for each set of parameters."""
-        words, constant = statement.words(self.dialect)
-        self._execute_many(words, [constant | dict(one) for one in many])
+
+    def found(self, campaign: int, head: int) -> None:
+        """Say at which event a campaign was found, to be written to."""
+        return  # who writes a file is alone
+
+    def left(self, campaign: int, head: int) -> None:
+        """Say at which event a campaign was left."""
+        return
 
     def now(self) -> float:
         """Return the time, in seconds since 1970, by the database's clock."""

@@ -23,7 +23,7 @@ from sqlalchemy.dialects import sqlite as words
 from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.line import Line, Place
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import StoreError
 
@@ -256,8 +256,11 @@ class _SqliteSession(Session):
     def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
         return self._cursor.execute(words, parameters or {})
 
-    def _execute_many(self, words: str, many: Sequence[Mapping[str, Any]]) -> None:
-        self._cursor.executemany(words, many)
+    def run_many(self, statement: Statement, many: Sequence[Mapping[str, Any]]) -> None:
+        words, constant = statement.words(self.dialect)
+        self._cursor.executemany(
+            words, [constant | dict(one) for one in many] if constant else many
+        )
 
 
 def _place(path: str) -> tuple[int, int] | None:
