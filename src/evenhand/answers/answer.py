@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
 from evenhand.answers.least_squares import LeastSquares, least_squares
 from evenhand.answers.next_questions import NextQuestions
@@ -103,6 +104,10 @@ class Answer:
         What the scores say about the assumptions, alarms first.
     failures
         Questions that were given up.
+    attempts
+        How often questions were tried and failed; ``attempts.by_option(answer.questions)`` and
+        ``by_evaluator`` count them. An alarm is raised where failures, or times, hang on options
+        or scores.
     raw_choice
         Index of the option that the scores alone would have chosen; None without scores.
     ranking
@@ -153,6 +158,7 @@ class Answer:
     conclusion: Conclusion
     next_questions: NextQuestions = field(default_factory=NextQuestions)
     assumed: str = ""
+    attempts: Attempts = field(default_factory=Attempts)
 
     @property
     def policy(self) -> Policy:
@@ -325,6 +331,7 @@ def answer_from(
     features_exact: bool,
     stopped_because: str | None = None,
     failures: Sequence[Failure] = (),
+    attempts: Attempts | None = None,
     notes: Sequence[Finding] = (),
 ) -> Answer:
     """Return the answer that scores have come to.
@@ -339,8 +346,8 @@ def answer_from(
         Whether the user says that values are x·γ exactly.
     stopped_because
         Why the asking ended, if not because there was no more to ask.
-    failures
-        Questions that were given up.
+    failures, attempts
+        Questions that were given up, and how often all were tried.
     notes
         What there is to say about assumptions of which the conclusion says nothing.
     """
@@ -348,7 +355,9 @@ def answer_from(
     fit = least_squares(said.questions, said.checks)
     biases, values = all_biases(said, fit), _values(said, fit)
     decision = _with_known_leads(decision, values)
+    tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]
+    found += tried.findings(said.questions, decision.label)
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
     if len(options) == 1:
@@ -385,6 +394,7 @@ def answer_from(
         ranking=_ranking(options, decision, values, raw),
         decision=decision,
         conclusion=said,
+        attempts=tried,
     )
 
 

@@ -245,6 +245,7 @@ def choose(
         features_exact=deviation == 0,
         stopped_because=ran.stopped_because,
         failures=ran.failures,
+        attempts=ran.attempts,
         notes=[*_absences(ran), *notes_on(policy, checks)],
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from evenhand.answers.attempts import Attempts
 from evenhand.answers.crews import Crew, Reply, is_hopeless
 from evenhand.answers.interrupts import Interrupts
 from evenhand.answers.question import Failure, Question
@@ -30,14 +31,16 @@ class Run:
     ----------
     stopped_because
         Why the asking ended, if not because the policy was done.
-    failures
-        The questions that were given up.
+    failures, attempts
+        The questions that were given up, and how often all were tried; by a campaign, its record
+        knows.
     left
         The evaluators who left, and why.
     """
 
     stopped_because: str | None = None
     failures: list[Failure] = field(default_factory=list)
+    attempts: Attempts = field(default_factory=Attempts)
     left: dict[str, str] = field(default_factory=dict)
 
 

@@ -30,6 +30,7 @@ def as_record(answer: Answer) -> dict[str, Any]:
             for standing in answer.ranking
         ],
         "biases": [asdict(bias) for bias in answer.biases],
+        "attempts": answer.attempts.to_dict(answer.questions) if answer.attempts.tries else None,
         "warnings": [
             {"assumption": found.assumption, "message": found.message, "alarm": found.alarm}
             for found in answer.warnings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from importlib.metadata import version
 
@@ -29,6 +29,7 @@ from evenhand.report.document import (
     picture,
     points,
     scrolling,
+    table,
 )
 from evenhand.report.phrases import interval, listed, number, percent, short
 
@@ -281,14 +282,40 @@ def _next(answer: Answer) -> list[str]:
 
 
 def _failures(answer: Answer) -> list[str]:
-    if not answer.failures:
+    tried, questions = answer.attempts, answer.questions
+    if not answer.failures and not tried.failures:
         return []
     shown = answer.failures[:_MOST_FAILURES]
     more = len(answer.failures) - len(shown)
-    return [
-        f"{len(answer.failures):,} of them were given up.",
-        points([*(str(failure) for failure in shown), f"… and {more:,} more" if more else ""]),
+    tables = [
+        _tries(what, counts)
+        for what, counts in (
+            ("option", tried.by_option(questions)),
+            ("evaluator", tried.by_evaluator(questions)),
+        )
+        if tried.failures and len(counts) > 1
     ]
+    return [
+        f"{tried.failures:,} of {tried.tries:,} tries came to nothing." if tried.failures else "",
+        f"{len(answer.failures):,} questions were given up." if answer.failures else "",
+        points([*(str(failure) for failure in shown), f"… and {more:,} more" if more else ""])
+        if shown
+        else "",
+        *tables,
+        note(
+            "Whether and when an answer comes must not depend on what it is: where failures keep "
+            "to an option, or late answers differ, there is a warning."
+        ),
+    ]
+
+
+def _tries(what: str, counts: Mapping[str, tuple[int, int]]) -> str:
+    """Return a table of tries and failures, those that failed most often first."""
+    most_first = sorted(counts.items(), key=lambda one: -one[1][1])
+    rows = [[name, n, failed] for name, (n, failed) in most_first]
+    left_out = max(0, len(rows) - _MOST_ROWS)
+    caption = f"Tries that came to nothing, by {what}"
+    return table(caption, [what, "tries", "failed"], rows[:_MOST_ROWS], left_out)
 
 
 def _method(answer: Answer) -> list[str]:

@@ -7,6 +7,7 @@ left, and the others go on.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -84,6 +85,7 @@ class _Desk:
         self._number = policy.spent
         self._pending: Counts = np.zeros(len(policy.questions), dtype=np.int64)
         self._attempts: dict[int, int] = {}  # of the questions that are out, by their number
+        self._since: dict[int, float] = {}  # when they were last tried
         earlier = checks_of(policy).counts.tolist() if policy.spent + policy.observed > 0 else ()
         self._turns = Turns({x: n for x, n in enumerate(earlier) if n})
         self._given_up = 0  # questions in a row, of whatever option
@@ -118,6 +120,7 @@ class _Desk:
         self._number += 1
         self._pending[index] += 1
         self._attempts[self._number] = 1
+        self._since[self._number] = time.monotonic()
         self._attendance.begin(index)
         turn = self._turns.next(index, int(questions.capacity[index]))
         return question_of(questions, index, self._number, turn)
@@ -127,15 +130,19 @@ class _Desk:
         value = self._read(question, score)
         counts = counts_of(len(self._policy.actions), {question.index: 1})
         self._policy.tell(Feedback(counts, counts * value, counts * value**2))
+        took = time.monotonic() - self._since[question.number]
+        self.run.attempts.answer(question.index, value, took)
         self._close(question)
         self._given_up = self._given_up_on[question.label] = 0
         self._attendance.answered(question.evaluator)
 
     def fail(self, question: Question, said: str) -> bool:
         """Try a question again, or give it up; where too many were given up, stop."""
+        self.run.attempts.fail(question.index)
         name, patience, tries = question.evaluator, self._patience, self._attempts[question.number]
         if tries <= self._retries and name not in self.run.left:
             self._attempts[question.number] += 1
+            self._since[question.number] = time.monotonic()
             return True
         self.run.failures.append(Failure(question, said, tries))
         self._unanswered(question)
@@ -173,6 +180,6 @@ class _Desk:
 
     def _close(self, question: Question) -> None:
         """Take a question off the list of those that are out."""
-        del self._attempts[question.number]
+        del self._attempts[question.number], self._since[question.number]
         self._pending[question.index] -= 1
         self._attendance.end(question.index)

@@ -268,12 +268,14 @@ def advice(answer: Answer) -> str:
 
 
 def failures(answer: Answer) -> str:
-    """Return how many questions nobody answered, and the last few of them."""
-    n = len(answer.failures)
+    """Return how many tries came to nothing, and the last questions that were given up."""
+    tried, n = answer.attempts.in_words(answer.questions), len(answer.failures)
     if n == 0:
-        return ""
+        return tried
     last = "; ".join(str(failure) for failure in answer.failures[-_MOST_FAILURES:])
-    return f"{n:,} question{'' if n == 1 else 's'}, {'' if n <= _MOST_FAILURES else 'last '}{last}"
+    given_up = f"{n:,} question{'' if n == 1 else 's'} given up, "
+    given_up += f"{'' if n <= _MOST_FAILURES else 'last '}{last}"
+    return f"{tried}; {given_up}" if tried else given_up
 
 
 def _tied_with(answer: Answer) -> list[int]:

@@ -30,6 +30,7 @@ def answer_from(replica: Replica) -> Answer:
             Failure(replica.question(number, ticket), reason, settings["retries"] + 1)
             for number, ticket, reason in replica.given_up
         ],
+        attempts=replica.attempts.moved(lambda number: int(replica.places[number])),
         notes=[*_absences(replica), *notes_on(policy, settings["checks"])],
     )
 

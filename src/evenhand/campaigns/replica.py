@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.answers.attempts import Attempts
 from evenhand.answers.question import Question, Turns, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
@@ -37,7 +39,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 3
+FORMAT = 4
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
 
@@ -103,6 +105,8 @@ class Replica:
         Question, ticket and reason of what was given up.
     left
         Who left, and why.
+    attempts
+        How often questions were tried and failed, by their numbers.
     tally
         By evaluator: how many evaluations count, came late, were withdrawn or given up.
     """
@@ -130,6 +134,9 @@ class Replica:
         self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
         self._spoilt: dict[int, tuple[int, int, int]] = {}  # ticket, question, turn of withdrawn
         self._turns = Turns()
+        self.attempts = Attempts()
+        self._at = 0.0  # of the event that is taken in
+        self._leases: dict[int, tuple[float, float]] = {}  # since when, and until when
 
     # ------------------------------------------------------------------ the fold
 
@@ -150,6 +157,7 @@ class Replica:
         if any(evaluation <= self.evaluations for evaluation in new):
             return False
         for event, content in read:
+            self._at = event.at
             try:
                 getattr(self, f"_{event.kind}")(content)
             except Exception as error:
@@ -186,6 +194,8 @@ class Replica:
             self.pending[self.places[question]] -= 1
             self._answered(one.evaluator, question)
             self.done += 1
+            since, _ = self._leases.pop(one.ticket, (math.nan, 0.0))
+            self.attempts.answer(one.question, one.score, self._at - since)
             if self._counts(one):
                 self._let(self.policy.tell, self.feedback([one.question], [one.score]))
             else:
@@ -218,6 +228,8 @@ class Replica:
         self._reopen()
 
     def _failed(self, content: Any) -> None:
+        self.attempts.fail(self._out[content["ticket"]][0])
+        self._leases.pop(content["ticket"], None)
         if not content["given_up"]:
             return
         question, turn = self._out.pop(content["ticket"])
@@ -277,9 +289,18 @@ class Replica:
         self._out.clear()
 
     def _leased(self, content: Any) -> None:
-        pass
+        for ticket in content["tickets"]:
+            _, until = self._leases.get(ticket, (0.0, math.inf))
+            if self._at >= until and ticket in self._out:
+                self.attempts.fail(self._out[ticket][0])  # who had it never came back
+            self._leases[ticket] = self._at, content["until"]
 
-    _released = _renewed = _leased
+    def _renewed(self, content: Any) -> None:
+        since, _ = self._leases.get(content["ticket"], (self._at, 0.0))
+        self._leases[content["ticket"]] = since, content["until"]
+
+    def _released(self, content: Any) -> None:
+        self._leases.pop(content["ticket"], None)
 
     # ------------------------------------------------------------------ parts of it
 
@@ -469,6 +490,8 @@ class Replica:
             "out": [[number, *out] for number, out in self._out.items()],
             "spoilt": [[number, *out] for number, out in self._spoilt.items()],
             "issued": list(self._turns.issued.items()),
+            "attempts": self.attempts.memory(),
+            "leases": [[ticket, *times] for ticket, times in self._leases.items()],
             "returned": [[x, turns] for x, turns in self._turns.returned.items() if turns],
             "numbers": self.numbers.tolist(),
         }
@@ -487,6 +510,8 @@ class Replica:
             setattr(replica, name, content[name])
         replica._out = {number: (question, turn) for number, question, turn in content["out"]}
         replica._spoilt = {number: (t, x, turn) for number, t, x, turn in content["spoilt"]}
+        replica.attempts = Attempts.recall(content["attempts"])
+        replica._leases = {ticket: (since, until) for ticket, since, until in content["leases"]}
         replica._turns = Turns(dict(content["issued"]), dict(content["returned"]))
         replica.numbers = np.asarray(content["numbers"], dtype=np.intp)
         asked = [question for question, _ in replica._out.values()]
