@@ -303,6 +303,32 @@ def test_what_an_answer_ended_counts_for_that_answer_alone(tolerance: float) -> 
     assert ended
 
 
+@pytest.mark.parametrize("more", [0, 3, 6, 9, 12])
+def test_leads_of_which_nothing_is_claimed_are_those_of_the_values(more: int) -> None:
+    """After an answer a design begins anew: by its scores alone, little is known for a while.
+
+    Without one of the judges, leads are, and values are not.
+    """
+    names, judges = ["Ann", "Bo", "Cy"], ["P", "Q", "R"]
+    few = eh.Questions.panel(names, judges, capacity=4)
+    play = Play(few, 1, noise=0.3, looks="always")
+
+    def worth(label: str) -> float:
+        return {"Ann": 2.0, "Bo": 0.5, "Cy": 0.0, "Zoe": 1.5}[label.partition(" by ")[0]]
+
+    play.go_on(worth)
+    assert play.decided()[-1][1]["answer"]["sure"]
+    play.extend(eh.Questions.panel(["Zoe", *names], judges, capacity=8))
+    play.policy.leave("R")
+    play.go_on(worth, len(play.told) + more)
+    log = play.decided()
+    assert examine(log).wrong == ()
+    for i, line in enumerate(log[-1][1]["answer"]["ranking"]):
+        if isinstance(line["lead"], float) and line["lead"]:
+            lead = [-1, 1, "answer", "ranking", i, "lead"]
+            assert examine(changed(log, lead, line["lead"] + 0.01)).wrong, line
+
+
 def test_what_was_withdrawn_counts_for_no_plan() -> None:
     play = Play(panel(), 3, noise_scale=1.0, at_most=300)
     means = dict(zip(panel().labels, truth(panel(), 2, 2.0), strict=True))

@@ -162,6 +162,10 @@ def _confirmed(check: Checker, said: _Statements) -> Examination:
     if "leads" in check.says:
         everything = np.tile([-np.inf, np.inf], (len(leads), 1))
         off = _unconfirmed(np.column_stack([said.leads, everything]), leads, refuted, scores)
+        # one without an interval may be by how much the values differ, which are confirmed
+        apart = said.values[option, 0] - said.values[:, 0]
+        known = np.isnan(leads) | ("values" in check.says)
+        off &= ~known | _off(said.leads, apart, scores)
         wrong += _named(asked, f"the lead of {label!r} over", off & ~same)
     if "values" in check.says:
         rows = asked.options + asked.neutral

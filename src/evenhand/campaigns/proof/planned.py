@@ -7,8 +7,9 @@ t       share of the scores of a design that are in;  α(t) the share of δ that
 δ_m     what the m-th look has of δ: δ times what α has grown by
 b, p_j  the option that leads at a look, and the chance of its lead over j (`winner`)
 
-Plans to "ask more" go on with a design; any other begins a new one, with what is left of δ. That b
-loses at most ε is confirmed if for every j there was a look with p_j(−ε) ≤ δ_m.
+Plans to "ask more" go on with a design; any other begins a new one, with what is left of δ after an
+answer, and without one with nothing if there was a look. That b loses at most ε is confirmed if for
+every j there was a look with p_j(−ε) ≤ δ_m.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ class Planned(Checker):
         for r, one in enumerate(record.rounds):
             others = self._answered is not None and (self._answered != one.there).any()
             if others or (self._answered is None and one.purpose != "ask more"):
+                if self._answered is None and self._used > self._gone:
+                    self._used = 1.0  # what later looks would have had, others went on to use
                 self._told, self._gone = Scores.of([]), self._used
                 self._answered = None
             for n in one.looked if one.number else [0]:
@@ -151,7 +154,7 @@ class Planned(Checker):
         scatter, freedom = self._noise(self.fit)
         said = self.fit.of_rows(rows)
         known = np.isfinite(said.variances) & (said.variances > 0.0)
-        if freedom < 1.0 or not known.any():
+        if chance == 0.0 or freedom < 1.0 or not known.any():
             return everything
         variances = np.where(known, said.variances, 1.0)
         null = np.where(everything, 0.0, null) / self.unit
