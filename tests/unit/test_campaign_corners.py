@@ -248,20 +248,21 @@ def test_a_look_before_a_campaign_was_extended_is_verified_by_the_plan_of_then(
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_a_guess_by_a_new_plan_is_verified_by_what_came_since(tmp_path: Path, seed: int) -> None:
-    """A plan that was given up is followed by one of new answers; of these there is one alone.
-
-    What the looks before have said still holds.
-    """
+def test_who_gave_up_has_no_chance_to_be_wrong_left_for_a_new_plan(
+    tmp_path: Path, seed: int
+) -> None:
+    """What the looks have said still holds, and that is all there is to say."""
     panel = eh.Questions.panel({"Ann": "x", "Bo": "y", "Cy": "x"}, JUDGES, capacity=3)
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, at_most=20)
     rng = np.random.default_rng(seed)
     while isinstance(ticket := campaign.ask(), eh.Ticket):
         campaign.tell(ticket, rng.standard_normal())
+    spent = campaign.status().evaluations
+    assert spent < 20
     campaign.extend(at_most=30)
-    campaign.tell(ticket_of(campaign), rng.standard_normal())
-    for name in JUDGES:
-        campaign.leave(name)
-    assert not campaign.ask()
-    assert campaign.status().status == "finished"
+    nothing = campaign.ask()
+    assert isinstance(nothing, eh.NoTicket)
+    assert nothing.reason == "finished"
+    assert "is used up" in nothing.why
+    assert campaign.status().evaluations == spent
     assert campaign.verify().wrong == ()

@@ -13,11 +13,10 @@ from scipy import integrate, stats
 import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.campaigns.proof import Examination, examine
-from evenhand.campaigns.proof.asked import Asked
 from evenhand.campaigns.proof.certain import Certain
 from evenhand.campaigns.proof.evidence import Reading, against_equality, log_moment
 from evenhand.campaigns.proof.record import record_of
-from evenhand.campaigns.proof.squares import Fit, Spread
+from evenhand.campaigns.proof.squares import Fit, Span, Spread
 from evenhand.campaigns.proof.winner import Winner
 from evenhand.certainty.e_process import Reading as Stage
 from evenhand.certainty.e_process import interval, planned_interval
@@ -106,9 +105,9 @@ def test_what_is_left_of_equal_scores_is_no_evidence(policy: bool) -> None:
             leads = fit.leads(1, np.array([0, 2, 3]))
             information = reading(fit, leads, leads, 1.0).information
         else:
-            own = Asked.of(asked.to_dict())
-            fitted = Fit.of(own, counts.astype(float), scores, np.zeros(q), False)
-            said = fitted.of_rows(own.options[1] - own.options[[0, 2, 3]])
+            fitted = Fit.of(Span(asked.points), counts.astype(float), scores, np.zeros(q), False)
+            X = np.eye(4, asked.points.shape[1])
+            said = fitted.of_rows(X[1] - X[[0, 2, 3]])
             information = Reading.of(fitted, said, np.ones(3, dtype=np.bool_)).information
         assert (information > 0.0).all() == says
         assert (information == 0.0).all() == (not says)
@@ -274,8 +273,8 @@ def test_a_certificate_says_where_the_evidence_was(certain: Log) -> None:
         wealth = np.zeros(4)
         for p, one in check.tests:
             if p < r:
-                wealth[one.rivals] += check._evidence(p, one.count, 0.0)
-        at = record.rounds[r].rivals == x
+                wealth[one.plan.rivals] += check._evidence(p, one.count, 0.0)
+        at = record.rounds[r].plan.rivals == x
         had = [wealth[x] + float(check._evidence(r, i, 0.0)[at][0]) for i in (n - 1, n)]
         assert had[0] < math.log(20.0) <= had[1] + 1e-9
     assert examine(changed(certain, [-1, 1, "certificate"], [["Ann", "x", {}]])).wrong
@@ -301,6 +300,32 @@ def test_what_an_answer_ended_counts_for_that_answer_alone(tolerance: float) -> 
         check = Certain(record_of(log))
         ended |= any(check._was_ended(r, one) for r, one in check.tests)
     assert ended
+
+
+@pytest.mark.parametrize("more", [0, 3, 6, 9, 12])
+def test_leads_of_which_nothing_is_claimed_are_those_of_the_values(more: int) -> None:
+    """After an answer a design begins anew: by its scores alone, little is known for a while.
+
+    Without one of the judges, leads are, and values are not.
+    """
+    names, judges = ["Ann", "Bo", "Cy"], ["P", "Q", "R"]
+    few = eh.Questions.panel(names, judges, capacity=4)
+    play = Play(few, 1, noise=0.3, looks="always")
+
+    def worth(label: str) -> float:
+        return {"Ann": 2.0, "Bo": 0.5, "Cy": 0.0, "Zoe": 1.5}[label.partition(" by ")[0]]
+
+    play.go_on(worth)
+    assert play.decided()[-1][1]["answer"]["sure"]
+    play.extend(eh.Questions.panel(["Zoe", *names], judges, capacity=8))
+    play.policy.leave("R")
+    play.go_on(worth, len(play.told) + more)
+    log = play.decided()
+    assert examine(log).wrong == ()
+    for i, line in enumerate(log[-1][1]["answer"]["ranking"]):
+        if isinstance(line["lead"], float) and line["lead"]:
+            lead = [-1, 1, "answer", "ranking", i, "lead"]
+            assert examine(changed(log, lead, line["lead"] + 0.01)).wrong, line
 
 
 def test_what_was_withdrawn_counts_for_no_plan() -> None:
@@ -360,7 +385,7 @@ def test_questions_that_are_none_are_refused_before_any_kernel_sees_them(
 
 def test_a_model_that_is_too_large_is_left_to_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     log = played(panel(), truth(panel(), 1), 1, at_most=60)
-    monkeypatch.setattr("evenhand.campaigns.proof.asked.MOST_COLUMNS", 5)
+    monkeypatch.setattr("evenhand.campaigns.proof.record.MOST_COLUMNS", 5)
     assert examine(log) == Examination(
         (), (), ("all that rests on 16 questions with 8 parameters",)
     )

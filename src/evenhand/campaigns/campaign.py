@@ -607,8 +607,8 @@ class Campaign:
         """Return whether the record is whole, and the decision follows from it.
 
         The chain of seals is checked, tickets and evaluations are held against it, decisions are
-        replayed, and the last is confirmed from plans and scores alone, by code that shares nothing
-        with what decided.
+        replayed, and the last is confirmed from plans and scores alone, by code that shares no
+        mathematics with what decided.
 
         Parameters
         ----------

@@ -19,11 +19,15 @@ docs/people.md has the proof.
 
 Plans that are one design
 -------------------------
-A plan "to ask more" goes on with the design of the plan before it: options, evaluators or answers
+A plan to "ask more" goes on with the design of the plan before it: options, evaluators or answers
 were added, for a reason that is not in the scores. One that asks nothing says that no more scores
-can come, and then all that is left of δ is for the look at those that did. Any other plan begins
-anew: what came before may be why it was made. Its design is of its own scores, and its looks have
-what is left of δ; so do those after an answer about options to which others were added.
+can come, and then all that is left of δ is for the look at those that did.
+
+Any other plan begins a new design, of its own scores alone: what came before may be why it was
+made. After an answer, about options to which others were added, it has what is left of δ; so each
+answer is wrong with a probability of δ at most, given all that came before. Without an answer
+nothing is left once there was a look: what later looks would have had is used by those who, being
+hopeful, went on to them.
 """
 
 from __future__ import annotations
@@ -150,8 +154,9 @@ class OneLook:
             before = said.before + self.record.rounds[r - 1].total
             self._said = replace(said, before=before)
         else:
-            none = nothing(self.record.q)
-            self._said = replace(said, before=none, began=r, gone=said.used, answer=None)
+            unseen = said.used == said.gone  # nobody looked at the design before this one
+            gone = said.used if unseen or said.answer is not None else 1.0
+            self._said = Said(nothing(self.record.q), r, used=gone, gone=gone, looks=said.looks)
         if plan.number == 0:
             self._look(r, 0, nothing(self.record.q))
 
@@ -253,7 +258,8 @@ class OneLook:
         zeros = np.zeros(self.record.q)
         whole = what(self.aim.model.fit(Feedback(planned, zeros, zeros), 1.0)).variances
         ends = plain_intervals(found, noise, 0.0)
-        for i in np.flatnonzero(np.isfinite(ends[:, 0]) & (noise[1] >= 1.0)).tolist():
+        known = np.isfinite(ends[:, 0]) & (noise[1] >= 1.0) & (self.chance > 0.0)
+        for i in np.flatnonzero(known).tolist():
             J = 1.0 / float(found.variances[i])
             plan = 1.0 / float(whole[i]) if whole[i] > 0.0 else J
             ends[i, 1:] = planned_interval(float(ends[i, 0]), J, *noise, plan, self.chance)

@@ -69,10 +69,10 @@ class FixedPlans:
         said, record, certain = self.inference.said(), self.inference.record, self.inference.certain
         if certain is not None:
             return Stop("certain", (certain,))
-        if said.used >= 1.0:
+        if said.used >= 1.0 or (self.gave_up is not None and self.outdated):
             return self._looked_at()
         if record.now is None or self.outdated:
-            anew = said.answer is not None or self.gave_up is not None
+            anew = said.answer is not None
             if anew and not self.comparable:
                 return Stop("stuck", why=_DECIDED)
             told = self.inference.told.counts
@@ -87,9 +87,11 @@ class FixedPlans:
         return self._of(np.zeros_like(self.pending), 1, self.inference.told.counts)
 
     def _looked_at(self) -> Stop:
-        """Return why it ends when all of δ is used up."""
-        look = self.inference.said().looks[-1]
-        return Stop("spent", () if self.outdated else (look.leader, *look.open.tolist()))
+        """Return why it ends when nothing is left of δ: who is open, unless more was allowed."""
+        looks = self.inference.said().looks
+        if self.outdated or not looks:
+            return Stop("spent")
+        return Stop("spent", (looks[-1].leader, *looks[-1].open.tolist()))
 
     # ------------------------------------------------------------------ when to plan anew
 
@@ -108,6 +110,8 @@ class FixedPlans:
     def gave_up(self) -> Look | None:
         """The look at the design in force after which there was no hope to become certain."""
         said = self.inference.said()
+        if said.answer is not None:
+            return None
         for look in said.looks:
             if look.plan >= said.began and look.share < 1.0 and self._hope(look) < self.give_up:
                 return look

@@ -217,11 +217,12 @@ class PlannedChoice(Choice):
         was fixed without looking, if what was added does not depend on the scores. The share of δ
         that was used stays used, and looks go on by the share of the longer plan.
 
-        Once it is over, what comes after does depend on the scores. Then what is in counts as
-        logged, the new plan is of other answers alone, and its looks have what is left of δ: so all
-        that is ever called certain is wrong with probability δ at most. Where one has looked at all
-        answers nothing is left, and ``stopped_because`` says so; likewise where new answers alone
-        cannot compare all options. Refused where somebody else made the plan.
+        Once it is over, what comes after does depend on the scores. If the choice was certain, and
+        options are added, what is in counts as logged: the new plan is of other answers alone, and
+        its looks have what is left of δ. Each answer is then wrong with probability δ at most, so
+        that any of m + 1 of them is with (m + 1)δ at most. If it was not certain in the end, or was
+        given up, nothing is left of δ, and ``stopped_because`` says so; likewise where new
+        answers alone cannot compare all options. Refused where somebody else made the plan.
 
         Examples
         --------
@@ -327,9 +328,9 @@ class PlannedChoice(Choice):
             return stop.why
         if stop.reason == "spent" and not stop.options:
             return (
-                f"the chance of {self.delta:g} to be wrong is used up: whatever comes now cannot "
-                "make it certain. Make a new policy, for which these are logged scores (observe), "
-                "and say that you did."
+                f"the chance of {self.delta:g} to be wrong is used up, since there was a look: "
+                "whatever comes now cannot make it certain. Make a new policy, for which these are "
+                "logged scores (observe), and say that you did."
             )
         if stop.reason == "spent":
             return may_be_chance(

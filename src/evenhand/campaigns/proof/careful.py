@@ -22,10 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from evenhand.campaigns.proof.asked import Floats, Truths
+from evenhand.arrays import Floats
 from evenhand.campaigns.proof.checker import SLACK, Checker
-from evenhand.campaigns.proof.record import Record
-from evenhand.campaigns.proof.squares import Scores
+from evenhand.campaigns.proof.squares import Scores, Truths
 
 _FIRST, _GROWTH = 4, 0.3  # evaluations of each option at first; a batch as a share of all before
 _PRIOR, _GRID = 8.0, 40  # scores that an own scatter has to outweigh; values of τ²
@@ -42,28 +41,29 @@ class _Posterior(NamedTuple):
 
 
 class Careful(Checker):
-    """What the plans of a record show that are over; ``exact`` if features are said to be."""
+    """What the plans of a record show that are over."""
 
-    grounds = ("own scores", "features exact", None)
     says = ("leads",)
 
-    def __init__(self, record: Record, exact: bool) -> None:
-        super().__init__(record)
-        self.exact, asked = exact, self.asked
-        A, d = asked.rows.copy(), asked.n_features
+    def prepare(self) -> None:
+        """Add up the scores of these plans."""
+        self.grounds = "own scores", "features exact", None
+        record, self.exact = self.record, self.certainty == "features exact"
+        self.span = record.span
+        A, d = self.span.rows.copy(), record.questions.n_features
         cells, cell = np.unique(A[:, d:], axis=0, return_inverse=True)
         self.cell, self.n_cells, self.k = cell.reshape(-1), len(cells), len(A)
         A[:, :d], centred = 0.0, A.copy()
         A[:, d:] -= cells.mean(axis=0)
-        self.P, self.B = asked.coordinates(centred), asked.coordinates(A)
+        self.P, self.B = self.span.coordinates(centred), self.span.coordinates(A)
         over = [one for one in record.rounds if one.over and one.count]
         self.n, self.means, self.within = Scores.joined(o.scores for o in over).means(self.k)
         self.paired = False
         if over:
             first, last = record.rounds[0], over[-1]
             few = self.k <= _MOST_PAIRED
-            self.paired = few and first.at_most >= 2 * int(first.there.sum())
-            self._share_out(int(last.there.sum()), last.at_most)
+            self.paired = few and first.plan.at_most >= 2 * int(first.there.sum())
+            self._share_out(int(last.there.sum()), max(last.plan.at_most, float(self.n.sum())))
         self.walks = np.zeros((3, self.k, self.k) if self.paired else (3, 1, 1))
         for one in over if self.paired else ():
             n, means, _ = one.scores.means(self.k)
@@ -74,7 +74,7 @@ class Careful(Checker):
     def _share_out(self, k: int, at_most: float) -> None:
         """Share δ out among what is said after the last plan."""
         directions = self.n_cells - 1
-        if len(self.asked.columns) == 1:
+        if len(self.record.questions.columns) == 1:
             directions = min(directions, 2)
         looks = 3.0 + math.log(at_most / min(_FIRST * k, at_most)) / math.log1p(_GROWTH)
         late = float(self.n.sum()) / (at_most * (1.0 + 1.0 / _GROWTH))
@@ -121,16 +121,15 @@ class Careful(Checker):
         seen = self.n > 0
         weights = np.sqrt(self.n[seen]) / np.maximum(self.scales[seen], 1e-300)
         inverse = np.linalg.pinv(self.P[seen] * weights[:, None])
-        D = self.asked.coordinates(self.lead_rows(i))
+        D = self.span.coordinates(self.lead_rows(i))
         middle = D @ (inverse @ (weights * self.means[seen]))
         return middle, self._quantile(self.by_model) * np.linalg.norm(D @ inverse, axis=1)
 
     @cached_property
     def _deviations(self) -> tuple[Floats, Floats, Floats] | None:
         """(g,) values of τ² and their weights, (g, r, k) K; None if too few options were scored."""
-        seen, known = self.n > 0, self.record.settings.get("deviation")
-        if known is not None:
-            known = self.record.setting("deviation", 0.0) / self.unit
+        seen, known = self.n > 0, self.record.policy.deviation
+        known = None if known is None else known / self.unit
         P, y, V = self.P[seen], self.means[seen], self.V[seen]
         n, r = P.shape
         if n < r + (known is None) or np.linalg.matrix_rank(P) < r:

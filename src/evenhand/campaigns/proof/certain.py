@@ -15,43 +15,36 @@ Nothing is searched for: a statement is a number, and evidence is evaluated at i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Floats, Truths
+from evenhand.arrays import Floats
 from evenhand.campaigns.proof.checker import SLACK, Checker
 from evenhand.campaigns.proof.evidence import Reading, against_equality, one_sided
-from evenhand.campaigns.proof.record import Record, Round
-from evenhand.campaigns.proof.squares import Fit, Spread
+from evenhand.campaigns.proof.record import Round
+from evenhand.campaigns.proof.squares import Fit, Spread, Truths
 
 _FIRST = 0.1  # share of δ for what the first plan alone says of biases
 _SAME = 1e-6  # share by which what a plan expected may differ from what follows
 
 
 class Certain(Checker):
-    """What the plans of a record show that tested something.
+    """What the plans of a record show that tested something."""
 
-    Parameters
-    ----------
-    record
-        What was asked, planned and answered.
-    places
-        Plans and numbers of scores at which evidence is said to have sufficed; any look if empty.
-    """
-
-    def __init__(self, record: Record, places: Collection[tuple[int, int]] = ()) -> None:
-        super().__init__(record)
-        self.grounds = ("own scores" if self.asked.alone else "features exact",)
-        if self.asked.helped:  # features may help to guess what is to come, and so intervals
+    def prepare(self) -> None:
+        """Find these plans."""
+        options = self.record.questions.options
+        self.helped = options.stand_alone and options.known_features is not None
+        if self.helped:  # features may help to guess what is to come, and so intervals
             self.says = ()
         self.tests = [
-            (r, one) for r, one in enumerate(record.rounds) if one.leader >= 0 < one.count
+            (r, one) for r, one in enumerate(self.record.rounds) if one.plan.leader >= 0 < one.count
         ]
         # what an answer ended counts for that answer alone, and only all looks tell where that was
-        ended = any(one.count < one.number for _, one in self.tests[:-1])
-        self.places = None if ended or not places else set(places)
+        ended = any(one.count < one.plan.number for _, one in self.tests[:-1])
+        self.places = set() if ended else self.places
         self._fits: dict[tuple[int, int], Fit] = {}
         self._ended: dict[int, bool] = {}
 
@@ -72,36 +65,37 @@ class Certain(Checker):
 
         By all plans; or by those up to ``last``, as far as that was looked at.
         """
-        k = len(self.asked.labels)
+        k = len(self.record.labels)
         wealth, most = np.zeros(k), np.full(k, -np.inf)
         for r, one in self.tests:
-            null = -loss / self.unit if one.leader == option else 0.0
-            end, rivals = one.count, one.rivals
+            null = -loss / self.unit if one.plan.leader == option else 0.0
+            end, rivals = one.count, one.plan.rivals
             closed = one.over and r != last and not self._was_ended(r, one)
             looks = sorted({*one.looked, end}) if closed else one.looked
             for n in looks:
-                if self.places is None or n == looks[-1] or (r, n) in self.places:
+                if not self.places or n == looks[-1] or (r, n) in self.places:
                     now = wealth[rivals] + self._evidence(r, n, null)
                     most[rivals] = np.maximum(most[rivals], now)
             if r == last:
                 break
             if closed:
                 wealth[rivals] += self._evidence(r, end, null)
-        return np.asarray((most < self._enough()) & ~self.asked.same(option))
+        return np.asarray((most < self._enough()) & ~self.same(option))
 
     def _evidence(self, r: int, n: int, null: float) -> Floats:
         """Return the logarithm of E after n scores of plan r, against all its rivals."""
-        one, fit = self.record.rounds[r], self._fit(r, n)
-        said = fit.of_rows(self.lead_rows(one.leader, one.rivals))
-        prior = one_sided(*one.expected, one.unit, one.freedom, -self.slack)
-        return Reading.of(fit, said, np.isfinite(one.expected.variances)).evidence(null, *prior)
+        plan, fit = self.record.rounds[r].plan, self._fit(r, n)
+        assert plan.expected is not None  # there is a leader
+        said = fit.of_rows(self.lead_rows(plan.leader, plan.rivals))
+        heard, prior = np.isfinite(plan.expected.variances), one_sided(*plan.expected, -self.slack)
+        return Reading.of(fit, said, heard).evidence(null, *prior)
 
     def _was_ended(self, r: int, one: Round) -> bool:
         """Tell whether an answer ended a plan before it was whole."""
         if r not in self._ended:
-            ended = one.count < one.number
+            ended = one.count < one.plan.number
             if ended:
-                still = self.unrefuted(one.leader, self.slack * self.unit, r)
+                still = self.unrefuted(one.plan.leader, self.slack * self.unit, r)
                 ended = not (still & one.there).any()
             self._ended[r] = ended
         return self._ended[r]
@@ -130,7 +124,7 @@ class Certain(Checker):
         """Tell (n,) which numbers rows do not come to, by plans that an option led, or by all."""
         plans: list[tuple[Reading, Spread, float]] = []
         for one, before, fit in self._stages:
-            if leader in (None, one.leader):
+            if leader in (None, one.plan.leader):
                 expected = before.of_rows(rows)
                 said = Reading.of(fit, fit.of_rows(rows), np.isfinite(expected.variances))
                 plans.append((said, expected, before.unit))
@@ -148,7 +142,7 @@ class Certain(Checker):
         Plans that settle leads within a group say nothing of a bias; the first mostly does, and a
         tenth of δ is for it.
         """
-        rows, first = self.bias_rows, self.record.rounds[0] if self.record.rounds else None
+        rows, first = self.record.bias_rows, self.record.rounds[0] if self.record.rounds else None
         found = self.refuted(rows, null, share=1.0 - _FIRST)
         if first is not None and first.over and len(rows):
             fit = self._fit(0, first.count)
@@ -165,19 +159,20 @@ class Certain(Checker):
         since, more was known when they were made than is now; where features help to guess, what
         they expected is no plain least squares.
         """
-        if self.record.withdrawn or self.asked.helped:
+        if self.record.withdrawn or self.helped:
             return
         size = float(np.abs(self.record.everything.values).max(initial=0.0))
         for r, one in self.tests:
-            fit = self._before(r)
-            said = fit.of_rows(self.lead_rows(one.leader, one.rivals))
+            fit, plan, expected = self._before(r), one.plan, one.plan.expected
+            assert expected is not None
+            said = fit.of_rows(self.lead_rows(plan.leader, plan.rivals))
             least = 1e-5 * size  # below that, scores that are all alike leave rounding
             sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
             # of noise, policies have sums of squares alone: half of the digits may have gone
-            off = [np.array([abs(one.unit - fit.unit) / max(fit.unit, size)])]
+            off = [np.array([abs(expected.unit - fit.unit) / max(fit.unit, size)])]
             with np.errstate(invalid="ignore", divide="ignore"):
-                leads = np.abs(one.expected.estimates - said.estimates)
+                leads = np.abs(expected.leads - said.estimates)
                 off.append(leads / np.maximum(sizes, least))
-                off.append(np.abs(one.expected.variances / said.variances - 1.0))
+                off.append(np.abs(expected.variances / said.variances - 1.0))
             if not (np.concatenate(off) <= _SAME).all():
                 yield f"what plan {r + 1} expected does not follow from the scores before it"

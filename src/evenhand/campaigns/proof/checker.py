@@ -7,14 +7,14 @@ are refuted, and a statement is checked where it stands: nothing is searched for
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import Floats, Indices, Truths
+from evenhand.arrays import Floats, Indices
 from evenhand.campaigns.proof.record import Record
-from evenhand.campaigns.proof.squares import Fit, Scores
+from evenhand.campaigns.proof.squares import Fit, Scores, Truths
 
 SLACK = 1e-4
 """What rounding may cost of the logarithm of evidence, or of a chance."""
@@ -27,6 +27,10 @@ class Checker(ABC):
     ----------
     record
         What was asked, planned and answered.
+    places
+        Plans and numbers of scores at which evidence is said to have sufficed; any look if empty.
+    certainty
+        What a loss is said to rest on.
 
     Attributes
     ----------
@@ -37,12 +41,20 @@ class Checker(ABC):
     """
 
     says: tuple[str, ...] = ("leads", "values", "biases")
-    grounds: tuple[str | None, ...]
 
-    def __init__(self, record: Record) -> None:
-        self.record, self.asked = record, record.asked
-        self.unit, self.delta = record.noise or 1.0, record.delta
-        self.slack = record.setting("tolerance", 0.0) / self.unit
+    def __init__(
+        self, record: Record, places: Collection[tuple[int, int]] = (), certainty: str | None = None
+    ) -> None:
+        self.record, self.places, self.certainty = record, set(places), certainty
+        self.unit, self.delta = record.noise or 1.0, record.policy.delta
+        self.slack = record.policy.tolerance / self.unit
+        alone = record.questions.options.stand_alone
+        self.grounds: tuple[str | None, ...] = ("own scores" if alone else "features exact",)
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Go through the plans."""
 
     @abstractmethod
     def unrefuted(self, option: int, loss: float) -> Truths:
@@ -58,7 +70,7 @@ class Checker(ABC):
 
     def refuted_biases(self, null: Floats) -> Truths:
         """Tell (n,) which numbers the biases are not."""
-        return self.refuted(self.bias_rows, null)
+        return self.refuted(self.record.bias_rows, null)
 
     def wrong_plans(self) -> Iterator[str]:
         """Say which plans cannot have been made before their scores."""
@@ -92,10 +104,8 @@ class Checker(ABC):
 
     def lead_rows(self, option: int, others: Indices | slice = slice(None)) -> Floats:
         """Return (n, m) the rows of leads of an option over others, or all."""
-        return np.asarray(self.asked.options[option] - self.asked.options[others])
+        return np.asarray(self.record.options[option] - self.record.options[others])
 
-    @property
-    def bias_rows(self) -> Floats:
-        """(n, m) the rows of all biases."""
-        rows = [bias.row for bias in self.asked.biases]
-        return np.array(rows).reshape(len(rows), len(self.asked.neutral))
+    def same(self, option: int) -> Truths:
+        """Tell (k,) which options have the value of this one, having its features."""
+        return self.record.questions.options.same_as(option)

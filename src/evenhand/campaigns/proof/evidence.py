@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from evenhand.campaigns.proof.asked import Floats, Truths
-from evenhand.campaigns.proof.squares import Fit, Spread
+from evenhand.arrays import Floats
+from evenhand.campaigns.proof.squares import Fit, Spread, Truths
 
 _POINTS, _FEWER = 161, 81  # of the trapezoidal rule; where the integrand has no long tail
 _LIGHT = 20.0  # degrees of freedom from which on it has none

@@ -6,20 +6,29 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import UNREADABLE, Asked, Floats, TooLargeError, Truths
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.campaigns.proof.careful import Careful
 from evenhand.campaigns.proof.certain import Certain
 from evenhand.campaigns.proof.checker import Checker
 from evenhand.campaigns.proof.planned import Planned
-from evenhand.campaigns.proof.record import Record, number, record_of
+from evenhand.campaigns.proof.record import Record, TooLargeError, record_of
+from evenhand.campaigns.proof.squares import Truths
+from evenhand.errors import EvenhandError
 
 _NEAR = 1e-5  # share of an interval's width by which rounding may move its ends
 _SHARE = 1e-6  # by which an estimate may differ
 _ROUNDED = 1e-5  # of the largest score: sizes below that count as that
+_CHECKERS: Mapping[str, type[Checker]] = {
+    "certain-choice": Certain,
+    "planned-choice": Planned,
+    "careful-choice": Careful,
+}
+_UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -54,44 +63,31 @@ def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
     ('the record cannot be read: the options that it ranks are not those of the record',)
     """
     try:
-        record, content = record_of(events), events[-1][1]
-        said = _Statements.of(record.asked, content["answer"])
+        policy, content = events[0][1]["policy"]["policy"], events[-1][1]
+        if policy not in _CHECKERS:
+            return Examination((), (), (f"what {policy!r} states",))
+        record = record_of(events)
+        said = _Statements.of(record, content["answer"])
         places = {(int(plan), int(n)) for _, plan, n in content.get("certificate") or ()}
-        check = _checker(record, said, places)
-        if check is None:
-            return Examination((), (), (f"what {record.policy!r} states",))
-        return _confirmed(check, said)
+        return _confirmed(_CHECKERS[policy](record, places, said.certainty), said)
     except TooLargeError as error:
         return Examination((), (), (f"all that rests on {error}",))
-    except UNREADABLE as error:
-        what = f"no {error}" if isinstance(error, KeyError) else error
+    except (EvenhandError, *_UNREADABLE) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         return Examination((f"the record cannot be read: {what}",))
 
 
-def _checker(record: Record, said: _Statements, places: set[tuple[int, int]]) -> Checker | None:
-    if record.policy == "certain-choice":
-        return Certain(record, places)
-    if record.policy == "planned-choice":
-        return Planned(record, places)
-    if record.policy == "careful-choice":
-        return Careful(record, said.certainty == "features exact")
-    return None
+def _number(stated: Any) -> float:
+    """Return a number as decisions write it: those that are not finite by name, or as None."""
+    return math.nan if stated is None else float(stated)
 
 
-@dataclass(frozen=True, eq=False)
-class _Statements:
+class _Statements(NamedTuple):
     """What a decision states.
 
-    Parameters
-    ----------
-    option, sure, certainty, loss, withstands
-        As in an answer.
-    alarmed
-        Whether an assumption is contradicted.
-    values, leads
-        (k, 3) values with their intervals; (k,) leads.
-    biases
-        (n, 3) those of `Asked.biases`; NaN where nothing is said.
+    ``option`` to ``withstands`` are as in an answer, and ``alarmed`` whether an assumption is
+    contradicted. Values, (k, 3), and biases, (n, 3) those of the record, have intervals; leads are
+    (k,). NaN where nothing is said.
     """
 
     option: int
@@ -105,51 +101,59 @@ class _Statements:
     biases: Floats
 
     @classmethod
-    def of(cls, asked: Asked, answer: Mapping[str, Any]) -> _Statements:
+    def of(cls, record: Record, answer: Mapping[str, Any]) -> _Statements:
         lines = {line["option"]: line for line in answer["ranking"]}
-        if sorted(lines) != sorted(asked.labels):
+        if sorted(lines) != sorted(record.labels):
             raise ValueError("the options that it ranks are not those of the record")
 
-        def column(name: str) -> Floats:
-            return np.array([number(lines[label][name], name) for label in asked.labels])
+        def table(lines: Sequence[Mapping[str, Any]], *names: str) -> Floats:
+            found = [[_number(line.get(name)) for name in names] for line in lines]
+            return np.array(found).reshape(len(lines), len(names))
 
+        options = [lines[label] for label in record.labels]
         told = ("kind", "evaluator", "group", "name")
         said = {tuple(one[name] for name in told): one for one in answer["biases"]}
-        found = [said.get(bias[:4], {}) for bias in asked.biases]
-        biases = [[number(b.get(n), n) for n in ("estimate", "low", "high")] for b in found]
+        biases = [said.get(tuple(getattr(b, name) for name in told), {}) for b in record.biases]
         return cls(
-            asked.labels.index(answer["option"]),
+            record.labels.index(answer["option"]),
             answer["sure"] is True,
             answer["certainty"],
-            number(answer["loses_at_most"], "loss", 0.0),
-            number(answer["withstands"], "withstands", 0.0),
+            _number(answer["loses_at_most"]),
+            _number(answer["withstands"]),
             any(one["alarm"] is not False for one in answer["warnings"]),
-            np.column_stack([column(name) for name in ("value", "low", "high")]),
-            column("lead"),
-            np.array(biases).reshape(len(biases), 3),
+            table(options, "value", "low", "high"),
+            table(options, "lead")[:, 0],
+            table(biases, "estimate", "low", "high"),
         )
 
 
 def _contradictions(record: Record, said: _Statements) -> list[str]:
     """Say where statements contradict each other."""
-    tolerance = number(record.stated.get("tolerance", 0.0), "tolerance")
     exact = record.stated.get("deviation") == 0
     grounds = said.certainty == "own scores" or (said.certainty == "features exact" and exact)
-    sure = said.loss <= tolerance and grounds
+    sure = said.loss <= float(record.stated.get("tolerance", 0.0)) and grounds
     wrong = [] if sure == said.sure else ["whether it is sure does not follow from what it loses"]
-    if said.alarmed and len(record.asked.labels) > 1 and math.isfinite(said.loss):
+    if not (said.loss >= 0.0 and said.withstands >= 0.0):
+        wrong.append("what it loses at most, or withstands, is no number")
+    if said.alarmed and len(record.labels) > 1 and math.isfinite(said.loss):
         wrong.append("it states what it loses at most, after an alarm")
     return wrong
 
 
 def _confirmed(check: Checker, said: _Statements) -> Examination:
     """Return whether the scores confirm what is stated."""
-    asked, option, scores = check.asked, said.option, check.record.everything.values
-    label, same = asked.labels[option], asked.same(option)
-    wrong = [*_contradictions(check.record, said), *check.wrong_plans()]
+    record, option, scores = check.record, said.option, check.record.everything.values
+    label, same = record.labels[option], check.same(option)
+    wrong = [*_contradictions(record, said), *check.wrong_plans()]
+
+    def name(what: str, which: Truths, names: Sequence[str] = record.labels) -> None:
+        wrong.extend(
+            f"{what} {names[x]!r} is not confirmed" for x in np.flatnonzero(which).tolist()
+        )
+
     if math.isfinite(said.loss):
         open_ = check.unrefuted(option, said.loss)
-        wrong += _named(asked, f"that {label!r} loses at most {said.loss:.6g} against", open_)
+        name(f"that {label!r} loses at most {said.loss:.6g} against", open_)
         if said.certainty not in check.grounds:
             wrong.append(f"what it loses does not rest on {said.certainty!r}")
     if said.withstands > 0.0 and not _withstands(check, said):
@@ -162,28 +166,30 @@ def _confirmed(check: Checker, said: _Statements) -> Examination:
     if "leads" in check.says:
         everything = np.tile([-np.inf, np.inf], (len(leads), 1))
         off = _unconfirmed(np.column_stack([said.leads, everything]), leads, refuted, scores)
-        wrong += _named(asked, f"the lead of {label!r} over", off & ~same)
+        # one without an interval may be by how much the values differ, which are confirmed
+        apart = said.values[option, 0] - said.values[:, 0]
+        known = np.isnan(leads) | ("values" in check.says)
+        off &= ~known | _off(said.leads, apart, scores)
+        name(f"the lead of {label!r} over", off & ~same)
     if "values" in check.says:
-        rows = asked.options + asked.neutral
+        rows = record.options + record.neutral
         off = _unconfirmed(said.values, check.estimates(rows), partial(check.refuted, rows), scores)
-        if asked.compared:  # by how much they are behind
+        if (record.questions.about >= 0).all():  # comparisons: by how much they are behind
             off = _unconfirmed(-said.values[:, [0, 2, 1]], leads, refuted, scores) & ~same
-        wrong += _named(asked, "the value of", off)
+        name("the value of", off)
     if "biases" in check.says:
-        estimates = check.estimates(check.bias_rows)
+        estimates = check.estimates(record.bias_rows)
         off = _unconfirmed(said.biases, estimates, check.refuted_biases, scores)
-        wrong += [
-            f"the bias {asked.biases[i].name!r} is not confirmed" for i in np.flatnonzero(off)
-        ]
+        name("the bias", off, [bias.name for bias in record.biases])
     taken = [what for what in ("leads", "values", "biases") if what not in check.says]
     return Examination(tuple(wrong), ("what is lost", *check.says), tuple(taken))
 
 
 def _withstands(check: Checker, said: _Statements) -> bool:
     """Tell whether the option leads all of other groups by as much as it is said to withstand."""
-    groups, most = check.asked.groups or (), said.withstands
+    groups, most = check.record.questions.options.groups or (), said.withstands
     rivals = [x for x, group in enumerate(groups) if group != groups[said.option]]
-    if check.asked.own_questions or not rivals:
+    if isinstance(check.record.policy.actions, ActionSet) or not rivals:
         return False
     held = ~check.unrefuted(said.option, -most)
     if "leads" in check.says:
@@ -218,7 +224,3 @@ def _off(stated: Floats, derived: Floats, scores: Floats) -> Truths:
     least = max(_ROUNDED * float(np.abs(scores).max(initial=0.0)), 1e-12)
     slack = _SHARE * np.maximum(np.abs(derived), least)
     return np.asarray(~(np.abs(stated - derived) <= slack) & ~np.isnan(stated))
-
-
-def _named(asked: Asked, what: str, which: Truths) -> list[str]:
-    return [f"{what} {asked.labels[x]!r} is not confirmed" for x in np.flatnonzero(which)]

@@ -7,24 +7,24 @@ t       share of the scores of a design that are in;  α(t) the share of δ that
 δ_m     what the m-th look has of δ: δ times what α has grown by
 b, p_j  the option that leads at a look, and the chance of its lead over j (`winner`)
 
-Plans to "ask more" go on with a design; any other begins a new one, with what is left of δ. That b
-loses at most ε is confirmed if for every j there was a look with p_j(−ε) ≤ δ_m.
+Plans to "ask more" go on with a design; any other begins a new one, with what is left of δ after an
+answer, and without one with nothing if there was a look. That b loses at most ε is confirmed if for
+every j there was a look with p_j(−ε) ≤ δ_m.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from evenhand.campaigns.proof.asked import Floats, Indices, Truths
+from evenhand.arrays import Floats, Indices
 from evenhand.campaigns.proof.checker import SLACK, Checker
 from evenhand.campaigns.proof.evidence import Reading
-from evenhand.campaigns.proof.record import Record, Round
-from evenhand.campaigns.proof.squares import Fit, Scores
+from evenhand.campaigns.proof.record import Round
+from evenhand.campaigns.proof.squares import Fit, Scores, Truths
 from evenhand.campaigns.proof.winner import Winner
 
 _TIMES, _STEADY = (0.4, 0.6, 0.8, 1.0), 0.1
@@ -42,40 +42,29 @@ class _Look(NamedTuple):
 
 
 class Planned(Checker):
-    """What the looks at a record show.
+    """What the looks at a record show."""
 
-    Parameters
-    ----------
-    record
-        What was asked, planned and answered.
-    places
-        Plans and numbers of scores at which a look is said to have sufficed; any if empty.
-    """
-
-    def __init__(self, record: Record, places: Collection[tuple[int, int]] = ()) -> None:
-        super().__init__(record)
-        self.grounds = ("own scores" if self.asked.alone else "features exact",)
+    def prepare(self) -> None:
+        """Look at every design as often as was due."""
+        record, places, q = self.record, self.places, len(self.record.questions)
         self.looks: list[_Look] = []
         self._told = Scores.of([])  # those of the design
         self._gone = self._used = 0.0
         self._answered: Truths | None = None  # the options that an answer is about
-        if any(one.purpose != "ask more" for one in record.rounds[1:]):
-            places = ()  # how much of δ an answer has left over, all looks at it tell
+        if any(one.plan.purpose != "ask more" for one in record.rounds[1:]):
+            places = set()  # how much of δ an answer has left over, all looks at it tell
         for r, one in enumerate(record.rounds):
             others = self._answered is not None and (self._answered != one.there).any()
-            if others or (self._answered is None and one.purpose != "ask more"):
+            if others or (self._answered is None and one.plan.purpose != "ask more"):
+                if self._answered is None and self._used > self._gone:
+                    self._used = 1.0  # what later looks would have had, others went on to use
                 self._told, self._gone = Scores.of([]), self._used
                 self._answered = None
-            for n in one.looked if one.number else [0]:
+            for n in one.looked if one.plan.number else [0]:
                 if self._answered is None and self._used < 1.0:
                     self._look(one, n, not places or (r, n) in places)
-            self._wanted = self._counts(self._told) + one.times * np.bincount(
-                one.order, minlength=len(self.asked.about)
-            )
+            self._wanted = self._told.means(q)[0] + one.plan.wanted(q)
             self._told = Scores.joined([self._told, one.scores])
-
-    def _counts(self, told: Scores) -> Floats:
-        return told.means(len(self.asked.about))[0]
 
     @property
     def scores(self) -> Scores:
@@ -85,7 +74,7 @@ class Planned(Checker):
     def _look(self, one: Round, n: int, sufficed: bool) -> None:
         """Use what of δ is due, if the scores that are in compare all options that there are."""
         before = len(self._told.values)
-        t = (before + n) / max(before + one.number, 1)
+        t = (before + n) / max(before + one.plan.number, 1)
         step = max((time for time in _TIMES if time <= t + 1e-9), default=0.0)
         used, stepped = (1.0 - _STEADY) * step**2 + _STEADY * t, (1.0 - _STEADY) * step**2
         used, stepped = (self._gone + (1.0 - self._gone) * part for part in (used, stepped))
@@ -104,7 +93,7 @@ class Planned(Checker):
             np.abs(said.estimates) <= _SAME * math.sqrt(fit.size), 0.0, said.estimates
         )
         leader = int(there[np.argmax(behind <= behind.min() + _SAME * np.abs(behind).max())])
-        rivals = there[~self.asked.same(leader)[there]]
+        rivals = there[~self.same(leader)[there]]
         look = _Look(leader, rivals, self._winner(fit, leader, rivals), failure)
         if sufficed and (look.winner.chances(-self.slack) <= failure * (1.0 + SLACK)).all():
             self._answered = one.there
@@ -112,7 +101,7 @@ class Planned(Checker):
             self.looks.append(look)
 
     def _winner(self, fit: Fit, leader: int, rivals: Indices) -> Winner:
-        D = self.asked.coordinates(self.lead_rows(leader, rivals))
+        D = self.record.span.coordinates(self.lead_rows(leader, rivals))
         leads = np.maximum(D @ fit.theta, 0.0)
         return Winner(leads, D @ fit.root, *self._noise(fit))
 
@@ -125,7 +114,7 @@ class Planned(Checker):
 
     def unrefuted(self, option: int, loss: float) -> Truths:
         """Tell (k,) which options may be better than one by more than a loss."""
-        found = ~self.asked.same(option)
+        found = ~self.same(option)
         for look in self.looks:
             if look.leader == option:
                 chances = look.winner.chances(-loss / self.unit)
@@ -151,11 +140,11 @@ class Planned(Checker):
         scatter, freedom = self._noise(self.fit)
         said = self.fit.of_rows(rows)
         known = np.isfinite(said.variances) & (said.variances > 0.0)
-        if freedom < 1.0 or not known.any():
+        if chance == 0.0 or freedom < 1.0 or not known.any():
             return everything
         variances = np.where(known, said.variances, 1.0)
         null = np.where(everything, 0.0, null) / self.unit
-        if self.record.settings.get("looks") in (None, "once"):
+        if self.record.policy.looks == "once":
             if self._used < 1.0:
                 return everything
             unit = 1.0 if math.isinf(freedom) else math.sqrt(scatter / freedom)
@@ -163,7 +152,7 @@ class Planned(Checker):
             tail = special.ndtr(off) if math.isinf(freedom) else special.stdtr(freedom, off)
             return np.asarray(everything | (known & (2.0 * tail <= chance)))
         zeros = np.zeros(len(self._wanted))
-        whole = Fit.of(self.asked, self._wanted, zeros, zeros, True).of_rows(rows).variances
+        whole = Fit.of(self.record.span, self._wanted, zeros, zeros, True).of_rows(rows).variances
         reading = Reading(said.estimates, known / variances, scatter, freedom)
         planned = 1.0 / np.where(np.isfinite(whole) & (whole > 0.0), whole, variances)
         found = reading.mixed(null, planned) >= math.log(1.0 / chance)

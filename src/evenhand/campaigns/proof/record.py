@@ -1,34 +1,35 @@
-"""What a log says was asked, planned and answered, read by code of its own.
+"""What a log says was asked, planned and answered, score by score.
 
-Which plan a score counts for is a matter of order and counts alone: the plan in force when it
-arrives, as long as that lacks scores; else the next. A score that was withdrawn is left out, as if
-it had never come; an imported one counts for no plan.
+Questions, settings and plans are read and checked as everywhere (`restore`, `Plan`). Which plan a
+score counts for is a matter of order and counts alone: the plan in force when it arrives, as long
+as that lacks scores; else the next. A score that was withdrawn is left out, as if it had never
+come; an imported one counts for no plan.
 """
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from evenhand.campaigns.proof.asked import (
-    LARGEST,
-    Asked,
-    Indices,
-    Truths,
-    numbers,
-    places,
-)
-from evenhand.campaigns.proof.squares import Fit, Scores, Spread
+from evenhand.campaigns.proof.squares import Fit, Scores, Span, Truths
+from evenhand.certainty.biases import named_biases
+from evenhand.certainty.record import Plan
+from evenhand.policies.state import as_it_was, restore
+from evenhand.questions import Questions, Superset
 
-_MOST_LOOKS = 1_000  # at a plan
-_PLANNED = ("certain-choice", "planned-choice", "careful-choice")
+MOST_COLUMNS, MOST_NUMBERS = 2_000, 10_000_000
+"""Columns of a model, and numbers in its rows, up to which records are confirmed."""
+_LARGEST = 1e100  # size of an entry or a score: its square is a number, too
+
+
+class TooLargeError(Exception):
+    """The model of a record is too large to be solved here."""
 
 
 @dataclass(eq=False)
@@ -37,41 +38,18 @@ class Round:
 
     Parameters
     ----------
-    purpose, at_most
-        What it is for, and how many evaluations were allowed when it was made.
-    order, times, looks
-        Its questions, how often they are asked, and at how many shares of its scores one looks.
-    leader, rivals
-        The option that it tests, −1 if none, and those it is tested against.
-    expected, unit, freedom
-        What was expected of the leads over the rivals, what the noise was taken to be, and by how
-        many degrees of freedom.
-    there
-        (k,) the options that there were.
+    plan, there
+        The plan, and (k,) the options that there were.
     over
         Whether no more scores can count for it.
     told
         Those that do: places of questions, and scores in units of the noise.
     """
 
-    purpose: str
-    at_most: float
-    order: Indices
-    times: int
-    looks: int
-    leader: int
-    rivals: Indices
-    expected: Spread
-    unit: float
-    freedom: float
+    plan: Plan
     there: Truths
     over: bool = False
     told: list[tuple[int, float]] = field(default_factory=list)
-
-    @property
-    def number(self) -> int:
-        """How many scores make it whole."""
-        return len(self.order) * self.times
 
     @property
     def count(self) -> int:
@@ -86,69 +64,66 @@ class Round:
     @cached_property
     def looked(self) -> list[int]:
         """After how many scores it was looked at: when a further share of them had come."""
-        looks = min(self.looks, self.number)
-        shares = (-(-j * self.number // looks) for j in range(1, looks + 1))
+        number = self.plan.number
+        looks = min(self.plan.looks, number)
+        shares = (-(-j * number // looks) for j in range(1, looks + 1))
         return list(takewhile(lambda n: n <= self.count, shares))
 
 
-@dataclass(frozen=True, eq=False)
 class Record:
     """What was asked and what came back.
 
     Parameters
     ----------
-    asked
-        The questions.
-    policy, settings, stated
-        What asked and what it was told by name; what the campaign was asked for.
+    policy, questions, stated
+        What asked, as it was at first; all that can be asked in the end; what the campaign was
+        asked for.
     withdrawn
         Whether something was.
-    rounds
-        The plans in order, with their scores; of policies without such plans, none.
-    outside
-        How many plans there were, and scores that came then and that nobody asked for.
-    early
-        Scores that came when the last plan was whole.
+
+    Attributes
+    ----------
+    span, options, neutral
+        The rows of the questions; (k, m) those of the options; (m,) that of an impartial question
+        to an evaluator of average leniency.
+    biases, bias_rows
+        What scores react to, leniencies as deviations from the mean of all evaluators; (n, m) rows.
+    rounds, outside, early
+        The plans in order, with their scores; how many plans there were, and scores that came then
+        and that nobody asked for; scores that came when the last plan was whole.
     """
 
-    asked: Asked
-    policy: str
-    settings: Mapping[str, Any]
-    stated: Mapping[str, Any]
-    withdrawn: bool
-    rounds: list[Round] = field(default_factory=list)
-    outside: list[tuple[int, Scores]] = field(default_factory=list)
-    early: deque[tuple[int, float]] = field(default_factory=deque)
+    def __init__(
+        self, policy: Any, questions: Questions, stated: Mapping[str, Any], withdrawn: bool
+    ) -> None:
+        self.policy, self.questions, self.stated = policy, questions, stated
+        self.withdrawn, (q, m) = withdrawn, questions.rows.shape
+        self.labels, k = tuple(questions.options.labels), len(questions.options)
+        if m > MOST_COLUMNS or max(q, k) * m > MOST_NUMBERS:
+            raise TooLargeError(f"{q:,} questions with {m:,} parameters")
+        self.loud = np.ones(q) if questions.noise is None else questions.noise
+        rows = questions.points / self.loud[:, None]
+        if not np.abs(rows).max(initial=0.0) <= _LARGEST:
+            raise ValueError(f"rows of questions have numbers of more than {_LARGEST:g}")
+        self.span = Span(rows)
+        before = [(0, 0), (questions.n_features, 0)]
+        self.options = np.pad(questions.options.features, [(0, 0), (0, questions.n_attributes)])
+        self.neutral = np.pad(questions.neutral, before[1:])
+        self.biases, rows = named_biases(questions)
+        self.bias_rows = np.pad(rows, before)
+        self.rounds: list[Round] = []
+        self.outside: list[tuple[int, Scores]] = []
+        self.early: deque[tuple[int, float]] = deque()
 
-    def setting(self, name: str, otherwise: float, most: float = LARGEST) -> float:
-        """Return a number ≥ 0 that the policy was told; ``otherwise`` if it was told none."""
-        value = self.settings.get(name)
-        return otherwise if value is None else number(value, name, 0.0, most)
-
-    @cached_property
-    def delta(self) -> float:
-        """Probability of being wrong that was allowed."""
-        return max(1.0 - self.setting("confidence", 0.95, 1.0), 1e-16)
-
-    @cached_property
-    def bounds(self) -> float | None:
-        """How far apart scores can be, where certainty rests on that; else None."""
-        bounds = self.settings.get("bounds")
-        if bounds is None or self.policy != "certain-choice":
-            return None
-        low, high = numbers(bounds, (2,), "bounds")
-        return max(float(high - low), 1.0 / LARGEST)
-
-    @cached_property
+    @property
     def noise(self) -> float | None:
         """The noise where it is stated, or follows from bounds; else None."""
-        if self.settings.get("noise_scale") is not None:
-            return max(self.setting("noise_scale", 1.0), 1.0 / LARGEST)
-        return None if self.bounds is None else 0.5 * self.bounds
+        found: float | None = self.policy.stated_noise
+        return found
 
     def fit(self, scores: Scores) -> Fit:
         """Return least squares on some scores."""
-        return Fit.of(self.asked, *scores.means(len(self.asked.about)), self.noise is not None)
+        return Fit.of(self.span, *scores.means(len(self.loud)), self.noise is not None)
 
     def before(self, r: int) -> Scores:
         """Return all that was known when plan r was frozen."""
@@ -159,6 +134,18 @@ class Record:
     def everything(self) -> Scores:
         """All scores that count."""
         return Scores.joined([self.before(len(self.rounds)), Scores.of(self.early)])
+
+    def begin(self, plan: Plan) -> None:
+        """Put a plan in force; the one before is closed with what it has."""
+        for before in self.rounds[-1:]:
+            before.over = True
+        if getattr(self.policy, "bounds", None) is not None:
+            # scores between bounds may have any distribution: they are looked at when it is whole
+            plan = replace(plan, looks=1)
+        everybody = np.arange(len(self.labels))
+        self.rounds.append(
+            Round(plan, np.isin(everybody, everybody if plan.among is None else plan.among))
+        )
 
 
 def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
@@ -173,104 +160,41 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
     >>> told = {"evaluations": [[1, 1, 2, 7.5, "P", "a"]]}
     >>> record = record_of([("created", created), ("planned", {"plan": policy.plan()}),
     ...                     ("told", told)])
-    >>> record.policy, record.rounds[0].leader, record.rounds[0].scores.values
+    >>> record.policy.name, record.rounds[0].plan.leader, record.rounds[0].scores.values
     ('certain-choice', -1, array([7.5]))
     """
-    if events[0][0] != "created":
-        raise ValueError("the log does not begin with how the campaign was made")
-    created = events[0][1]
-    arguments, policy = created["policy"]["arguments"], created["policy"]["policy"]
-    named = dict(arguments["named"])
-    first = arguments["placed"][0] if arguments["placed"] else named.pop("actions")
+    policy = restore(events[0][1]["policy"])
     grown = [c for kind, c in events if kind == "extended" and c["questions"] is not None]
-    versions = deque([_asked(first, None), *(_asked(c["questions"], c["numbers"]) for c in grown)])
-    (asked, ids), gone = (
-        versions[-1],
-        {c["evaluation"] for kind, c in events if kind == "withdrawn"},
-    )
-    place = {id: x for x, id in enumerate(ids.tolist())}
-    record = Record(asked, policy, named, created["settings"], bool(gone))
-    loud = (asked.noise * (record.noise or 1.0)).tolist()
+    versions = [policy.actions, *(as_it_was(content["questions"]) for content in grown)]
+    gone = {content["evaluation"] for kind, content in events if kind == "withdrawn"}
+    record = Record(policy, Questions.of(versions[-1]), events[0][1]["settings"], bool(gone))
+    q, unit = len(record.questions), record.noise or 1.0
+    place = {number: x for x, number in enumerate(grown[-1]["numbers"] if grown else range(q))}
+    if sorted(place) != list(range(q)):
+        raise ValueError(f"{q} questions have {len(place)} numbers")
 
-    def scores(content: Mapping[str, Any]) -> Iterable[tuple[int, float]]:
+    def scores(content: Mapping[str, Any]) -> Iterator[tuple[int, float]]:
         for evaluation, _, question, score, *_ in content["evaluations"]:
+            if not abs(score) <= _LARGEST:
+                raise ValueError(f"evaluation {evaluation} is {score!r:.80}")
             if evaluation not in gone:
-                x = place[question]
-                yield x, number(score, "a score", -LARGEST, LARGEST) / loud[x]
+                yield place[question], float(score) / (unit * record.loud[place[question]])
 
     for kind, content in events[1:]:
         if kind == "extended" and content["questions"] is not None:
-            versions.popleft()
-        elif kind == "planned" and policy in _PLANNED:
-            for before in record.rounds:
-                before.over = True
-            record.rounds.append(_round(content["plan"], record, place, *versions[0]))
+            versions.pop(0)
+        elif kind == "planned":
+            then = Questions.of(versions[0])
+            plan = Plan.from_dict(as_it_was(content["plan"]), len(then), len(then.options))
+            if len(versions) > 1:
+                plan = plan.moved(Superset.of(versions[0], versions[-1]))
+            record.begin(plan)
         elif kind == "imported":
             record.outside.append((len(record.rounds), Scores.of(scores(content))))
         elif kind == "told":
             record.early.extend(scores(content))
-        if record.rounds:
-            last = record.rounds[-1]
-            while record.early and last.count < last.number:
+        for last in record.rounds[-1:]:
+            while record.early and last.count < last.plan.number:
                 last.told.append(record.early.popleft())
-            last.over = last.count >= last.number
+            last.over = last.count >= last.plan.number
     return record
-
-
-def _asked(given: Mapping[str, Any], ids: Any) -> tuple[Asked, Indices]:
-    """Return questions, and the numbers that are theirs for good."""
-    asked = Asked.of(given["actions"] if "actions" in given else given["questions"])
-    q = len(asked.about)
-    own = np.arange(q) if ids is None else places(ids, 10**12, "numbers of questions")
-    if not len(np.unique(own)) == len(own) == q:
-        raise ValueError(f"{q} questions have {len(own)} numbers")
-    return asked, own
-
-
-def _round(
-    plan: Mapping[str, Any], record: Record, place: Mapping[int, int], then: Asked, ids: Indices
-) -> Round:
-    """Return a plan about the options and questions that there were then."""
-    at = {name: x for x, name in enumerate(record.asked.labels)}
-    now = np.array([at[name] for name in then.labels], dtype=np.intp)
-    order = ids[places(plan["order"], len(ids), "order")]
-    rivals, expected = places(plan["rivals"], len(now), "rivals"), plan["expected"]
-    leader, said, unit, freedom = -1, Spread(np.zeros(0), np.zeros(0)), 1.0, math.inf
-    if expected is not None:
-        leader = int(now[places([plan["leader"]], len(now), "leader")[0]])
-        said = Spread(*(numbers(expected[x], rivals.shape, x) for x in ("leads", "variances")))
-        unit = number(expected["unit"], "unit", 1e-150, LARGEST)
-        freedom = number(expected["freedom"], "freedom", 0.0, math.inf)
-    # scores between bounds may have any distribution: they are looked at when a plan is whole
-    looks = 1 if record.bounds else int(number(plan["looks"], "looks", 1.0, _MOST_LOOKS))
-    return Round(
-        str(plan["purpose"]),
-        number(plan["at_most"], "at_most", 1.0, 1e18),
-        np.array([place[id] for id in order.tolist()], dtype=np.intp),
-        int(number(plan["times"], "times", 1.0, 1e18)),
-        looks,
-        leader,
-        now[rivals],
-        said,
-        unit,
-        freedom,
-        np.isin(np.arange(len(at)), now),
-    )
-
-
-def number(stated: Any, what: str, least: float = -math.inf, most: float = math.inf) -> float:
-    """Return a number as records write it: those that are not finite by name, or as None.
-
-    Examples
-    --------
-    >>> number({"number": "inf"}, "freedom"), number(0.5, "confidence", 0.0, 1.0)
-    (inf, 0.5)
-    """
-    if isinstance(stated, Mapping):
-        stated = stated.get("number")
-    stated = float(stated) if stated in ("nan", "inf", "-inf") else stated
-    stated = math.nan if stated is None else stated
-    anything = least == -math.inf and most == math.inf
-    if type(stated) not in (int, float) or not (anything or least <= stated <= most):
-        raise ValueError(f"{what} must be a number from {least:g} to {most:g}; got {stated!r:.80}")
-    return float(stated)

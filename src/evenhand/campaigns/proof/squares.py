@@ -2,6 +2,9 @@
 
 Notation
 --------
+A       (q, m)  rows of the questions over their relative noise: features, then attributes
+T       (m, r)  A T has orthonormal columns, r the rank of A; rows c in the span of A are (c T) T',
+                with T = W S⁻¹ and T' = S Wᵀ of the singular value decomposition A = U S Wᵀ
 n, ȳ, w (q,)    how often each question was answered, the mean score, and the squares about it
 P       (s, r)  coordinates of the questions that were answered;  V = Σ n p pᵀ = R⁻ᵀR⁻¹ on its range
 θ̂ = RRᵀ Σ n p ȳ,    scatter = Σ w + Σ n (ȳ − p·θ̂)²,    freedom = Σ n − rank V
@@ -17,11 +20,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.campaigns.proof.asked import Asked, Floats, Indices
+from evenhand.arrays import Floats, Indices
 
+Truths = NDArray[np.bool_]
+
+_RANK = 1e-10  # singular values of rows above this share of the largest count
 _RANGE = 1e-12  # eigenvalues of V above this share of the largest count
-_WITHIN = 1e-7  # as in `asked`
+_WITHIN = 1e-7  # share of a row that may lie outside a span for the row to count as inside
 
 
 class Spread(NamedTuple):
@@ -70,14 +77,35 @@ class Scores(NamedTuple):
         return counts, means, within.astype(np.float64)
 
 
+class Span:
+    """What rows of questions, (q, m) A, span; columns are divided by their largest entries."""
+
+    def __init__(self, rows: Floats) -> None:
+        self.rows, scales = rows, np.abs(rows).max(axis=0, initial=0.0)
+        self._scales = np.where(scales == 0.0, 1.0, scales)
+        _, sizes, Wt = np.linalg.svd(rows / self._scales, full_matrices=False)
+        kept = sizes > _RANK * sizes.max(initial=0.0)
+        self._into, self._back = Wt[kept].T / sizes[kept], sizes[kept, None] * Wt[kept]
+
+    def coordinates(self, rows: Floats) -> Floats:
+        """Return (n, r) coordinates of rows, (n, m)."""
+        return np.asarray((rows / self._scales) @ self._into)
+
+    def holds(self, rows: Floats) -> Truths:
+        """Tell which rows, (n, m), lie in it."""
+        scaled = rows / self._scales
+        off = np.linalg.norm(scaled - (scaled @ self._into) @ self._back, axis=1)
+        return np.asarray(off <= _WITHIN * np.maximum(np.linalg.norm(scaled, axis=1), 1e-300))
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Least squares on some scores.
 
     Parameters
     ----------
-    asked
-        The questions, in the coordinates of whose span everything is.
+    span
+        What the questions span, in the coordinates of which everything is.
     theta, root, beside
         (r,) θ̂, (r, ρ) R, and (r, r − ρ) what spans the rest.
     scatter, freedom
@@ -86,7 +114,7 @@ class Fit:
         Sum of all squared scores, which says what of the scatter is rounding.
     """
 
-    asked: Asked
+    span: Span
     theta: Floats
     root: Floats
     beside: Floats
@@ -96,12 +124,12 @@ class Fit:
 
     @classmethod
     def of(
-        cls, asked: Asked, counts: Floats, means: Floats, within: Floats, noise_known: bool
+        cls, span: Span, counts: Floats, means: Floats, within: Floats, noise_known: bool
     ) -> Fit:
         """Fit scores, in units of the noise where that is known; see `Scores.means`."""
         (used,) = np.nonzero(counts)
         n, y = counts[used], means[used]
-        P = asked.coordinates(asked.rows[used])
+        P = span.coordinates(span.rows[used])
         sizes, axes = np.linalg.eigh((P * n[:, None]).T @ P)
         kept = sizes > _RANGE * sizes.max(initial=0.0)
         root, theta = axes[:, kept] / np.sqrt(sizes[kept]), np.zeros(P.shape[1])
@@ -112,7 +140,7 @@ class Fit:
         if not noise_known:
             scatter = float(n @ (y - P @ theta) ** 2) + float(within.sum())
             freedom = float(counts.sum() - root.shape[1])
-        return cls(asked, theta, root, axes[:, ~kept], scatter, freedom, size)
+        return cls(span, theta, root, axes[:, ~kept], scatter, freedom, size)
 
     @property
     def unit(self) -> float:
@@ -125,11 +153,11 @@ class Fit:
 
     def of_rows(self, rows: Floats) -> Spread:
         """Return what rows, (n, m), come to."""
-        directions = self.asked.coordinates(rows)
+        directions = self.span.coordinates(rows)
         variances = ((directions @ self.root) ** 2).sum(axis=1)
         estimates = directions @ self.theta
         lost = ((directions @ self.beside) ** 2).sum(axis=1)
         unknown = lost > _WITHIN**2 * (directions**2).sum(axis=1)
-        unknown |= ~self.asked.spans(rows)
+        unknown |= ~self.span.holds(rows)
         variances[unknown], estimates[unknown] = np.inf, 0.0
         return Spread(estimates, variances)

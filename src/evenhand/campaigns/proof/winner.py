@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from evenhand.campaigns.proof.asked import Floats
+from evenhand.arrays import Floats
 
 _TOGETHER = 1e-12  # correlation from which on one lead bounds another
 _LEAST = 1e-280  # of a probability, below which its logarithm comes from a series

@@ -189,8 +189,8 @@ def verify(
     """Is the record whole, and does the decision follow from it?
 
     The chain of seals is checked, tickets and evaluations are held against it, decisions are
-    replayed, and the last is confirmed from plans and scores alone, by code that shares nothing
-    with what decided.
+    replayed, and the last is confirmed from plans and scores alone, by code that shares no
+    mathematics with what decided.
 
     **Examples**
 
