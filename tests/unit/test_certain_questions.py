@@ -432,9 +432,8 @@ def test_money_goes_where_it_tells_most() -> None:
         capacity=None,
     )
     none = np.zeros(4, dtype=np.int64)
-    found = DenseModel(questions).plan(
-        0, np.array([1]), np.ones(1), 8, none, np.full(4, UNLIMITED), None
-    )
+    left = np.full(4, UNLIMITED)
+    found = DenseModel(questions).plan(0, np.array([1]), np.ones(1), 8, none, left)
     # of a unit of money, half goes to each option: variance 2 · ½² / (½ / 2)
     assert found.variances == pytest.approx([2.0], rel=0.02)
     assert sum(questions.evaluator_of(int(x)) == "quiet" for x in found.order) > 4
