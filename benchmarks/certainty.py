@@ -166,7 +166,7 @@ def work(
         free = [*waiting, who]
         pending[x] -= 1
         score = problem.evaluations[x] + problem.noise_scale * rng.standard_normal()
-        counts = policy.single(x, 1)
+        counts = np.eye(len(policy.actions), dtype=np.int64)[x]
         policy.tell(eh.Feedback(counts, counts * score, counts * score**2))
         end = min(end, now) if policy.settled else end
     end = min(end, now)

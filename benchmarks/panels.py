@@ -26,6 +26,7 @@ from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Design
 from evenhand.certainty.stages import Inference
 from evenhand.environments.panels import skating_panels
+from evenhand.policies.sayings import checks_of
 from evenhand.questions import Questions
 
 DELTA = 0.05
@@ -75,7 +76,7 @@ def skating(runs: int, seed: int) -> None:
                 policy = eh.CertainChoice(questions, noise_scale=noise, looks=0.1, seed=seed)
                 while (asked := policy.ask(1)).total:
                     policy.tell(judges.evaluate(asked))
-                policy.checks.look()  # as `choose` does
+                checks_of(policy).look()  # as `choose` does
                 alarm = any(finding.alarm for finding in policy.findings())
                 answer = policy.inference.evidence().answer
                 wrong = answer is not None and judges.values[answer] < judges.values.max()

@@ -38,6 +38,7 @@ import evenhand as eh
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.certainty.dense import DenseModel
 from evenhand.environments import SimulatedEvaluations
+from evenhand.policies.sayings import checks_of
 
 MODELS = {"arrow": ArrowModel, "dense": DenseModel}
 SIZES = ((20, 5), (60, 10), (200, 20), (2000, 50))
@@ -102,7 +103,7 @@ def costs(model: str, k: int, e: int) -> Costs:
         elif policy.record.rounds[-1].plan.leader >= 0:
             tells.append(spent)
     start = time.process_time()
-    policy.checks.lack_of_fit()
+    checks_of(policy).lack_of_fit()
     check = time.process_time() - start
     state = {name: part for name, part in policy.state().items() if name != "arguments"}
     return Costs(

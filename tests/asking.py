@@ -10,7 +10,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.policies.base import first_of
+from evenhand.policies.rounds import first_of
 
 
 class Wants(eh.Policy):
@@ -31,7 +31,8 @@ class Wants(eh.Policy):
     def propose(self, n: int | None, pending: Counts) -> Counts:
         lacking = np.maximum(self.wanted - self.limits.asked - pending, 0)
         wanted = np.minimum(lacking, self.left(pending))
-        return first_of(wanted, self.room(pending) if n is None else min(n, self.room(pending)))
+        room = self.remaining - int(pending.sum())
+        return first_of(wanted, room if n is None else min(n, room))
 
     def learn(self, feedback: eh.Feedback) -> None:
         pass
@@ -43,7 +44,7 @@ class Wants(eh.Policy):
         pass
 
     def recommend(self) -> eh.Decision:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(math.nan, -math.inf, math.inf, 0.95)

@@ -278,7 +278,7 @@ def tried(state: State) -> str:
                 _sound(policy, policy.ask(2, some))
                 step = "tell"
                 policy.tell(_scores(some, policy.spent))
-                if (rest := np.minimum(counts - some, policy.outstanding)).any():
+                if (rest := np.minimum(counts - some, policy.limits.outstanding)).any():
                     step = "tell the rest"
                     policy.tell(_scores(rest, policy.spent))
             step = "recommend"

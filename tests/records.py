@@ -14,7 +14,7 @@ from evenhand.answers.choose import policy_for
 from evenhand.arrays import Floats
 from evenhand.campaigns.deciding import plain
 from evenhand.policies.base import Policy
-from evenhand.policies.sayings import certificate_of
+from evenhand.policies.sayings import certificate_of, checks_of
 from evenhand.policies.state import plain as plain_state
 
 Log = list[tuple[str, dict[str, Any]]]
@@ -107,7 +107,8 @@ class Play:
                 self.policy.begin(content["plan"])
             elif kind == "told" and content["evaluations"][0][0] not in evaluations:
                 _, _, x, score, *_ = content["evaluations"][0]
-                self.policy.hand_out(self.policy.single(x, 1), np.zeros(len(self.numbers)))
+                one = np.eye(len(self.numbers), dtype=np.int64)[x]
+                self.policy.limits.hand_out(one, 0 * one)
                 self._take(kind, x, score)
 
     def extend(self, asked: eh.Questions) -> None:
@@ -125,7 +126,7 @@ class Play:
     def decided(self) -> Log:
         """Return the log with what the policy has come to, as it is read from a file."""
         if self.policy.spent:
-            self.policy.checks.look()
+            checks_of(self.policy).look()
         answer = answer_of(
             self.policy,
             confidence=self.settings["confidence"],

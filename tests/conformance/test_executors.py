@@ -143,10 +143,10 @@ class WhereAmI(eh.Policy):
     name = "where"
 
     def play(self) -> Any:
-        yield self.single(0, self.horizon)
+        yield {0: self.horizon}
 
     def recommend(self) -> eh.Decision:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(float(id(self.actions)), 0.0, 0.0, 0.5)

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.policies.base import Play
 from evenhand.policies.limits import Allowance
 from evenhand.policies.registry import policy_class
+from evenhand.policies.rounds import Play
 from evenhand.questions import UNLIMITED
 from evenhand.testing import (
     CASES,
@@ -72,11 +72,11 @@ def test_questions_are_played_or_refused(name: str, case: Case) -> None:
     if not len(questions.evaluators):
         return
     if cls.heeds_limits:
-        policy.leave(questions.evaluators[0])
+        policy.limits.leave(questions.evaluators[0])
         with pytest.raises(eh.InputError, match="no evaluator 'nobody'"):
-            policy.leave("nobody")
+            policy.limits.leave("nobody")
         return
-    for call in (policy.leave, lambda one: policy.ask(available=[one])):
+    for call in (policy.limits.leave, lambda one: policy.ask(available=[one])):
         with pytest.raises(eh.InputError, match="cannot do without some"):
             call(questions.evaluators[0])
 
@@ -104,7 +104,7 @@ class Steady(eh.Policy):
 
     def play(self) -> Play:
         while self.remaining > 0:
-            drawn = self.rng().integers(len(self.actions), size=min(7, self.remaining))
+            drawn = self._rng().integers(len(self.actions), size=min(7, self.remaining))
             feedback = yield np.bincount(drawn, minlength=len(self.actions)).astype(np.int64)
             self.take(feedback)
 
@@ -113,7 +113,7 @@ class Steady(eh.Policy):
         self.counts = self.counts + np.asarray(feedback.counts, dtype=np.int64)
 
     def recommend(self) -> eh.Decision:
-        return self.decision(int(np.argmax(self.sums)))
+        return eh.Decision.of(self, int(np.argmax(self.sums)))
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
@@ -126,7 +126,8 @@ class Stepping(Steady):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         first = int((self.counts + pending).sum())
-        turns = np.arange(first, first + min(n or 5, self.room(pending))) % len(self.actions)
+        most = min(n or 5, self.remaining - int(pending.sum()))
+        turns = np.arange(first, first + most) % len(self.actions)
         return np.bincount(turns, minlength=len(self.actions)).astype(np.int64)
 
     def learn(self, feedback: eh.Feedback) -> None:
@@ -152,7 +153,8 @@ class Curious(Stepping):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         self.asked += 1
-        return self.single(self.asked % len(self.actions), min(n or 5, self.room(pending)))
+        most = min(n or 5, self.remaining - int(pending.sum()))
+        return {self.asked % len(self.actions): most}
 
 
 class Eager(Stepping):
@@ -167,21 +169,14 @@ class Miscounting(Stepping):
 
     def learn(self, feedback: eh.Feedback) -> None:
         super().learn(feedback)
-        self._outstanding[:] = 0
-
-
-class Heedless(Stepping):
-    """Takes no account of what is on its way."""
-
-    def room(self, pending: Counts) -> int:
-        return self.remaining
+        self.limits.outstanding[:] = 0
 
 
 class Waiting(Stepping):
     """Waits for ever for what was lost."""
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        return super().propose(n, pending) * (not (self._outstanding - pending).any())
+        return super().propose(n, pending) * (not (self.limits.outstanding - pending).any())
 
 
 class Polite(Stepping):
@@ -235,7 +230,7 @@ class Lavish(Steady):
 
     def play(self) -> Play:
         while self.remaining > 0:
-            self.take((yield self.single(0, 7)))
+            self.take((yield {0: 7}))
 
 
 class Lazy(Steady):
@@ -243,16 +238,16 @@ class Lazy(Steady):
 
     def play(self) -> Play:
         while self.remaining > self.horizon / 2:
-            self.take((yield self.single(0, 1)))
+            self.take((yield {0: 1}))
 
 
 class Pausing(Steady):
     """Asks for nothing in the middle of a run."""
 
     def play(self) -> Play:
-        yield self.single(0, 1)
-        yield self.single(0, 0)
-        yield self.single(0, self.remaining)
+        yield {0: 1}
+        yield {0: 0}
+        yield {0: self.remaining}
 
 
 class Borrowing(Stepping):
@@ -267,13 +262,13 @@ class Borrowing(Stepping):
 
     def recommend(self) -> eh.Decision:
         sums = sum((feedback.sums for feedback in self.told), np.zeros(len(self.actions)))
-        return self.decision(int(np.argmax(np.floor(sums))))
+        return eh.Decision.of(self, int(np.argmax(np.floor(sums))))
 
 
 class Unrepeatable(Steady):
     """Takes its randomness from nowhere."""
 
-    def rng(self) -> np.random.Generator:
+    def _rng(self) -> np.random.Generator:
         return np.random.default_rng()
 
 
@@ -287,7 +282,9 @@ class Shared(Steady):
         self.everywhere[id(self.actions)] = self.everywhere.get(id(self.actions), 0.0) + self.sums
 
     def recommend(self) -> eh.Decision:
-        return self.decision(int(np.argmax(self.everywhere.get(id(self.actions), self.sums))))
+        return eh.Decision.of(
+            self, int(np.argmax(self.everywhere.get(id(self.actions), self.sums)))
+        )
 
 
 class Nervous(Steady):
@@ -297,7 +294,7 @@ class Nervous(Steady):
 
     def recommend(self) -> eh.Decision:
         self.looks += 1
-        return self.decision(self.looks % len(self.actions))
+        return eh.Decision.of(self, self.looks % len(self.actions))
 
 
 class Watched(Steady):
@@ -308,7 +305,7 @@ class Watched(Steady):
     def play(self) -> Play:
         while self.remaining > 0:
             option = (self.looks > self._round) % len(self.actions)
-            self.take((yield self.single(option, min(7, self.remaining))))
+            self.take((yield {option: min(7, self.remaining)}))
 
     def bias(self) -> eh.Estimate:
         self.looks += 1
@@ -349,7 +346,7 @@ class Overclaiming(Stepping):
 
     def recommend(self) -> eh.Decision:
         worst = int(np.argmin(self.sums / np.maximum(self.counts, 1)))
-        return replace(self.decision(worst), loss=0.0, level=0.9)
+        return replace(eh.Decision.of(self, worst), loss=0.0, level=0.9)
 
 
 class Unitary(Steady):
@@ -358,14 +355,14 @@ class Unitary(Steady):
     def play(self) -> Play:
         while self.remaining > 0:
             option = int(self.sums.max() > 3.0)
-            self.take((yield self.single(option, min(7, self.remaining))))
+            self.take((yield {option: min(7, self.remaining)}))
 
 
 class Surprised(Steady):
     """Finds out too late that the bias cannot be estimated."""
 
     def play(self) -> Play:
-        self.take((yield self.single(0, min(7, self.remaining))))
+        self.take((yield {0: min(7, self.remaining)}))
         eh.bias_geometry(self.actions)
         yield from super().play()
 
@@ -396,7 +393,6 @@ CAUGHT = {
     Unrepeatable: "a_run_depends_on_its_tells_alone",
     Shared: "a_run_depends_on_its_tells_alone",
     Surprised: "never_fails_midway",
-    Heedless: "evaluators_may_work_side_by_side",
     Waiting: "evaluators_may_work_side_by_side",
     Miscounting: "evaluators_may_work_side_by_side",
     Nervous: "looking_changes_nothing",
@@ -451,7 +447,7 @@ class Asking(Stepping):
     def propose(self, n: int | None, pending: Counts) -> Counts:
         counts = np.zeros(len(self.actions), dtype=np.int64)
         allowance, have = Allowance(self.limits, pending), self.counts + pending
-        for _ in range(min(n or 5, self.room(pending))):
+        for _ in range(min(n or 5, self.remaining - int(pending.sum()))):
             (free,) = np.nonzero(allowance.open)
             if len(free) == 0:
                 break
@@ -461,7 +457,7 @@ class Asking(Stepping):
         return counts
 
     def recommend(self) -> eh.Decision:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
 
 class Confused(Asking):
@@ -483,15 +479,16 @@ class Overworking(Asking):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         left = self.limits.questions.capacity - self.counts - pending
-        most = min(n or 5, self.room(pending))
+        most = min(n or 5, self.remaining - int(pending.sum()))
         return np.diff(np.minimum(np.cumsum(np.clip(left, 0, UNLIMITED)), most), prepend=0)
 
 
 class Calling(Asking):
     """Asks those who are away."""
 
-    def leave(self, evaluator: str) -> None:
-        pass
+    def propose(self, n: int | None, pending: Counts) -> Counts:
+        self.limits.absent.clear()
+        return super().propose(n, pending)
 
 
 CAUGHT_ON_QUESTIONS = {

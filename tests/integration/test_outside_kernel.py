@@ -71,7 +71,7 @@ class InTurn(SequentialPolicy):
         self.stepper = Turns(len(actions))
 
     def recommend(self):
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self):
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)

@@ -28,7 +28,7 @@ import pytest
 import evenhand as eh
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.limits import gap_dependent_upper, worst_case_upper
-from evenhand.policies.base import Play
+from evenhand.policies.rounds import Play
 from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
 from evenhand.rivals.uniform import Uniform
 from evenhand.simulation import Results, Runs, simulate
@@ -53,7 +53,7 @@ class Blocks(eh.Policy):
             yield np.array(block)
 
     def recommend(self) -> eh.Decision:
-        return self.decision(self.seed % 2)
+        return eh.Decision.of(self, self.seed % 2)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(0.2, 0.1, 0.3 if self.seed % 2 else 0.21, 0.5)

@@ -25,6 +25,7 @@ from evenhand.answers.figure import answer_picture, draw_answer_picture
 from evenhand.answers.question import Failure
 from evenhand.answers.words import WIDTH, in_words
 from evenhand.arrays import Counts, Floats
+from evenhand.policies.sayings import checks_of
 
 NAN, INF = float("nan"), float("inf")
 
@@ -106,7 +107,7 @@ def answered(
     **said: Any,
 ) -> eh.Answer:
     policy = Says(three() if actions is None else actions, **said)
-    policy.checks.take(told.counts, told.sums, told.sums_of_squares)
+    checks_of(policy).take(told.counts, told.sums, told.sums_of_squares)
     return answer_of(
         policy,
         confidence=confidence,
@@ -504,7 +505,7 @@ def test_the_best_raw_score_is_drawn_even_if_its_option_is_far_down() -> None:
     answer = many(60)
     last = answer.ranking[-1].index
     counts = (np.arange(60) == last).astype(np.int64)
-    answer.policy.checks.take(counts, 1e5 * counts, 1e10 * counts)
+    checks_of(answer.policy).take(counts, 1e5 * counts, 1e10 * counts)
     again = answer_of(answer.policy, confidence=0.95, tolerance=0.0, features_exact=False)
     rows = answer_picture(again).rows
     assert len(rows) == 25

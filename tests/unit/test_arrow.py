@@ -14,6 +14,7 @@ from evenhand.checks.spans import PanelSpan, RowSpan
 from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
+from evenhand.policies.sayings import checks_of
 from random_panels import random_panel
 
 
@@ -177,9 +178,9 @@ def test_a_look_at_a_large_panel_never_makes_its_rows_dense():
     counts = np.zeros(len(questions), dtype=np.int64)
     counts[rng.choice(len(questions), 900, replace=False)] = 2
     policy = eh.CertainChoice(questions)
-    policy.checks.take(counts, rng.normal(size=len(counts)) * counts, 9.0 * counts)
+    checks_of(policy).take(counts, rng.normal(size=len(counts)) * counts, 9.0 * counts)
     items = len(np.unique(questions.about[counts > 0, 0]))
-    assert policy.checks.lack_of_fit().df == 900 - items - 20  # a bias, and leniencies but one
+    assert checks_of(policy).lack_of_fit().df == 900 - items - 20  # a bias, and leniencies but one
     assert "points" not in vars(questions)
     assert "labels" not in vars(questions)
 

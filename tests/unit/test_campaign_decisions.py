@@ -15,6 +15,7 @@ from evenhand.answers.choose import notes_on
 from evenhand.campaigns import deciding, ledger
 from evenhand.campaigns.events import Event
 from evenhand.policies.registry import policy_class
+from evenhand.policies.sayings import checks_of
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -68,7 +69,7 @@ def told_by_hand(campaign: eh.Campaign) -> eh.Policy:
         elif event.kind == "proposed":
             counts = np.zeros_like(pending)
             np.add.at(counts, [question for _, _, question, _ in content["tickets"]], 1)
-            policy.hand_out(counts, pending)
+            policy.limits.hand_out(counts, pending)
             pending += counts
         elif event.kind == "told":
             for _, _, question, score, *_ in content["evaluations"]:
@@ -97,7 +98,7 @@ def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
     policy = told_by_hand(campaign)
     assert policy.spent == campaign.status().evaluations
     assert policy.finished
-    policy.checks.look()
+    checks_of(policy).look()
     confidence, tolerance = 0.95, settings.get("tolerance", 0.0)
     own = answer_of(
         policy,

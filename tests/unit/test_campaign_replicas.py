@@ -186,7 +186,7 @@ class Fussy(eh.Policy):
             raise eh.NotIdentifiableError("nobody compares Ann and Bo any more.")
         left = np.nonzero(self.limits.left(pending))[0]
         counts = np.zeros(len(self.questions), dtype=np.int64)
-        counts[left[: min(n or 1, self.room(pending))]] = 1
+        counts[left[: min(n or 1, self.remaining - int(pending.sum()))]] = 1
         return counts
 
     def learn(self, feedback: Any) -> None:
@@ -195,7 +195,7 @@ class Fussy(eh.Policy):
         self._sum += float(feedback.sums.sum())
 
     def recommend(self) -> Any:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self) -> Any:
         return eh.Estimate(float("nan"), -np.inf, np.inf, 0.95)
@@ -239,28 +239,6 @@ def test_a_campaign_that_cannot_do_without_somebody_says_so_and_goes_on_when_he_
         policy = campaign._followed().policy
         assert isinstance(policy, Fussy)
         assert policy._sum == pytest.approx(total)
-
-
-class Stubborn(Fussy):
-    """Breaks when somebody leaves."""
-
-    name: ClassVar[str] = "stubborn"
-
-    def leave(self, evaluator: str) -> None:
-        raise RuntimeError(f"not without {evaluator}")
-
-
-def test_a_policy_that_breaks_when_somebody_leaves_leaves_the_log_readable(tmp_path: Path) -> None:
-    made = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, policy=Stubborn(PANEL, 500))
-    answered(made, 3, "P")
-    made.leave("R", "ill")
-    for campaign in (made, reopened(made)):
-        nothing = campaign.ask("Q")
-        assert isinstance(nothing, eh.NoTicket)
-        assert nothing.reason == "blocked"
-        status = campaign.status()
-        assert "not without R" in status.trouble
-        assert (status.evaluations, status.evaluators[2].left) == (3, "ill")
 
 
 def test_a_score_that_breaks_the_policy_can_be_withdrawn(fussy: eh.Campaign) -> None:

@@ -13,6 +13,7 @@ from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.proportions import dealt
 from evenhand.certainty.stages import prior
 from evenhand.numerics.gram import gram
+from evenhand.policies.sayings import checks_of
 from evenhand.questions import UNLIMITED, Questions
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}
@@ -260,12 +261,12 @@ def test_who_leaves_is_not_waited_for_and_may_come_back() -> None:
     pending = np.zeros(len(problem.actions), dtype=np.int64)
     for turn in range(200):
         if turn == 15:
-            policy.leave("P")
+            policy.limits.leave("P")
         if turn == 40:
-            policy.leave("R")
+            policy.limits.leave("R")
             policy = eh.restore(json.loads(json.dumps(policy.state())))  # type: ignore[assignment]
         if turn == 90:
-            policy.join("P")
+            policy.limits.join("P")
         new = policy.ask(3, pending).counts
         gone = {x for x, left in (("P", 15 <= turn < 90), ("R", turn >= 40)) if left}
         assert not gone & {problem.questions.evaluator_of(x) for x in np.flatnonzero(new).tolist()}
@@ -286,11 +287,11 @@ def test_nobody_left_who_could_compare_is_said() -> None:
     for _ in range(6):
         policy.tell(answers(problem, policy.ask(1).counts, rng))
     for name in JUDGES:
-        policy.leave(name)
+        policy.limits.leave(name)
     assert policy.finished
     assert "cannot be asked" in str(policy.stopped_because)
     for name in JUDGES:
-        policy.join(name)
+        policy.limits.join(name)
     assert policy.stopped_because is None
     assert played(policy, problem).recommend().label == "Bo"
 
@@ -302,11 +303,11 @@ def test_a_plan_that_is_closed_short_counts_with_what_came_of_it() -> None:
     while (now := policy.record.now) is None or now.plan.leader < 0 or now.count < 6:
         policy.tell(answers(problem, policy.ask(1).counts, rng))
     for name in JUDGES:
-        policy.leave(name)
+        policy.limits.leave(name)
     policy.ask(1)
     assert policy.record.now is now  # there is nobody to plan for
     for name in JUDGES:
-        policy.join(name)
+        policy.limits.join(name)
     policy._begin(policy.next_plan(policy._nothing))  # as a record may have it
     assert policy.record.rounds[-2] is now
     assert not now.whole
@@ -329,7 +330,7 @@ def test_who_leaves_before_the_noise_was_heard_spoils_no_evidence(told: int) -> 
     policy, rng = eh.CertainChoice(questions), np.random.default_rng(told)
     while policy.spent < told:
         policy.tell(answers(problem, policy.ask(1, available=["here"]).counts, rng))
-    policy.leave("gone")
+    policy.limits.leave("gone")
     while not policy.finished:
         policy.tell(answers(problem, policy.ask(1).counts, rng))
     assert policy.recommend().label == "Bo"
@@ -363,7 +364,7 @@ def test_looks_leave_enough_to_check_the_model_by() -> None:
     kinds = np.count_nonzero(counts)
     assert kinds - np.linalg.matrix_rank(problem.questions.points[counts > 0]) >= 8
     assert counts.sum() - kinds >= 8
-    assert policy.checks.lack_of_fit().df >= 8
+    assert checks_of(policy).lack_of_fit().df >= 8
 
 
 def test_two_partial_judges_crossed_on_two_options_are_asked_all_four_questions() -> None:

@@ -12,13 +12,15 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
+from evenhand.arrays import Counts
 from evenhand.environments import SimulatedEvaluations
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Ledger, Stepper
-from evenhand.policies.base import Counts, Play
 from evenhand.policies.certified import Certified, _Epoch, _withstands
 from evenhand.policies.confidence import Leads, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
+from evenhand.policies.rounds import Play
+from evenhand.policies.sequential import stepper_of
 from evenhand.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
 
@@ -58,7 +60,7 @@ class Pooled(eh.Policy):
         return np.asarray(self.actions.features @ theta[:d])
 
     def recommend(self) -> eh.Decision:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(math.nan, -math.inf, math.inf, 0.95)
@@ -85,7 +87,7 @@ class Unsure(Uniform):
 
     def __init__(self, actions: eh.ActionSet, horizon: int, **scales: Any) -> None:
         super().__init__(actions, horizon, **scales)
-        self.noise_known = False
+        self.stated_noise = None
 
 
 def worst_case(d: int, kappa: float, c: float) -> tuple[eh.BiasedLinearBandit, ...]:
@@ -343,7 +345,7 @@ def test_time_passes_inside_whoever_plays() -> None:
 def test_epochs_may_pass_at_once() -> None:
     """Where an envelope outside plays for long, the one inside goes on in the epoch of the time."""
     policy = Certified(Hostile(THREE.actions, 10**5), anytime=True)
-    policy.elapse(50_000)  # the one outside says so
+    policy._elapse(50_000)  # the one outside says so
     policy.observe(eh.Feedback([0, 50_000, 0], [0.0, 7500.0, 0.0], [0.0, 60_000.0, 0.0]))
     assert 0 < policy.ask().total <= 2**16 - 50_000
     assert policy._epoch.horizon == 2**16
@@ -402,7 +404,7 @@ class Scripted(eh.Policy):
         return True
 
     def recommend(self) -> eh.Decision:
-        return self.decision(2)
+        return eh.Decision.of(self, 2)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(math.nan, -math.inf, math.inf, 0.9)
@@ -441,7 +443,7 @@ def test_what_no_longer_fits_is_cut_and_shown() -> None:
     assert inner.heard == [[1, 1, 1]]
     assert inner.shown == [block.counts.tolist()]
     rest = [0, 3, 194 - block.total]  # a part of its round, which never becomes whole
-    assert inner._gathered.counts.tolist() == rest
+    assert inner._rounds._gathered.counts.tolist() == rest
 
 
 class Thrifty(Hostile):
@@ -452,7 +454,7 @@ class Thrifty(Hostile):
         self.offers = 0
 
     def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
-        counts = self.single(int(np.argmin(ledger.bounds)), 1)
+        counts = np.eye(len(self.actions), dtype=np.int64)[int(np.argmin(ledger.bounds))]
         if not ledger.admits(counts):
             return None
         self.offers += 1
@@ -536,7 +538,7 @@ def test_looking_for_compiled_steps_changes_nothing() -> None:
     assert other.stepper.ledger is None
     outer = Certified(Certified(eh.policy("oful", THREE.actions, 1000)))
     assert outer.compiled is None
-    assert outer.policy.compiled.ledger is outer.policy.ledger
+    assert stepper_of(outer.policy).ledger is outer.policy.ledger
 
 
 def test_what_a_decision_withstands() -> None:
@@ -596,17 +598,17 @@ class Little(Hostile):
 
     def __init__(self, actions: eh.ActionSet, horizon: int, at_once: int = 1) -> None:
         super().__init__(actions, horizon)
-        self.noise_known = False
+        self.stated_noise = None
         self.at_once = at_once
 
     def play(self) -> Play:
         while self.remaining > 0:
             known = self.counts.all()
             x = int(np.argmin(self.values())) if known else int(np.argmin(self.counts))
-            self.take_in((yield self.single(x, min(self.at_once, self.remaining))))
+            self.take_in((yield {x: min(self.at_once, self.remaining)}))
 
     def recommend(self) -> eh.Decision:
-        return self.decision(1)
+        return eh.Decision.of(self, 1)
 
 
 @pytest.mark.parametrize(("noise", "chi", "at_once"), [(0.1, 0.5, 1), (1.0, 0.5, 1), (0.1, 1.0, 2)])
@@ -660,7 +662,7 @@ def test_unknown_noise_and_horizon_keep_the_budget() -> None:
     """A policy that harms in large batches is stopped, at every time."""
     problem = worst_case(2, 1.0, 3.0)[0]
     inner = Hostile(problem.actions, 10**6)
-    inner.noise_known = False
+    inner.stated_noise = None
     policy = Certified(inner, budget=0.3, anytime=True)
     evaluations = SimulatedEvaluations(problem, 2)
     while not policy.finished:

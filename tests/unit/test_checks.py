@@ -28,6 +28,7 @@ from evenhand.checks.stream import (
     scale_p_value,
     strays,
 )
+from evenhand.policies.sayings import checks_of
 
 Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -426,7 +427,7 @@ def test_what_checks_remember_goes_through_json() -> None:
         whole.take(*tell)
     policy = eh.policy("uniform", actions, horizon=10)  # carries the checks in its state
     policy._checks = whole
-    again = eh.restore(json.loads(json.dumps(policy.state()))).checks
+    again = checks_of(eh.restore(json.loads(json.dumps(policy.state()))))
     again.noise_scale = whole.noise_scale
     assert {"drift", "scale"} <= set(alarms(whole))
     for tell in stream[2500:]:
@@ -478,7 +479,7 @@ def test_a_policy_with_bounds_refuses_and_does_not_change() -> None:
             take(eh.Feedback.from_scores(actions, [x], [72.0]))
     assert json.dumps(policy.state()) == before
     policy.tell(eh.Feedback.from_scores(actions, [x], [7.2]))
-    assert policy.checks.counts[x] == 1
+    assert checks_of(policy).counts[x] == 1
 
 
 def test_a_refused_tell_is_not_checked() -> None:
@@ -490,7 +491,7 @@ def test_a_refused_tell_is_not_checked() -> None:
     rounds = eh.policy("fair-phased-elimination", actions, horizon=1000)
     with pytest.raises(eh.InputError, match="learns only from"):
         rounds.observe(eh.Feedback(np.full(6, 5), np.ones(6), np.ones(6)))
-    assert policy.checks.counts.sum() == rounds.checks.counts.sum() == 0
+    assert checks_of(policy).counts.sum() == checks_of(rounds).counts.sum() == 0
 
 
 def test_every_policy_warns() -> None:
@@ -626,4 +627,4 @@ def test_what_a_check_found_is_found_once_after_a_restart() -> None:
     policy.tell(eh.Feedback(counts, 5.0 * counts, 26.0 * counts))
     assert "intercept" in [finding.assumption for finding in policy.findings() if finding.alarm]
     again = eh.restore(policy.state())
-    assert again.checks._alarms.keys() == policy.checks._alarms.keys() == {"fit"}
+    assert checks_of(again)._alarms.keys() == checks_of(policy)._alarms.keys() == {"fit"}

@@ -172,7 +172,7 @@ def test_scores_that_came_early_may_make_plans_whole_at_once() -> None:
     policy = eh.CertainBias(ACTIONS, at_most=500, tolerance=0.1)
     policy.ask()
     more = np.full(4, 20)
-    policy.hand_out(more, pending=np.zeros(4, dtype=np.int64))
+    policy.limits.hand_out(more, pending=np.zeros(4, dtype=np.int64))
     rng = np.random.default_rng(5)
     for x in np.repeat(np.arange(4), more).tolist():
         policy.tell(one(4, x, float(rng.standard_normal())))
@@ -188,7 +188,7 @@ def test_what_came_beyond_the_last_plan_is_looked_at(at_most: int) -> None:
     policy = eh.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
     assert policy.ask().counts.tolist() == [4, 4, 4, 4]
     counts = np.array([12, 12, 12, 1])
-    policy.hand_out(counts, pending=np.zeros(4, dtype=np.int64))
+    policy.limits.hand_out(counts, pending=np.zeros(4, dtype=np.int64))
     for x in np.repeat(np.arange(4), counts).tolist():
         policy.tell(one(4, x, 1.0 if policy.spent % 2 else -1.0))
     policy.ask(1)
@@ -201,9 +201,9 @@ def test_who_told_may_reuse_his_arrays() -> None:
     for told in ("early", "observed"):
         policy = eh.CertainChoice(ACTIONS, at_most=500)
         policy.ask()
-        policy.hand_out([9, 9, 9, 9], pending=[0, 0, 0, 0])
+        policy.limits.hand_out([9, 9, 9, 9], pending=[0, 0, 0, 0])
         while not policy.record.rounds[0].whole:
-            policy.tell(one(4, int(np.argmax(policy.outstanding)), 0.5))
+            policy.tell(one(4, int(np.argmax(policy.limits.outstanding)), 0.5))
         parts = np.array([1, 0, 0, 0]), np.array([0.5, 0.0, 0.0, 0.0]), np.array([1.0, 0, 0, 0])
         (policy.tell if told == "early" else policy.observe)(eh.Feedback(*parts))
         before = policy.record.everything

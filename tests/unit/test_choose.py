@@ -21,6 +21,7 @@ from evenhand.answers import watch
 from evenhand.arrays import Counts
 from evenhand.environments.skating import skate_canada
 from evenhand.policies.messages import nothing
+from evenhand.policies.sayings import checks_of
 
 OPTIONS = eh.ActionSet(
     [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],
@@ -61,7 +62,7 @@ class Asks(eh.Policy):
         pass
 
     def recommend(self) -> eh.Decision:
-        return self.decision(int(np.argmax(self.told.means)))
+        return eh.Decision.of(self, int(np.argmax(self.told.means)))
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
@@ -658,7 +659,7 @@ def test_no_two_answers_have_the_same_turn(capacity: int | None) -> None:
     answer = eh.choose(questions, evaluate, at_most=10, retries=0)
     more = eh.choose(questions, evaluate, at_most=60, retries=0, policy=answer.policy)
     assert more.failures
-    counts = answer.policy.checks.counts.tolist()
+    counts = checks_of(answer.policy).counts.tolist()
     assert [len(set(turns)) for turns in answered.values()] == counts
     if capacity is None:
         assert sum(counts) > 10

@@ -47,11 +47,11 @@ def play(policy: eh.Policy, rounds: int = 40, seed: int = 3) -> list[list[int]]:
 def test_no_policy_has_a_scale_of_its_own(name: str) -> None:
     more = {"omega": 0.25} if name == "oracle" else {}
     policy = eh.policy(name, ACTIONS, 100, **more)
-    assert policy.noise_known is False
+    assert policy.stated_noise is None
     assert policy.stated_noise is None
     assert policy.stated_bound == math.inf
     told = eh.policy(name, ACTIONS, 100, noise_scale=2.0, value_bound=3.0, **more)
-    assert (told.noise_known, told.stated_noise, told.stated_bound) == (True, 2.0, 3.0)
+    assert (told.stated_noise, told.stated_bound) == (2.0, 3.0)
     for parameter in inspect.signature(policy_class(name)).parameters.values():
         if parameter.name in ("noise_scale", "value_bound"):
             assert parameter.default is None
@@ -205,7 +205,7 @@ def test_states_keep_what_was_not_said() -> None:
         policy = eh.policy(name, ACTIONS, 500)
         play(policy, rounds=3)
         again = eh.restore(json.loads(json.dumps(policy.state())))
-        assert (again.noise_known, again.stated_bound) == (False, math.inf)
+        assert (again.stated_noise, again.stated_bound) == (None, math.inf)
         assert repr(again.bias()) == repr(policy.bias())
 
 

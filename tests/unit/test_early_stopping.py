@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.policies import registry
-from evenhand.policies.base import Play
+from evenhand.policies.rounds import Play
 from evenhand.simulation import simulate
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
@@ -28,12 +28,12 @@ class Satisfied(eh.Policy):
     first = 10
 
     def play(self) -> Play:
-        yield self.single(0, min(self.first, self.horizon))
+        yield {0: min(self.first, self.horizon)}
         if self.seed % 2 and self.remaining:
-            yield self.single(2, min(self.first, self.remaining))
+            yield {2: min(self.first, self.remaining)}
 
     def recommend(self) -> eh.Decision:
-        return self.decision(1 if self.seed % 2 else 0)
+        return eh.Decision.of(self, 1 if self.seed % 2 else 0)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)

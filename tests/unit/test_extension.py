@@ -15,6 +15,7 @@ from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Expected
 from evenhand.certainty.stages import prior
 from evenhand.policies.registry import policy_class
+from evenhand.policies.sayings import checks_of
 from evenhand.questions import Ask, Askable, Questions, Superset
 from evenhand.testing import CASES, QUESTION_CASES, Case
 from evenhand.testing.cases import drawn
@@ -140,11 +141,11 @@ def test_what_was_told_is_kept(name: str, case: Case) -> None:
         state = json.dumps(policy.state())
         new = policy.extended(more)
         assert json.dumps(policy.state()) == state, i
-        assert (new.spent, new.outstanding[to.questions].tolist()) == (
+        assert (new.spent, new.limits.outstanding[to.questions].tolist()) == (
             policy.spent,
-            policy.outstanding.tolist(),
+            policy.limits.outstanding.tolist(),
         )
-        assert new.checks.counts.sum() == policy.checks.counts.sum()
+        assert checks_of(new).counts.sum() == checks_of(policy).counts.sum()
         told, kept = policy.record.everything, new.record.everything
         assert np.array_equal(kept.sums[to.questions], told.sums)
         assert json.dumps(eh.restore(new.state()).state()) == json.dumps(new.state())
@@ -341,7 +342,7 @@ def test_a_round_is_the_one_of_the_plan() -> None:
     policy = eh.policy("explore-then-commit", actions, 600)
     policy.begin({"questions": [0, 2], "counts": [5, 1]})
     assert policy.ask().counts.tolist() == [5, 0, 1]
-    policy.hand_out([0, 4, 0], pending=[5, 0, 1])
+    policy.limits.hand_out([0, 4, 0], pending=[5, 0, 1])
     policy.tell(eh.Feedback([0, 1, 0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]))
     assert (policy.spent, policy.ask().counts.tolist()) == (1, [5, 0, 1])
     assert policy.plan() is None
@@ -351,9 +352,9 @@ def test_a_round_is_the_one_of_the_plan() -> None:
 
 def test_what_is_handed_out_adds_up_unless_it_was_lost() -> None:
     policy = eh.policy("uniform", eh.ActionSet([[1.0], [0.5]], ["a", "b"]), 50)
-    policy.hand_out([2, 0], pending=[0, 0])
-    policy.hand_out([1, 1], pending=[2, 0])
-    assert policy.outstanding.tolist() == [3, 1]
-    policy.hand_out([1, 0], pending=[0, 0])  # all before were lost
-    assert policy.outstanding.tolist() == [3, 1]
+    policy.limits.hand_out([2, 0], pending=[0, 0])
+    policy.limits.hand_out([1, 1], pending=[2, 0])
+    assert policy.limits.outstanding.tolist() == [3, 1]
+    policy.limits.hand_out([1, 0], pending=[0, 0])  # all before were lost
+    assert policy.limits.outstanding.tolist() == [3, 1]
     assert policy.ask(2, pending=[3, 1]).total == 2

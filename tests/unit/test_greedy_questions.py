@@ -136,13 +136,13 @@ def test_who_is_away_is_not_asked_and_may_come_back() -> None:
     questions = panel()
     policy = GreedyQuestions(questions, 1000)
     who = questions.evaluator
-    policy.leave("P")
+    policy.limits.leave("P")
     counts = policy.ask(50).counts
     assert counts.sum() == 50
     assert counts[who == 0].sum() == 0
     assert policy.ask(50, available=["Q"]).counts[who != 1].sum() == 0
     assert policy.ask(5, available=["P"]).total == 0
-    policy.join("P")
+    policy.limits.join("P")
     assert policy.ask(5, available=["P"]).total == 5
 
 
@@ -181,7 +181,7 @@ def test_its_state_goes_through_json_on_questions() -> None:
     policy, evaluations = GreedyQuestions(questions, 100, seed=3), _evaluations(questions)
     for _ in range(6):
         policy.tell(evaluations.evaluate(policy.ask(2)))
-    policy.leave("Q")
+    policy.limits.leave("Q")
     again = eh.restore(json.loads(json.dumps(policy.state())))
     assert np.array_equal(again.ask(4).counts, policy.ask(4).counts)
     assert again.recommend() == policy.recommend()

@@ -194,7 +194,7 @@ def test_an_alarm_withdraws_what_was_said(policy: Any) -> None:
     judge = eh.SimulatedEvaluations(problem, seed=1)
     player: IdentificationPolicy = policy(ACTIONS, at_most=3_000, noise_scale=0.1, tolerance=1e-9)
     for i in range(60):
-        player.observe(judge.evaluate(eh.Allocation(player.single(i % 3, 1), 0)))
+        player.observe(judge.evaluate(eh.Allocation(np.eye(3, dtype=np.int64)[i % 3], 0)))
     while not player.finished:
         player.tell(judge.evaluate(player.ask()))
     said = player.recommend()

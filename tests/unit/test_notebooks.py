@@ -95,10 +95,10 @@ def test_warnings_are_shown_and_escaped() -> None:
         name = "worried"
 
         def play(self):
-            yield self.single(0, self.remaining)
+            yield {0: self.remaining}
 
         def recommend(self):
-            return self.decision(0)
+            return eh.Decision.of(self, 0)
 
         def bias(self):
             return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)

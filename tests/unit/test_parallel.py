@@ -16,7 +16,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.environments import Latency, SimulatedEvaluations
-from evenhand.policies.base import Play
+from evenhand.policies.rounds import Play
 from evenhand.simulation import Parallel, simulate
 from evenhand.simulation.experiment import play_out, policy_for
 
@@ -53,7 +53,7 @@ class Rounds(eh.Policy):
             yield np.array(counts, dtype=np.int64)
 
     def recommend(self) -> eh.Decision:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.9)
@@ -271,7 +271,7 @@ class Hesitant(Rounds):
     name = "hesitant"
 
     def propose(self, n: int | None, pending: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.single(0, 1)
+        return {0: 1}
 
     def learn(self, feedback: eh.Feedback) -> None:
         pass

@@ -18,6 +18,7 @@ from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
 from evenhand.environments.panels import skating_panels
 from evenhand.policies.messages import Feedback
+from evenhand.policies.sayings import checks_of
 
 
 def answered(policy: eh.Policy, scores: np.ndarray, n: int | None = None) -> list[int]:
@@ -189,14 +190,14 @@ def test_who_leaves_is_not_waited_for() -> None:
     while policy.spent < 12:
         counts = policy.ask(n=1).counts
         policy.tell(Feedback(counts, counts * scores, counts * scores**2))
-    policy.leave(gone)
+    policy.limits.leave(gone)
     asked = answered(policy, scores)
     assert all(PROBLEM.questions.evaluator_of(x) != gone for x in asked)
     assert policy.stopped_because is not None
     have = policy.inference.told.counts > 0
     theta, *_ = np.linalg.lstsq(PROBLEM.questions.points[have], scores[have], rcond=None)
     assert policy.recommend().option == int(np.argmax(theta[:6]))
-    policy.join(gone)
+    policy.limits.join(gone)
     assert policy.finished, "there is one look, and it was taken"
 
 
@@ -402,7 +403,7 @@ def test_a_plan_leaves_out_what_was_scored() -> None:
         assert policy.inference.said().used == alone.inference.said().used
     assert policy.finished
     assert repr(policy.recommend()) == repr(alone.recommend())
-    assert policy.checks.counts.sum() == 12
+    assert checks_of(policy).counts.sum() == 12
     with pytest.raises(eh.InputError, match="before the first answer"):
         policy.observe(drawn(questions, logged.astype(np.int64), rng))
 
@@ -541,11 +542,11 @@ def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
         lost = np.zeros_like(counts)
         lost[np.argmax(counts)] = 1
         for one in (policy, there):
-            one.hand_out(counts, 0 * counts)
+            one.limits.hand_out(counts, 0 * counts)
             one.tell(Feedback(counts - lost, (counts - lost) * scores, (counts - lost) * scores**2))
         assert policy.inference.said().used < 1.0
         for name in PROBLEM.questions.evaluators:
-            policy.leave(name)
+            policy.limits.leave(name)
         plan = policy.plan()
         assert plan is not None
         assert (plan["purpose"], len(plan["order"])) == ("ask more", 0)
@@ -554,7 +555,7 @@ def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
         there.begin(plan)
         assert policy.inference.said().used == there.inference.said().used == 1.0
         assert repr(policy.recommend()) == repr(there.recommend())
-        policy.join(PROBLEM.questions.evaluators[0])
+        policy.limits.join(PROBLEM.questions.evaluators[0])
         assert policy.finished
 
 

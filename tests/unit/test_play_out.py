@@ -10,6 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
+from evenhand.policies.sayings import checks_of
 from evenhand.rivals.uniform import Uniform
 from evenhand.simulation import simulate
 from evenhand.simulation.experiment import Contender, play_out, policy_for
@@ -48,7 +49,7 @@ def test_a_simulation_is_checked_only_where_that_changes_what_is_asked(
 ) -> None:
     policy = policy_for(PROBLEM, name, 200, seed=1)
     play_out(policy, SimulatedEvaluations(PROBLEM, 4), PROBLEM.gaps)
-    assert policy.checks.counts.sum() == looked * policy.spent
+    assert checks_of(policy).counts.sum() == looked * policy.spent
 
 
 def noisy(actions: eh.ActionSet, horizon: int, **settings: Any) -> eh.Policy:

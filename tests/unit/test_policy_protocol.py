@@ -19,7 +19,7 @@ import evenhand as eh
 from evenhand import policies
 from evenhand.comparison import entrants
 from evenhand.policies import registry
-from evenhand.policies.base import Play
+from evenhand.policies.rounds import Play
 
 ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
 
@@ -42,7 +42,7 @@ class Scripted(eh.Policy):
             self.told.append(feedback)
 
     def recommend(self) -> eh.Decision:
-        return self.decision(len(self.told) % 3)
+        return eh.Decision.of(self, len(self.told) % 3)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.9)
@@ -168,8 +168,9 @@ def test_what_cannot_be_right_is_refused_and_leaves_no_trace(name: str) -> None:
                     call(eh.Feedback(*parts))
                 assert json.dumps(policy.state()) == before, what
         with pytest.raises(eh.InputError):
-            policy.tell(eh.Feedback(policy.outstanding + 1, 0.0 * counts, 0.0 * counts))
-        for pending in (policy.outstanding + 1, -1 - policy.outstanding, [0.5] * 3, ["one"] * 3):
+            policy.tell(eh.Feedback(policy.limits.outstanding + 1, 0.0 * counts, 0.0 * counts))
+        out = policy.limits.outstanding
+        for pending in (out + 1, -1 - out, [0.5] * 3, ["one"] * 3):
             with pytest.raises(eh.InputError):
                 policy.ask(None, pending)
         for n in (0, -1, 1.5, np.nan, True, "many"):
@@ -228,7 +229,7 @@ def test_an_error_in_a_policy_does_not_look_like_its_end() -> None:
 
     class Broken(Scripted):
         def play(self) -> Play:
-            yield self.single(0, 1)
+            yield {0: 1}
             raise ZeroDivisionError
 
     policy = Broken(ACTIONS, 5)
@@ -242,15 +243,15 @@ def test_an_error_in_a_policy_does_not_look_like_its_end() -> None:
 
 def test_randomness_depends_on_seed_and_round_only() -> None:
     one, two = (Scripted(ACTIONS, 6, [[1, 0, 0]], seed=3) for _ in range(2))
-    first = one.rng().random()
-    assert one.rng().random() == first == two.rng().random()
+    first = one._rng().random()
+    assert one._rng().random() == first == two._rng().random()
     one.tell(feedback(1, 0, 0))
-    assert one.rng().random() != first
-    assert Scripted(ACTIONS, 6, seed=4).rng().random() != first
+    assert one._rng().random() != first
+    assert Scripted(ACTIONS, 6, seed=4)._rng().random() != first
 
 
 def test_a_decision_names_its_option() -> None:
-    assert Scripted(ACTIONS, 6).decision(1) == eh.Decision(1, "Bo")
+    assert eh.Decision.of(Scripted(ACTIONS, 6), 1) == eh.Decision(1, "Bo")
 
 
 def test_an_estimate_covers_its_ends() -> None:
@@ -341,7 +342,7 @@ def test_an_entry_point_that_cannot_be_loaded_says_which(monkeypatch: pytest.Mon
 NEW = """
 import numpy as np
 
-from evenhand.policies.base import Estimate, Policy
+from evenhand.policies.base import Decision, Estimate, Policy
 from evenhand.policies.registry import registered
 
 
@@ -350,10 +351,10 @@ class Newcomer(Policy):
     name = "newcomer"
 
     def play(self):
-        yield self.single(0, self.remaining)
+        yield {0: self.remaining}
 
     def recommend(self):
-        return self.decision(0)
+        return Decision.of(self, 0)
 
     def bias(self):
         return Estimate(np.nan, -np.inf, np.inf, 0.95)
@@ -432,7 +433,7 @@ def test_an_ask_of_the_wrong_kind_says_so(asked: object, said: str) -> None:
 def test_a_policy_without_a_name_says_so() -> None:
     class Anonymous(eh.Policy):
         def recommend(self) -> eh.Decision:
-            return self.decision(0)
+            return eh.Decision.of(self, 0)
 
         def bias(self) -> eh.Estimate:
             return eh.Estimate(0.0, 0.0, 0.0, 0.0)
@@ -458,8 +459,8 @@ class Restless(Scripted):
 
     def play(self) -> Play:
         type(self).reads += 1
-        yield self.single(self.reads % 3, 2)
-        yield self.single((self.reads + 1) % 3, 2)
+        yield {self.reads % 3: 2}
+        yield {(self.reads + 1) % 3: 2}
 
 
 def test_what_was_asked_for_is_not_derived_again() -> None:
@@ -471,7 +472,7 @@ def test_what_was_asked_for_is_not_derived_again() -> None:
         again = eh.restore(policy.state(), Restless)
         assert again.ask().counts.tolist() == asked.counts.tolist()
         assert again.ask(1).counts.tolist() == beside.counts.tolist()
-        assert again.outstanding.tolist() == policy.outstanding.tolist()
+        assert again.limits.outstanding.tolist() == policy.limits.outstanding.tolist()
 
 
 def test_arguments_by_place_and_name_survive() -> None:

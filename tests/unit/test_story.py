@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import evenhand as eh
-from evenhand.policies.base import Play
+from evenhand.policies.rounds import Play
 from evenhand.report.story import certainty, standings_table, story_lines, story_table
 
 LABELS = ["Ada", "Bo [x]", "Cy", "Di", "Ed"]
@@ -123,7 +123,7 @@ class Given(eh.Policy):
         yield self.counts
 
     def recommend(self) -> eh.Decision:
-        return self.decision(0)
+        return eh.Decision.of(self, 0)
 
     def bias(self) -> eh.Estimate:
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)

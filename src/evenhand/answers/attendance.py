@@ -78,9 +78,9 @@ class Attendance:
         absent = set(self._policy.limits.absent_names)
         for name in self._names:
             if name in there and name in absent:
-                self._policy.join(name)
+                self._policy.limits.join(name)
             elif name not in there and name not in absent:
-                self._policy.leave(name)
+                self._policy.limits.leave(name)
 
     def free(self) -> NDArray[np.bool_] | None:
         """Return (q,) which questions may be asked now; None if all."""
@@ -115,4 +115,4 @@ class Attendance:
         """Take note that an evaluator is not to be asked again in this run."""
         self.left.setdefault(name, why)
         if name not in self._policy.limits.absent_names:
-            self._policy.leave(name)
+            self._policy.limits.leave(name)

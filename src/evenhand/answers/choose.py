@@ -21,6 +21,7 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Finding
+from evenhand.policies.sayings import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 
 Looks = Literal["always", "once"]
@@ -236,7 +237,7 @@ def choose(
             )
         )
     if policy.spent + policy.observed > 0:
-        policy.checks.look()  # at all there is, before anything is said
+        checks_of(policy).look()  # at all there is, before anything is said
     return answer_of(
         policy,
         confidence=confidence,

@@ -24,6 +24,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Feedback, Finding
+from evenhand.policies.sayings import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.questions.told import told_by
@@ -266,7 +267,7 @@ def _concluded(
     policy = PlannedChoice(log.asked, planned=told.counts, **settings)
     policy.ask()
     policy.tell(told)
-    policy.checks.look()
+    checks_of(policy).look()
     return conclusion_of(policy), None
 
 
@@ -286,7 +287,7 @@ def _by_policy(
             f"({questions!r}); give the same to both, or None."
         )
     told = log_of(policy.questions, table, place=place).feedback
-    have = policy.checks
+    have = checks_of(policy)
     x = int(np.argmax(np.abs(told.counts - have.counts)))
     if told.counts[x] != have.counts[x]:
         raise InputError(
@@ -307,7 +308,7 @@ def _by_policy(
 
 def _refuse_other_means(policy: Policy, told: Feedback) -> None:
     noise = 1.0 if policy.questions.noise is None else policy.questions.noise
-    off = np.abs(told.means - policy.checks.means * noise)
+    off = np.abs(told.means - checks_of(policy).means * noise)
     size = float(np.abs(told.means).max(initial=1.0))
     if (x := int(np.argmax(off))) >= 0 and off[x] > 1e-6 * size:
         raise InputError(

@@ -19,7 +19,8 @@ from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.arrays import Counts
 from evenhand.errors import NotIdentifiableError
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Feedback
+from evenhand.policies.messages import Feedback, counts_of
+from evenhand.policies.sayings import checks_of
 
 _NOBODY = (
     "those who are to be asked now are not available; policy=answer.policy goes on when they are"
@@ -83,7 +84,7 @@ class _Desk:
         self._number = policy.spent
         self._pending: Counts = np.zeros(len(policy.questions), dtype=np.int64)
         self._attempts: dict[int, int] = {}  # of the questions that are out, by their number
-        earlier = policy.checks.counts.tolist() if policy.spent + policy.observed > 0 else ()
+        earlier = checks_of(policy).counts.tolist() if policy.spent + policy.observed > 0 else ()
         self._turns = Turns({x: n for x, n in enumerate(earlier) if n})
         self._given_up = 0  # questions in a row, of whatever option
         self._given_up_on: Counter[str] = Counter()  # questions in a row, of this option
@@ -123,7 +124,8 @@ class _Desk:
 
     def tell(self, question: Question, score: object) -> None:
         """Tell the policy a score."""
-        counts, value = self._policy.single(question.index, 1), self._read(question, score)
+        value = self._read(question, score)
+        counts = counts_of(len(self._policy.actions), {question.index: 1})
         self._policy.tell(Feedback(counts, counts * value, counts * value**2))
         self._close(question)
         self._given_up = self._given_up_on[question.label] = 0

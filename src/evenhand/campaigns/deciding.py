@@ -12,14 +12,14 @@ from evenhand.answers.choose import notes_on
 from evenhand.answers.question import Failure
 from evenhand.campaigns.replica import Replica
 from evenhand.policies.messages import Finding
-from evenhand.policies.sayings import certificate_of
+from evenhand.policies.sayings import certificate_of, checks_of
 
 
 def answer_from(replica: Replica) -> Answer:
     """Return the answer that a replica has come to; the replica stays as it is."""
     policy, settings = copy.copy(replica.policy), replica.settings
     if policy.spent + policy.observed > 0:
-        policy.checks.look()  # at all there is, before anything is said
+        checks_of(policy).look()  # at all there is, before anything is said
     return answer_of(
         policy,
         confidence=settings["confidence"],

@@ -134,7 +134,7 @@ def _fresh(policy: Any, asked: Askable, at_most: int | None, budget: float | Non
             f"({asked!r}); give the same to both."
         )
     told = policy.spent + policy.observed
-    if told or policy.outstanding.any():
+    if told or policy.limits.outstanding.any():
         was = f"told {told} evaluations" if told else "asked"
         raise InputError(
             f"the policy has been {was}, which the record would not have; give a new one, and "

@@ -236,14 +236,14 @@ class Replica:
         for ticket in content["tickets"]:
             self._return(*self._out.pop(ticket))
         self.voided += len(content["tickets"])
-        self._let(self.policy._guarded, self.policy.leave, name)
+        self.policy.limits.leave(name)
 
     def _joined(self, content: Any) -> None:
         name = content["evaluator"]
         self.left.pop(name, None)
         self._in_row.pop(name, None)
         self._reopen()
-        self._let(self.policy._guarded, self.policy.join, name)
+        self.policy.limits.join(name)
 
     def _paused(self, content: Any) -> None:
         self.status, self.why = "paused", content["reason"]
@@ -315,7 +315,7 @@ class Replica:
 
     def _hand_out(self, counts: Counts) -> None:
         """Take note of what is on its way by the record."""
-        self.policy.hand_out(counts, self.pending)
+        self.policy.limits.hand_out(counts, self.pending)
         self.pending += counts
 
     def _reopen(self) -> None:

@@ -176,7 +176,7 @@ class CarefulChoice(Choice):
         """
         now = self.conclusion
         if now is None or self._alarm is not None:
-            return self.decision(0 if now is None else now.option)
+            return Decision.of(self, 0 if now is None else now.option)
         leads = now.look.leads_of(now.option)
         if now.certainty == "features exact":
             leads = now.look.linear_leads(now.option)

@@ -113,9 +113,9 @@ class CertainBias(Choice):
         budget: float | None = None,
         **bound: Unpack[Bound],
     ) -> None:
-        self.bounds = checked_bounds(bounds)
-        if self.bounds is not None:
-            noise_scale = noise_within(self.bounds, noise_scale)
+        ends = checked_bounds(bounds)
+        if ends is not None:
+            noise_scale = noise_within(ends, noise_scale)
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
@@ -126,6 +126,7 @@ class CertainBias(Choice):
             budget=budget,
             **bound,
         )
+        self.bounds = ends
         self._frame, self._model = Frame.of(self.actions), model_of(self.actions)
         if self._frame.bias is None:
             raise NotIdentifiableError(

@@ -118,9 +118,9 @@ class CertainChoice(Choice):
             raise InputError(f"looks must be a share from 0 to 0.5; got {looks!r}.")
         if deviation is not None and (not is_number(deviation) or deviation < 0.0):
             raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-        self.bounds = checked_bounds(bounds)
-        if self.bounds is not None:
-            noise_scale = noise_within(self.bounds, noise_scale)
+        ends = checked_bounds(bounds)
+        if ends is not None:
+            noise_scale = noise_within(ends, noise_scale)
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
@@ -131,6 +131,7 @@ class CertainChoice(Choice):
             budget=budget,
             **bound,
         )
+        self.bounds = ends
         self.looks = float(looks)
         model = model_of(self.actions)
         self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise, deviation)

@@ -119,7 +119,7 @@ class Choice(Policy):
         if now is None or now.whole or self._stop(pending) is not None:
             return self._nothing
         plan, have = now.plan, now.total.counts + pending
-        room = self.room(pending)
+        room = self.remaining - int(pending.sum())
         most = min(room, self.batch) if n is None else min(n, room)
         lacking = self.lacking(pending)
         order = self.limits.allowed(plan.next_ones(have), pending)
@@ -182,12 +182,14 @@ class Choice(Policy):
         return True
 
     def _changed(self) -> None:
+        super()._changed()
         self._version += 1
         self._said.clear()
-        self._answers.clear()
 
     def once(self, what: object, make: Callable[[], Any]) -> Any:
         """Return what the record says of something, worked out when it is first asked for."""
+        if self._answers_of != self.limits.version:
+            self._changed()
         if what not in self._said:
             self._said[what] = make()
         return self._said[what]
@@ -290,16 +292,6 @@ class Choice(Policy):
 
     # ------------------------------------------------------------------ what changes meanwhile
 
-    def leave(self, evaluator: str) -> None:
-        """Take note that an evaluator cannot be asked any more, until `join`."""
-        super().leave(evaluator)
-        self._changed()
-
-    def join(self, evaluator: str) -> None:
-        """Take note that an evaluator can be asked, again or from now on."""
-        super().join(evaluator)
-        self._changed()
-
     def allow(self, at_most: int | None = None, budget: float | None = None) -> None:
         """Go on with more evaluations, or more money: so much in all.
 
@@ -365,10 +357,10 @@ class Choice(Policy):
         new = type(self)(*placed, **named)
         q = len(new.questions)
         new.horizon, new.limits.money = max(self.horizon, new.horizon), self.limits.money
-        new._round, new._spent, new._observed = self._round, self._spent, self._observed
+        new._round, new._spent, new.observed = self._round, self._spent, self.observed
         new.limits.paid = self.limits.paid
         new.limits.asked[to.questions] = self.limits.asked
-        new._outstanding[to.questions] = self._outstanding
+        new.limits.outstanding[to.questions] = self.limits.outstanding
         new.limits.absent = {int(to.evaluators[e]) for e in self.limits.absent}
         if self._checks is not None:
             new._checks = self._checks.extended(new.questions, to.questions)

@@ -119,7 +119,7 @@ class GreedyQuestions(Policy):
             S = observed(S, P[x], int(pending[x]))
         counts = np.zeros(len(P), dtype=np.int64)
         allowance, chance = Allowance(self.limits, pending), Chance(self)
-        room = self.room(pending)
+        room = self.remaining - int(pending.sum())
         most = room if n is None else min(n, room)
         at_once = 1 if n is None else max(1, n // _DECISIONS)
         while (free := most - int(counts.sum())) > 0:
@@ -232,7 +232,7 @@ class GreedyQuestions(Policy):
     def _noise(self) -> float:
         """σ, or what it looks like where it was not given."""
         spare = int(self._counts.sum()) - self.frame.rank
-        if self.noise_known or spare < _SPARE or self._scatter == 0.0:
+        if self.stated_noise is not None or spare < _SPARE or self._scatter == 0.0:
             return self.noise_scale
         return math.sqrt(self._scatter / spare)
 
@@ -240,7 +240,7 @@ class GreedyQuestions(Policy):
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        return self.decision(first_largest(self.frame.values @ self._theta))
+        return Decision.of(self, first_largest(self.frame.values @ self._theta))
 
     def bias(self) -> Estimate:
         """Return the (first) bias by least squares; the interval holds at all times at once.
@@ -268,7 +268,7 @@ class Chance:
         if len(some) == 1:
             return int(some[0])
         if self._rng is None:
-            self._rng = self._policy.rng()
+            self._rng = self._policy._rng()
         return int(some[self._rng.integers(len(some))])
 
 

@@ -189,7 +189,7 @@ class PlannedChoice(Choice):
         return super().take_in(feedback)
 
     @property
-    def why_not_observed(self) -> str:
+    def _why_not_observed(self) -> str:
         """Why scores that were not asked for are refused, and what to do instead."""
         if self.spent:
             return (

@@ -18,8 +18,9 @@ Evaluators work side by side, answer in any order and sometimes not at all. So
 
 A policy is written in one of two ways. One that works in rounds is a generator, `play`, that
 yields how often to evaluate each option and gets back the sums of those evaluations; so its file
-reads like pseudo-code. Its rounds are its plans: handed out in parts, learnt when whole. One that
-decides step by step has `propose` and `learn` instead, and no plans.
+reads like pseudo-code. Its rounds are its plans: handed out in parts, learnt when whole
+(`evenhand.policies.rounds`). One that decides step by step has `propose` and `learn` instead, and
+no plans. `Policy` says what each of them is given.
 
 All this assumes that how long an answer takes does not depend on what it is: evaluations that come
 back sooner because they are high would mislead every policy.
@@ -29,32 +30,27 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts
 from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
-from evenhand.policies._sequential import Stepper
-from evenhand.policies.limits import Limits, checked_budget, is_number
+from evenhand.policies.limits import Limits, checked_budget, is_number, whole_counts
 from evenhand.policies.messages import (
     Allocation,
     Decision,
     Estimate,
     Feedback,
     counts_in,
-    dense,
-    nothing,
+    counts_of,
     refuse_impossible,
-    sparse,
 )
+from evenhand.policies.rounds import Rounds
 from evenhand.questions import Askable, Questions, checked_askable
-
-Play = Generator[Counts, Feedback, None]
 
 _UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
 _SCALES = (1e-60, 1e60)  # so that (σ/B)² κ_* T, up to 10^(240 + 20 + 18), is a number
@@ -72,11 +68,23 @@ class Settings(TypedDict, total=False):
 class Policy(ABC):
     """A way of choosing what to evaluate next, over a given number of evaluations.
 
-    A policy of your own has a ``name``, `recommend` and `bias`, and either `play` (rounds) or
-    `propose` and `learn` (step by step). It may use ``actions``, ``points``, ``n_features``,
-    ``horizon``, ``noise_scale``, ``value_bound``, ``remaining`` and `rng`. One that tells questions
-    from options says so with ``plays_questions``, and uses ``questions``, ``options`` and
-    ``limits``.
+    A policy of your own has a ``name``, `recommend` and `bias`, and one of
+
+    - ``play()``, a generator: yields counts of evaluations, an array or ``{option: n}``, gets their
+      `Feedback`, and ends when it is done;
+    - ``propose(n, pending)``, which returns such counts beside what is on its way, at most n, with
+      None as many as it likes, and changes nothing; and ``learn(feedback)``, which takes any part
+      of what was asked for, in any order.
+
+    It may have ``take_in(feedback)``, to learn from evaluations that it did not ask for and return
+    whether it did; and must have, unless whole rounds are all it learns from, ``memory()`` and
+    ``recall(memory)``: all that was learnt, as arrays, numbers and texts by name, and back.
+
+    It may use ``actions``, ``questions``, ``options``, ``n_features``, ``horizon``, ``seed``,
+    ``limits``, `spent` and `remaining`; ``noise_scale`` and ``value_bound`` for what it asks, and
+    for what it says ``stated_noise``, None if σ is not known, and ``stated_bound``, infinite if B
+    is not. ``observed`` counts evaluations that nobody asked for. One that tells questions from
+    options says so with ``plays_questions``.
 
     Parameters
     ----------
@@ -101,9 +109,9 @@ class Policy(ABC):
     >>> class First(eh.Policy):
     ...     name = "first"
     ...     def play(self):
-    ...         yield self.single(0, self.remaining)
+    ...         yield {0: self.remaining}
     ...     def recommend(self):
-    ...         return self.decision(0)
+    ...         return eh.Decision.of(self, 0)
     ...     def bias(self):
     ...         return eh.Estimate(float("nan"), -np.inf, np.inf, 0.95)
     >>> policy = First(eh.ActionSet([[1.0], [1.0]], ["a", "b"]), horizon=7)
@@ -117,15 +125,6 @@ class Policy(ABC):
     name: ClassVar[str]
     spends_all: bool = True
     """Whether the policy always asks until the horizon is spent."""
-    noise_known: bool = True
-    """Whether ``noise_scale`` is what it says; not where none was given, or it is estimated."""
-    bound_known: bool = True
-    """Whether ``value_bound`` is what it says; not where none was given."""
-    bounds: tuple[float, float] | None = None
-    """Between what scores must lie; others are refused. None if nobody said."""
-    checked: bool = True
-    """Whether what is told is checked against the model. A simulation, which draws evaluations from
-    the model, leaves that out for policies that do not heed the checks."""
     heeds_checks: ClassVar[bool] = False
     """Whether what the policy asks depends on what the checks find."""
     plays_questions: ClassVar[bool] = False
@@ -171,83 +170,34 @@ class Policy(ABC):
         self.options = self.questions.options
         self._refuse_what_it_cannot_play()
         self.n_features = self.questions.n_features
-        self.limits = Limits(self.questions, money)
+        self.limits = Limits(self.questions, money, None if self.heeds_limits else self.name)
         self.spends_all = self.spends_all and budget is None and not self.questions.limited
         self.horizon = int(horizon)
         self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
         self.value_bound = _UNIT if value_bound is None else float(value_bound)
-        self.noise_known = self.noise_known and noise_scale is not None
-        self.bound_known = self.bound_known and value_bound is not None
+        self.stated_noise = None if noise_scale is None else self.noise_scale
+        self.stated_bound = math.inf if value_bound is None else self.value_bound
         self.seed = seed
-        k = len(self.actions)
-        self._nothing: Counts = np.zeros(k, dtype=np.int64)
+        self.bounds: tuple[float, float] | None = None  # others are refused, if somebody said
+        self.checked = True  # whether what is told is checked against the model
+        self.observed = 0
+        self._spent = 0
+        self._round = 0  # how often it has learnt
+        self._nothing: Counts = np.zeros(len(self.actions), dtype=np.int64)
         self._nothing.flags.writeable = False
-        self._outstanding: Counts = np.zeros(k, dtype=np.int64)
         self._answers: dict[object, Allocation] = {}
+        self._answers_of = 0  # the version of the limits
         self._failure: Exception | None = None
         self._checks: Checks | None = None
-        self._round = 0  # how often it has learnt
-        self._spent = 0
-        self._observed = 0
-        # of policies that work in rounds:
-        self._game: Play | None = None
-        self._wanted: Counts | None = None  # the round in force; None before the first
-        self._offered: Counts | None = None  # the next one, once this one is whole
-        self._gathered = nothing(k)
-        self._early = nothing(k)  # told, and of no round yet
-        self._rounds: list[dict[str, Any]] = []  # the rounds before, and what was spent then
-        self._started_at = self._offered_at = 0  # what was spent when rounds were planned
+        self._rounds = Rounds(self) if hasattr(self, "play") else None
+        self._on_ask, self._on_tell = self._hook("propose"), self._hook("learn")
+        if self._on_ask is None or self._on_tell is None:
+            raise TypeError(
+                f"{type(self).__name__} has neither play() nor propose() and learn(); write one of "
+                "them."
+            )
 
-    # ------------------------------------------------------------------ what an author writes
-
-    def play(self) -> Play:
-        """Yield counts of evaluations, receive their feedback, until the horizon is spent."""
-        raise TypeError(
-            f"{type(self).__name__} has neither play() nor propose() and learn(); write one of "
-            "them."
-        )
-
-    def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Return (k,) counts of what to evaluate next, beside what is on its way.
-
-        At most n; with None as many as the policy would like, within what `room` says. Must change
-        nothing. A policy that works in rounds has this from `play`.
-        """
-        wanted = self._round_in_force()
-        left = np.maximum(wanted - self._gathered.counts - pending, 0)
-        return left if n is None else first_of(left, n)
-
-    def learn(self, feedback: Feedback) -> None:
-        """Learn from evaluations that were asked for: a part of them, in any order.
-
-        A policy that works in rounds has this from `play`: it gathers what the round in force
-        wants, and keeps the rest for the next.
-        """
-        wanted = self._round_in_force() if self._wanted is None else self._wanted
-        rest = nothing(len(self.actions))
-        for part in (self._early, feedback):
-            fits = self._gathered.counts + part.counts <= wanted
-            self._gathered = self._gathered + only(part, fits)
-            rest = rest + only(part, ~fits)
-        self._early = rest
-        if self._is_whole:  # what comes next comes into force by `begin`
-            self._advance()
-
-    def take_in(self, feedback: Feedback) -> bool:
-        """Learn from evaluations that the policy did not ask for; return whether it did.
-
-        A policy whose proof rests on its own evaluations alone leaves them aside: returns False.
-        """
-        return False
-
-    @property
-    def why_not_observed(self) -> str:
-        """Why `take_in` leaves aside what was not asked for, and what to do instead."""
-        return (
-            f"{self.name!r} learns only from evaluations that it asked for: what it says rests on "
-            "that. Use a policy that decides step by step, such as priced-exploration, or "
-            "certain-choice, which plans by them; decide() says what scores alone tell."
-        )
+    # ------------------------------------------------------------------ what a user calls
 
     @abstractmethod
     def recommend(self) -> Decision:
@@ -264,106 +214,15 @@ class Policy(ABC):
         """
         return () if self._checks is None else self._checks.findings()
 
-    def memory(self) -> dict[str, Any]:
-        """Return all that was learnt, as arrays, numbers and texts by name; see `state`.
-
-        Policies that work in rounds remember the rounds, and replay them.
-        """
-        if not self.in_rounds or type(self).take_in is not Policy.take_in:
-            raise TypeError(
-                f"{type(self).__name__} learns from more than whole rounds, so its state is its "
-                "own: write memory() and recall()."
-            )
-        return {
-            "start": self._started_at,
-            "rounds": self._rounds.copy(),
-            "wanted": self._wanted,
-            "gathered": sparse(self._gathered),
-            "early": sparse(self._early),
-            "whole": self._offered_at if self._is_whole else None,
-        }
-
-    def recall(self, memory: Mapping[str, Any]) -> None:
-        """Go back to what `memory` returned; arrays may have become lists on the way."""
-        k, spent = len(self.actions), self._spent
-        self._game, self._offered, self._wanted = None, None, None
-        self._rounds, self._round, self._spent = [], 0, int(memory["start"])
-        for kept in memory["rounds"]:  # what was planned is not derived again
-            self._begin(counts_in({"questions": kept["wanted"], "counts": kept["times"]}, k))
-            self._gathered, self._spent = dense(kept, k), int(kept["spent"])
-            self._advance()
-        if memory["wanted"] is not None:
-            self._begin(self._checked_whole(memory["wanted"], "wanted"))
-        self._gathered, self._early = dense(memory["gathered"], k), dense(memory["early"], k)
-        if memory["whole"] is not None:
-            self._spent = int(memory["whole"])
-            self._advance()
-        self._spent = spent
-
-    # ------------------------------------------------------------------ what an author may use
-
-    def rng(self) -> np.random.Generator:
-        """Return the randomness of the present round: it depends on seed and round only."""
-        return np.random.default_rng([self.seed, self._round])
-
-    def room(self, pending: Counts) -> int:
-        """Return how many evaluations are left beside those on their way."""
-        return max(0, self.remaining - int(pending.sum()))
-
-    def decision(self, option: int) -> Decision:
-        """Return the decision for an option, by its index, with what the checks have found."""
-        label = self.options.labels[int(option)]
-        return Decision(int(option), label, warnings=self.findings())
-
-    @cached_property
-    def points(self) -> Floats:
-        """(q, m) the rows of the questions, over their relative noise."""
-        return self.questions.weighted_points
-
-    @property
-    def stated_noise(self) -> float | None:
-        """σ, for what is said; None where ``noise_scale`` only stands in for it."""
-        return self.noise_scale if self.noise_known else None
-
-    @property
-    def stated_bound(self) -> float:
-        """B, for what is said; infinite where ``value_bound`` only stands in for it."""
-        return self.value_bound if self.bound_known else math.inf
-
-    def single(self, option: int, n: int) -> Counts:
-        """Return counts with n evaluations of one option."""
-        counts = np.zeros(len(self.actions), dtype=np.int64)
-        counts[option] = n
-        return counts
-
-    # ------------------------------------------------------------------ what a user calls
-
     @property
     def spent(self) -> int:
         """Evaluations told so far."""
         return self._spent
 
     @property
-    def observed(self) -> int:
-        """Evaluations that nobody asked for; they are no part of the horizon."""
-        return self._observed
-
-    @property
     def remaining(self) -> int:
         """Evaluations left."""
         return self.horizon - self._spent
-
-    @property
-    def outstanding(self) -> Counts:
-        """(k,) evaluations that were asked for and not told yet, a copy."""
-        return self._outstanding.copy()
-
-    @property
-    def checks(self) -> Checks:
-        """What watches the evaluations for what contradicts the assumptions."""
-        if self._checks is None:
-            self._checks = Checks(self.questions, noise_scale=self.stated_noise)
-        return self._checks
 
     @property
     def finished(self) -> bool:
@@ -397,6 +256,8 @@ class Policy(ABC):
         """
         if self._failure is not None:
             raise self._failure
+        if self._answers_of != self.limits.version:
+            self._changed()
         who = None
         if n is None and pending is None and available is None:
             key: object = None
@@ -407,7 +268,7 @@ class Policy(ABC):
             key = n, on_its_way.tobytes(), None if who is None else who.tobytes()
         allocation = self._answers.get(key)
         if allocation is None:
-            counts, room = self._nothing, self.room(on_its_way)
+            counts, room = self._nothing, self.remaining - int(on_its_way.sum())
             plan = self._next_plan(on_its_way)
             while plan is not None:  # scores that came early may make it whole at once
                 self._begin(plan)
@@ -415,14 +276,15 @@ class Policy(ABC):
             if room > 0:
                 self.limits.available = who
                 try:
-                    wanted = self.propose(None if n is None else min(n, room), on_its_way)
+                    wanted = self._on_ask(None if n is None else min(n, room), on_its_way)
                 finally:
                     self.limits.available = None
                 counts = self._checked_counts(wanted, room if n is None else min(n, room))
                 counts = self.limits.affordable(counts, on_its_way)
-            allocation = Allocation(counts, self._round, self.asks_whole)
+            allocation = Allocation(counts, self._round, self._asks_whole)
             self._answers[key] = allocation
-            np.maximum(self._outstanding, on_its_way + counts, out=self._outstanding)
+            out = self.limits.outstanding
+            np.maximum(out, on_its_way + counts, out=out)
         return allocation
 
     def plan(self, pending: ArrayLike | None = None) -> dict[str, Any] | None:
@@ -469,40 +331,15 @@ class Policy(ABC):
                 f"this is no plan of {self.name!r}, as plan() returns it: {error!r}."
             ) from error
         self._begin(made)
-        self._answers.clear()
-
-    def hand_out(self, counts: ArrayLike, pending: ArrayLike) -> None:
-        """Take note that these evaluations were asked for, by a record and not by deriving them.
-
-        They are outstanding from now on: they may be told, and count as pending.
-
-        Parameters
-        ----------
-        counts
-            (k,) evaluations that were handed out.
-        pending
-            (k,) those that were on their way then, as `ask` was told: where some were lost and
-            asked for again, no more may come than that.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
-        >>> policy = eh.policy("uniform", actions, horizon=10)
-        >>> policy.hand_out([2, 1], pending=[0, 0])              # as the record says
-        >>> policy.tell(eh.Feedback([1, 0], [0.5, 0.0], [0.25, 0.0]))
-        >>> policy.outstanding
-        array([1, 1])
-        """
-        more, there = self._checked_whole(counts, "counts"), self._checked_whole(pending, "pending")
-        self._outstanding = np.maximum(self._outstanding, there + more)
+        self._changed()
 
     def tell(self, feedback: Feedback) -> None:
         """Take evaluations that were asked for, any part of them."""
         if self._failure is not None:
             raise self._failure
-        done = not self._outstanding.any() and self.ask().total == 0
-        refuse_impossible(feedback, len(self.actions), self._outstanding)
+        outstanding = self.limits.outstanding
+        done = not outstanding.any() and self.ask().total == 0
+        refuse_impossible(feedback, len(self.actions), outstanding)
         total = int(feedback.counts.sum())
         if done:
             raise InputError("the policy is done: it asks for no evaluations and takes none.")
@@ -516,13 +353,13 @@ class Policy(ABC):
         self._refuse_beyond_bounds(feedback)
         feedback = self._weighted(feedback)
         if self.checked:
-            self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
-        self._outstanding -= feedback.counts
+            self._watch.take(*feedback.parts)
+        outstanding -= feedback.counts
         self._spent += total
         self.limits.asked += feedback.counts
         self.limits.paid += float(feedback.counts @ self.questions.prices)
-        self._answers.clear()
-        self._guarded(self.learn, feedback)
+        self._changed()
+        self._guarded(self._on_tell, feedback)
 
     def observe(self, feedback: Feedback) -> None:
         """Take evaluations that nobody asked for, such as logged scores, and learn from them.
@@ -538,51 +375,13 @@ class Policy(ABC):
         self._refuse_beyond_bounds(feedback)
         feedback = self._weighted(feedback)
         self.limits.asked += feedback.counts  # who plans by them must know what may still be asked
-        if not self._guarded(self.take_in, feedback):
+        if not self._guarded(self._take_in, feedback):
             self.limits.asked -= feedback.counts
-            raise InputError(self.why_not_observed)
+            raise InputError(self._why_not_observed)
         if self.checked:
-            self.checks.take(feedback.counts, feedback.sums, feedback.sums_of_squares)
-        self._observed += int(feedback.counts.sum())
-        self._answers.clear()
-
-    def leave(self, evaluator: str) -> None:
-        """Take note that an evaluator cannot be asked any more, until `join`."""
-        self._refuse_absence()
-        self.limits.absent.add(self.limits.place(evaluator))
-        self._answers.clear()
-
-    def join(self, evaluator: str) -> None:
-        """Take note that an evaluator can be asked, again or from now on."""
-        self._refuse_absence()
-        self.limits.absent.discard(self.limits.place(evaluator))
-        self._answers.clear()
-
-    @property
-    def asks_whole(self) -> bool:
-        """Tell whether what is asked for now is learnt only when all of it was told."""
-        return self.in_rounds
-
-    @property
-    def in_rounds(self) -> bool:
-        """Tell whether the policy learns from whole rounds only."""
-        return type(self).learn is Policy.learn
-
-    @property
-    def compiled(self) -> Stepper | None:
-        """The compiled steps that a simulation may run in place of ask and tell, from here on."""
-        return None
-
-    def caught_up(self, rounds: int, evaluations: int) -> None:
-        """Take note that a simulation ran `compiled` for so many rounds and evaluations."""
-        self._round += rounds
-        self.elapse(evaluations)
-        self._outstanding[:] = 0
-
-    def elapse(self, evaluations: int) -> None:
-        """Take note that so many evaluations of the horizon went to what was not asked for."""
-        self._spent += evaluations
-        self._answers.clear()
+            self._watch.take(*feedback.parts)
+        self.observed += int(feedback.counts.sum())
+        self._changed()
 
     def state(self) -> dict[str, Any]:
         """Return everything as a plain value of texts, numbers and lists, fit for JSON.
@@ -603,60 +402,59 @@ class Policy(ABC):
 
         return revived, (type(self), *snapshot_of(self))
 
-    # ------------------------------------------------------------------ how rounds are played
+    # ------------------------------------------------------------------ what an author wrote
 
-    def _round_in_force(self) -> Counts:
-        """Return what the round in force wants; if it is over, begin the next."""
-        plan = self._next_plan(self._nothing)
-        if plan is not None:
-            self._begin(plan)
-        assert self._wanted is not None
-        return self._wanted
+    def _hook(self, name: str) -> Any:
+        """Return what the author wrote under a name, or else what rounds have; None if neither."""
+        return getattr(self, name, None) or getattr(self._rounds, name, None)
+
+    def _take_in(self, feedback: Feedback) -> bool:
+        """Learn from evaluations that were not asked for; return whether it did.
+
+        A policy whose proof rests on its own evaluations alone leaves them aside.
+        """
+        take_in = self._hook("take_in")
+        return take_in is not None and bool(take_in(feedback))
+
+    @property
+    def _why_not_observed(self) -> str:
+        """Why what was not asked for is left aside, and what to do instead."""
+        return (
+            f"{self.name!r} learns only from evaluations that it asked for: what it says rests on "
+            "that. Use a policy that decides step by step, such as priced-exploration, or "
+            "certain-choice, which plans by them; decide() says what scores alone tell."
+        )
+
+    def _memory(self) -> dict[str, Any]:
+        """Return all that was learnt, for `state`."""
+        memory = self._hook("memory")
+        by_rounds = self._rounds is not None and not hasattr(self, "take_in")
+        if memory is None or not (hasattr(self, "memory") or by_rounds):
+            raise TypeError(
+                f"{type(self).__name__} learns from more than whole rounds, so its state is its "
+                "own: write memory() and recall()."
+            )
+        return dict(memory())
 
     def _next_plan(self, pending: Counts) -> Any:
         """Return the plan that is due, as `_begin` takes it; None if none is."""
-        if not self.in_rounds or (self._wanted is not None and not self._is_whole):
-            return None
-        self._guarded(self._advance)
-        assert self._offered is not None
-        over = self._wanted is not None and not self._offered.any()
-        return None if over else self._offered
+        return None if self._rounds is None else self._rounds.next_plan()
 
     @property
     def _is_whole(self) -> bool:
         """Whether the plan in force lacks no score."""
-        return self._wanted is not None and bool((self._gathered.counts == self._wanted).all())
+        return self._rounds is not None and self._rounds.whole
+
+    @property
+    def _asks_whole(self) -> bool:
+        """Whether what is asked for now is learnt only when all of it was told."""
+        return self._rounds is not None
 
     def _begin(self, plan: Any) -> None:
         """Put a plan in force: of a policy that works in rounds, (k,) how often it asks each."""
-        if not self.in_rounds:
-            raise ValueError(f"{self.name!r} has no plans")
-        self._guarded(self._advance)  # the round before is over, whatever came of it
-        if self._wanted is not None:
-            (used,) = np.nonzero(self._wanted)
-            round_ = {"wanted": used, "times": self._wanted[used]} | sparse(self._gathered)
-            self._rounds.append(round_ | {"spent": self._offered_at})
-        self._wanted, self._offered = plan, None
-        self._gathered = nothing(len(self.actions))
-        self.learn(self._gathered)  # what came before the round began
-
-    def _advance(self) -> None:
-        """Have the generator say what it wants next, once."""
-        if self._offered is not None:
-            return
-        self._offered_at = self._spent
-        if self._game is None:
-            self._game, self._started_at = self.play(), self._spent
-            counts = next(self._game, None)
-        else:
-            self._round += 1
-            try:
-                counts = self._game.send(self._gathered)
-            except StopIteration:
-                counts = None
-        self._offered = (
-            self._nothing if counts is None else self._checked_counts(counts, self.remaining)
-        )
+        if self._rounds is None:
+            raise InputError(f"{self.name!r} has no plans: it decides step by step.")
+        self._rounds.begin(plan)
 
     def _plan_to_dict(self, plan: Any) -> dict[str, Any]:
         (used,) = np.nonzero(plan)
@@ -668,6 +466,29 @@ class Policy(ABC):
             raise ValueError(f"{int(counts.sum())} evaluations, with {self.remaining} left")
         counts.flags.writeable = False
         return counts
+
+    # ------------------------------------------------------------------ how a run goes on
+
+    def _changed(self) -> None:
+        """Forget what was worked out before something was told, or somebody left."""
+        self._answers.clear()
+        self._answers_of = self.limits.version
+
+    @property
+    def _watch(self) -> Checks:
+        """What watches the evaluations for what contradicts the assumptions."""
+        if self._checks is None:
+            self._checks = Checks(self.questions, noise_scale=self.stated_noise)
+        return self._checks
+
+    def _rng(self) -> np.random.Generator:
+        """Return the randomness of the present round: it depends on seed and round only."""
+        return np.random.default_rng([self.seed, self._round])
+
+    def _elapse(self, evaluations: int) -> None:
+        """Take note that so many evaluations of the horizon went to what was not asked for."""
+        self._spent += evaluations
+        self._answers.clear()
 
     # ------------------------------------------------------------------ what is refused
 
@@ -684,13 +505,6 @@ class Policy(ABC):
                 "only so often. Use certain-choice, or say capacity=None."
             )
 
-    def _refuse_absence(self) -> None:
-        if not self.heeds_limits:
-            raise InputError(
-                f"{self.name!r} asks whom it likes, and cannot do without some. Use certain-choice "
-                "or greedy-questions."
-            )
-
     def _weighted(self, feedback: Feedback) -> Feedback:
         """Return what came back in units of each question's relative noise."""
         noise = self.questions.noise
@@ -702,7 +516,7 @@ class Policy(ABC):
         """Return (q,) which questions may be asked just now; None if all."""
         if available is None:
             return None
-        self._refuse_absence()
+        self.limits.refuse_unheeded()
         q = len(self.questions)
         if isinstance(available, np.ndarray) and available.dtype == np.bool_:
             if available.shape != (q,):
@@ -722,6 +536,8 @@ class Policy(ABC):
 
     def _guarded(self, call: Any, *args: Any) -> Any:
         """Call; a policy that breaks stays broken, and does not look like one that is done."""
+        if self._failure is not None:
+            raise self._failure
         try:
             return call(*args)
         except Exception as error:
@@ -731,11 +547,13 @@ class Policy(ABC):
     def _checked_counts(self, counts: Any, most: int) -> Counts:
         """Return what an author's code asks for, read-only, or say what is wrong with it."""
         k = len(self.actions)
+        if isinstance(counts, Mapping):
+            counts = counts_of(k, counts)
         if not (isinstance(counts, np.ndarray) and counts.dtype == np.int64):
             kind = counts.dtype if isinstance(counts, np.ndarray) else type(counts).__name__
             raise TypeError(
-                f"policy {self.name!r} must ask with an array of {k} whole numbers "
-                f"(np.int64), such as self.single(option, n); it asked with {kind}."
+                f"policy {self.name!r} must ask with an array of {k} whole numbers (np.int64), or "
+                f"with {{option: n}}; it asked with {kind}."
             )
         if counts.shape != (k,):
             raise TypeError(
@@ -753,50 +571,18 @@ class Policy(ABC):
     def _checked_pending(self, pending: ArrayLike | None) -> Counts:
         if pending is None:
             return self._nothing
-        whole = self._checked_whole(pending, "pending")
-        beyond = np.flatnonzero(whole > self._outstanding)
+        whole, outstanding = (
+            whole_counts(pending, len(self._nothing), "pending"),
+            self.limits.outstanding,
+        )
+        beyond = np.flatnonzero(whole > outstanding)
         if len(beyond):
             x = int(beyond[0])
             raise InputError(
                 f"pending has {whole[x]} evaluations of option {x}, but only "
-                f"{self._outstanding[x]} were asked for and not told yet."
+                f"{outstanding[x]} were asked for and not told yet."
             )
         return whole
-
-    def _checked_whole(self, given: ArrayLike, name: str) -> Counts:
-        """Return (k,) counts that a user gave, or say what is wrong with them."""
-        counts = np.asarray(given)
-        if counts.shape != self._nothing.shape or counts.dtype.kind not in "iuf":
-            raise InputError(
-                f"{name} must be {len(self._nothing)} counts, one for each option; got {given!r}."
-            )
-        if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
-            raise InputError(f"{name} must be whole numbers ≥ 0; got {given!r}.")
-        if counts.max(initial=0) > 10**18:
-            raise InputError(f"{name} must be counts of at most 10¹⁸; got {given!r}.")
-        return np.ascontiguousarray(counts, dtype=np.int64)
-
-
-def first_of(counts: Counts, n: int) -> Counts:
-    """Return the first n of so many evaluations, in the order of the options.
-
-    Examples
-    --------
-    >>> first_of(np.array([2, 3, 1]), 4)
-    array([2, 2, 0])
-    """
-    return np.diff(np.minimum(np.cumsum(counts), n), prepend=0)
-
-
-def only(feedback: Feedback, options: NDArray[np.bool_]) -> Feedback:
-    """Return the part of a feedback that is about some options, (k,) truth values.
-
-    Examples
-    --------
-    >>> only(Feedback([2, 1], [3.0, 1.0], [5.0, 1.0]), np.array([False, True])).sums
-    array([0., 1.])
-    """
-    return Feedback(*(np.where(options, part, 0) for part in feedback.parts))
 
 
 def checked_failure(delta: object, *, sure: bool = False) -> float:

@@ -44,11 +44,21 @@ from evenhand.arrays import Counts, Floats, recalled, recalled_counts
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.base import Policy, checked_failure, first_of, only
+from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.confidence import Ellipsoid, Fit, Frame, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate, Feedback, dense, nothing, sparse
+from evenhand.policies.messages import (
+    Decision,
+    Estimate,
+    Feedback,
+    counts_of,
+    dense,
+    nothing,
+    sparse,
+)
+from evenhand.policies.rounds import first_of, only
+from evenhand.policies.sequential import catch_up, stepper_of
 
 _REFRESH = 128  # refused again, bounds are looked at again if there are 1/128 more evaluations
 _LARGEST_FAILURE = 0.1
@@ -137,20 +147,21 @@ class Certified(Policy):
             value_bound=policy.value_bound,
             seed=policy.seed,
         )
-        self.noise_known, self.bound_known = policy.noise_known, policy.bound_known
+        self.stated_noise, self.stated_bound = policy.stated_noise, policy.stated_bound
         self.spends_all = policy.spends_all or budget < math.inf
         self.policy = policy
         self.budget = float(budget)
         self.delta = checked_failure(delta)
         self.anytime = bool(anytime)
         self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
-        rows = None if self.noise_known else Frame.of(self.actions).points
+        rows = None if self.stated_noise is not None else Frame.of(self.actions).points
         self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound, rows=rows)
-        stepper = policy.compiled
+        stepper = stepper_of(policy)
         if stepper is not None and stepper.ledger is None:
             stepper.ledger = self.ledger  # stops a compiled loop where `propose` would
         self._fitted: tuple[int, Fit] | None = None  # for `recommend` and `bias`, and for when
-        self._block: Counts | None = None  # of the core, or to hear the noise; gathered in parts
+        self._block: Counts | None = None  # of the core, or to hear the noise
+        self._gathered = nothing(len(self.actions))  # of the block
         self._block_is_core = False
         self._frugal = False  # whether something cheaper than the policy's proposal was decided on
         self._decided: Counts | None = None  # what is next with nothing on its way
@@ -168,7 +179,7 @@ class Certified(Policy):
         if n is None and pending is self._nothing and self._block is None:
             return self._decided
         on_its_way = int(pending.sum())
-        room = min(self.room(pending), self._epoch.horizon - self.spent - on_its_way)
+        room = min(self.remaining - on_its_way, self._epoch.horizon - self.spent - on_its_way)
         if room <= 0:
             return self._nothing  # an epoch ends with what is on its way
         most = room if n is None else min(n, room)
@@ -176,7 +187,7 @@ class Certified(Policy):
             return first_of(np.maximum(self._block - self._gathered.counts - pending, 0), most)
         if self._frugal:
             return first_of(np.maximum(self._decided - pending, 0), most)
-        counts = first_of(self.policy.propose(n, pending), most)
+        counts = first_of(self.policy._on_ask(n, pending), most)
         if counts.any() and self.ledger.admits(counts + pending):
             return counts
         return self._nothing if on_its_way else first_of(self._decided, most)
@@ -189,7 +200,7 @@ class Certified(Policy):
         if room <= 0:
             self._decided = self._nothing
             return
-        self._decided = self.policy.propose(None, self._nothing)
+        self._decided = self.policy._on_ask(None, self._nothing)
         total = int(self._decided.sum())
         if total > room:
             self._decided = first_of(self._decided, room)
@@ -223,9 +234,9 @@ class Certified(Policy):
         if rest is not None:
             self._record(rest, charged=True)
             if self._expected(rest):
-                self.policy.learn(rest)
+                self.policy._on_tell(rest)
             else:
-                self.policy.take_in(rest)
+                self.policy._take_in(rest)
         if self._frugal:
             self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
@@ -233,17 +244,14 @@ class Certified(Policy):
 
     def _expected(self, feedback: Feedback) -> bool:
         """Tell whether the policy inside asked for these evaluations, and not the envelope."""
-        inside = self.policy
-        if not inside.in_rounds:
-            return True
-        wanted = inside._round_in_force()
-        return bool((inside._gathered.counts + feedback.counts <= wanted).all())
+        rounds = self.policy._rounds
+        return rounds is None or rounds.fits(feedback)
 
     def take_in(self, feedback: Feedback) -> bool:
         """Take evaluations that nobody asked for, or an envelope around: nothing is charged."""
         self._pass_time()
         self.ledger.observe(feedback.counts, feedback.sums, feedback.sums_of_squares)
-        self.policy.take_in(feedback)
+        self.policy._take_in(feedback)
         self._epoch.looked, self._frugal = -1, False
         self._begin_epochs()
         self._decide()
@@ -251,12 +259,12 @@ class Certified(Policy):
 
     def _pass_time(self) -> None:
         """Let the policy inside know what time it is, whoever played."""
-        self.policy.elapse(self.spent - self.policy.spent)
+        self.policy._elapse(self.spent - self.policy.spent)
 
     def _learn_block(self, part: Feedback) -> None:
         """Gather the block; when it is whole, the core learns."""
         self._record(part, charged=False)
-        self.policy.take_in(part)
+        self.policy._take_in(part)
         self._gathered = self._gathered + part
         if (self._gathered.counts != self._block).any():
             return
@@ -286,7 +294,7 @@ class Certified(Policy):
             "policy": {
                 "round": self.policy._round,
                 "spent": self.policy.spent,
-                "memory": self.policy.memory(),
+                "memory": self.policy._memory(),
             },
             "epoch": {
                 "horizon": epoch.horizon,
@@ -305,8 +313,8 @@ class Certified(Policy):
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
         inside, said, k = memory["policy"], memory["epoch"], len(self.actions)
-        self.policy.elapse(recalled(inside, "spent", (), int, 0, self.horizon) - self.policy.spent)
-        self.policy.recall(inside["memory"])
+        self.policy._elapse(recalled(inside, "spent", (), int, 0, self.horizon) - self.policy.spent)
+        self.policy._hook("recall")(inside["memory"])
         self.policy._round = recalled(inside, "round", (), int, 0)
         epoch = self._epoch = self._epoch_until(self._checked_horizon(said))
         epoch.noise = recalled(said, "noise", least=0.0, most=math.inf)
@@ -389,9 +397,9 @@ class Certified(Policy):
         return replace(fit.bias(failure, noise), level=1.0 - self.delta)
 
     @property
-    def asks_whole(self) -> bool:
+    def _asks_whole(self) -> bool:
         """Tell whether a block of the core is asked for, or a whole round of the policy's."""
-        return self._block is not None or self.policy.asks_whole
+        return self._block is not None or self.policy._asks_whole
 
     @property
     def turn(self) -> Literal["policy", "frugal", "core"]:
@@ -409,15 +417,16 @@ class Certified(Policy):
         None while something else is asked for, and where the steps are not under this ledger:
         those of another envelope, or steps that the policy has changed since.
         """
-        if self._block is not None or self._frugal or self._outstanding.any():
+        if self._block is not None or self._frugal or self.limits.outstanding.any():
             return None
-        stepper = self.policy.compiled
+        stepper = stepper_of(self.policy)
         return stepper if stepper is not None and stepper.ledger is self.ledger else None
 
     def caught_up(self, rounds: int, evaluations: int) -> None:
         """Take note, and let the policy inside do so."""
-        super().caught_up(rounds, evaluations)
-        self.policy.caught_up(rounds, evaluations)
+        catch_up(self, rounds, evaluations)
+        inside: Any = self.policy  # whose steps these were
+        inside.caught_up(rounds, evaluations)
         self._begin_epochs()
         self._decide()
 
@@ -430,7 +439,7 @@ class Certified(Policy):
     def _epoch_until(self, horizon: int) -> _Epoch:
         """Return a new epoch; bounds, and with them the charge, start anew."""
         failures = self._failures(horizon)
-        noise = self.noise_scale if self.noise_known else math.inf
+        noise = math.inf if self.stated_noise is None else self.noise_scale
         epoch = _Epoch(horizon, failures, Ellipsoid(self.actions, horizon), noise)
         self.ledger.bounds.fill(2.0 * self.value_bound)
         self.ledger.tighten(self.ledger.bounds)
@@ -445,7 +454,7 @@ class Certified(Policy):
         With unknown noise G_T is not known either, and levels must be fixed in advance: Σδ is
         T^{−2/3}, so that 2BTΣδ = 2BT^{1/3}.
         """
-        if self.noise_known:
+        if self.stated_noise is not None:
             total = self.guarantee(horizon, self.noise_scale) / (8.0 * self.value_bound * horizon)
             shares = (0.5, 0.25, 0.25, 0.0)
         else:
@@ -460,7 +469,7 @@ class Certified(Policy):
         """Tell whether the policy may have so many in all; looks at the bounds where it must."""
         if self.ledger.admits(counts):
             return True
-        if not self.noise_known:
+        if self.stated_noise is None:
             self._hear(int(counts.sum()), float(counts @ self.ledger.bounds))
             if self.ledger.admits(counts):
                 return True
@@ -486,12 +495,12 @@ class Certified(Policy):
 
         An unknown noise is listened to again when the charge has doubled, since its bound falls.
         """
-        if self.anytime and self.noise_known:
+        if self.anytime and self.stated_noise is not None:
             unit = self.guarantee(8, epoch.noise) / (4.0 * math.log(8.0) ** (1.0 / 3.0))
             self.ledger.scale = self.budget * unit
             return
         t = time if self.anytime else epoch.horizon
-        if self.noise_known:
+        if self.stated_noise is not None:
             self.ledger.limit = self.budget * self.guarantee(t, epoch.noise)
             return
         start = self.actions.points.shape[1] + float(np.cbrt(float(t)))
@@ -514,7 +523,7 @@ class Certified(Policy):
     def _core(self) -> Core | None:
         """Return the core of this epoch, with what is known now; None while the noise is not."""
         epoch = self._epoch
-        if not self.noise_known:
+        if self.stated_noise is None:
             self._hear()
             if math.isinf(epoch.noise):
                 return None
@@ -542,7 +551,7 @@ class Certified(Policy):
         n = math.ceil(lacking / (0.5 * math.log(3.0))) + 1  # all of a batch but one count fully
         if lacking <= 0.0:
             n = 1 + self.ledger.spent // _REFRESH
-        return self.single(self.policy.recommend().option, min(n, room))
+        return counts_of(len(self.actions), {self.policy.recommend().option: min(n, room)})
 
     def _record(self, feedback: Feedback, *, charged: bool) -> None:
         self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, charged)
@@ -566,7 +575,7 @@ class Certified(Policy):
             ellipsoid = Ellipsoid(self.actions, horizon)
             self._fitted = evaluations, ellipsoid.fit(self.ledger.counts, self.ledger.sums)
         fit = self._fitted[1]
-        if self.noise_known:
+        if self.stated_noise is not None:
             return fit, failure, self.noise_scale
         scatter, room = self.ledger.scatter, self.ledger.room
         return fit, 0.8 * failure, noise_bound(scatter, room, 0.2 * failure, horizon)

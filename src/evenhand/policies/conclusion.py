@@ -14,7 +14,7 @@ from evenhand.checks import Checks
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
-from evenhand.policies.sayings import biases_of, end_of, forecast_of, values_of
+from evenhand.policies.sayings import biases_of, checks_of, end_of, forecast_of, values_of
 from evenhand.questions import Askable, Column, Questions, checked_askable
 
 UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.0)
@@ -92,7 +92,7 @@ def conclusion_of(policy: Policy) -> Conclusion:
     biased = bool(columns) and columns[0].kind != "leniency"
     return Conclusion(
         policy.actions,
-        policy.checks,
+        checks_of(policy),
         policy.recommend(),
         policy.bias() if biased else UNKNOWN,
         policy.findings(),
@@ -108,7 +108,7 @@ def conclusion_of(policy: Policy) -> Conclusion:
         forecast_of(policy),
         bool(left.any()),
         policy.stated_noise,
-        policy.bounds is not None and policy.noise_known,
+        policy.bounds is not None and policy.stated_noise is not None,
         policy,
     )
 

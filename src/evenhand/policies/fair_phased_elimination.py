@@ -29,11 +29,12 @@ from evenhand.errors import InputError
 from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Play, Policy, checked_failure
+from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.kept import Recent, per_action_set
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Decision, Estimate, Feedback, counts_of
 from evenhand.policies.plans import PhaseDesigns, whole
 from evenhand.policies.registry import registered
+from evenhand.policies.rounds import Play
 
 Step = Literal["evaluate group", "estimate bias", "recovery", "exploit"]
 
@@ -217,7 +218,7 @@ class FairPhasedElimination(Policy):
         if self.remaining == 0:
             return
         best = self._empirical_best(options)
-        counts = self.single(best, self.remaining)
+        counts = counts_of(len(self.actions), {best: self.remaining})
         why = "more about the bias is not worth its price" if too_costly else "the budget ends here"
         self._record(
             phase,
@@ -247,7 +248,7 @@ class FairPhasedElimination(Policy):
 
     def recommend(self) -> Decision:
         """Return the empirical best of the options still in play."""
-        return self.decision(self._empirical_best(self._candidates()))
+        return Decision.of(self, self._empirical_best(self._candidates()))
 
     def bias(self) -> Estimate:
         """Return ω̂; its intervals of all phases hold together with probability 1 − δ."""

@@ -1,4 +1,4 @@
-"""What may be asked: how many evaluations, for how much money, of whom, and how often.
+"""What may be asked, for how much money, of whom and how often; and what was asked so far.
 
 Capacities and workloads belong to the questions; a budget and who is there to a run. Evaluations on
 their way (``pending``) count as asked.
@@ -11,7 +11,7 @@ import numbers
 from typing import TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, Indices
 from evenhand.errors import InputError
@@ -31,6 +31,8 @@ class Limits:
         The questions, with capacities, workloads and prices.
     budget
         How much money may be spent; infinite if that is not limited.
+    unheeded
+        Name of the policy, if it heeds no limits: then nobody can leave.
 
     Attributes
     ----------
@@ -38,8 +40,12 @@ class Limits:
         How much money there is in all, and what evaluations so far have cost.
     asked
         (q,) evaluations so far, asked for or not.
+    outstanding
+        (q,) evaluations that were asked for and have not come back.
     absent
         Places of the evaluators who left.
+    version
+        Counts how often somebody left or joined: what was worked out before is out of date.
     available
         (q,) which questions may be asked just now; None if all.
 
@@ -51,12 +57,67 @@ class Limits:
     array([0, 1, 0, 1])
     """
 
-    def __init__(self, questions: Questions, budget: float = math.inf) -> None:
+    def __init__(
+        self, questions: Questions, budget: float = math.inf, unheeded: str | None = None
+    ) -> None:
         self.questions = questions
         self.money, self.paid = budget, 0.0
         self.asked: Counts = np.zeros(len(questions), dtype=np.int64)
+        self.outstanding: Counts = np.zeros(len(questions), dtype=np.int64)
         self.absent: set[int] = set()
+        self.version = 0
+        self._unheeded = unheeded
         self.available: NDArray[np.bool_] | None = None
+
+    def hand_out(self, counts: ArrayLike, pending: ArrayLike) -> None:
+        """Take note that evaluations were asked for: by a record, or by `Policy.ask`.
+
+        Parameters
+        ----------
+        counts
+            (q,) evaluations that were handed out.
+        pending
+            (q,) those that were on their way then: where some were lost and asked for again, no
+            more may come than that.
+
+        Examples
+        --------
+        >>> limits = Limits(Questions.panel(["Ann", "Bo"], ["P"]))
+        >>> limits.hand_out([1, 1], pending=[0, 0])
+        >>> limits.outstanding
+        array([1, 1])
+        """
+        q = len(self.questions)
+        more, there = whole_counts(counts, q, "counts"), whole_counts(pending, q, "pending")
+        np.maximum(self.outstanding, there + more, out=self.outstanding)
+
+    def leave(self, evaluator: str) -> None:
+        """Take note that an evaluator cannot be asked any more, until `join`.
+
+        Examples
+        --------
+        >>> limits = Limits(Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=1))
+        >>> limits.leave("P")
+        >>> limits.left(np.zeros(4, dtype=np.int64)), limits.absent_names
+        (array([0, 1, 0, 1]), ('P',))
+        """
+        self.refuse_unheeded()
+        self.absent.add(self.place(evaluator))
+        self.version += 1
+
+    def join(self, evaluator: str) -> None:
+        """Take note that an evaluator can be asked, again or from now on."""
+        self.refuse_unheeded()
+        self.absent.discard(self.place(evaluator))
+        self.version += 1
+
+    def refuse_unheeded(self) -> None:
+        """Raise `InputError` if the policy asks whom it likes."""
+        if self._unheeded is not None:
+            raise InputError(
+                f"{self._unheeded!r} asks whom it likes, and cannot do without some. Use "
+                "certain-choice or greedy-questions."
+            )
 
     @property
     def restricted(self) -> bool:
@@ -211,6 +272,18 @@ def nth(values: Indices) -> Counts:
     times = np.empty(len(values), dtype=np.int64)
     times[by_value] = np.arange(len(values)) - starts + 1
     return times
+
+
+def whole_counts(given: ArrayLike, q: int, name: str) -> Counts:
+    """Return (q,) counts that a user gave, or say what is wrong with them."""
+    counts = np.asarray(given)
+    if counts.shape != (q,) or counts.dtype.kind not in "iuf":
+        raise InputError(f"{name} must be {q} counts, one for each option; got {given!r}.")
+    if not (np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))).all():
+        raise InputError(f"{name} must be whole numbers ≥ 0; got {given!r}.")
+    if counts.max(initial=0) > _MOST:
+        raise InputError(f"{name} must be counts of at most 10¹⁸; got {given!r}.")
+    return np.ascontiguousarray(counts, dtype=np.int64)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside d
 from evenhand.errors import InputError
 from evenhand.policies._feedback import first_misfit
 from evenhand.questions import Askable
+
+if TYPE_CHECKING:
+    from evenhand.policies.base import Policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +213,20 @@ class Decision:
     certainty: Certainty | None = field(default=None, compare=False)
     warnings: tuple[Finding, ...] = field(default=(), compare=False)
 
+    @classmethod
+    def of(cls, policy: Policy, option: int) -> Self:
+        """Return a policy's decision for an option, with what the checks have found.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"], labels=["Ann", "Bo"])
+        >>> eh.Decision.of(eh.policy("uniform", actions, horizon=10), 1)
+        Decision(option=1, label='Bo')
+        """
+        label = policy.options.labels[int(option)]
+        return cls(int(option), label, warnings=policy.findings())
+
     def lead_over(self, option: int) -> Estimate:
         """Return by how much the decision's option leads another, given by its index."""
         if self.leads is None:
@@ -272,6 +289,20 @@ def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = N
 def nothing(k: int) -> Feedback:
     """Return the feedback of no evaluations of k options."""
     return Feedback(np.zeros(k, dtype=np.int64), np.zeros(k), np.zeros(k))
+
+
+def counts_of(k: int, wanted: Mapping[int, int]) -> Counts:
+    """Return (k,) counts, given by option.
+
+    Examples
+    --------
+    >>> counts_of(3, {1: 4})
+    array([0, 4, 0])
+    """
+    counts = np.zeros(k, dtype=np.int64)
+    for option, n in wanted.items():
+        counts[option] = n
+    return counts
 
 
 def sparse(feedback: Feedback) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Frame, Leads
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate
+from evenhand.policies.messages import Decision, Estimate, counts_of
 from evenhand.policies.registry import registered
 from evenhand.policies.sequential import SequentialPolicy
 
@@ -113,18 +113,19 @@ class BoundaryExploration(SequentialPolicy):
             raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
         self.cost = cost
         self.delta = checked_failure(delta)
-        if noise_known and not self.noise_known:
+        if noise_known and self.stated_noise is None:
             raise InputError("noise_known=True needs a noise_scale; leave it out, or give one.")
-        self.noise_known = self.noise_known and noise_known is not False
+        if noise_known is False:
+            self.stated_noise = None
         self.spends_all = cost == "gap"
         frame = Frame.of(actions)
         worth = self.horizon if worth is None else worth
         self.stepper = PricedSteps(
             frame.points,
             frame.values,
-            np.resize(frame.basis, frame.rank + (0 if self.noise_known else _SPARE)),
+            np.resize(frame.basis, frame.rank + (_SPARE if self.stated_noise is None else 0)),
             exploration_boundary(),
-            noise_scale=self.noise_scale if self.noise_known else math.nan,
+            noise_scale=math.nan if self.stated_noise is None else self.stated_noise,
             worst_gap=2.0 * self.value_bound,
             worth=worth / self.value_bound if cost == "evaluation" else math.nan,
             anytime=not horizon_known,
@@ -135,7 +136,7 @@ class BoundaryExploration(SequentialPolicy):
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        return self.decision(first_largest(self.stepper.estimates))
+        return Decision.of(self, first_largest(self.stepper.estimates))
 
     def bias(self) -> Estimate:
         """Return the (first) bias by least squares; the interval holds at all times at once.
@@ -155,7 +156,7 @@ class BoundaryExploration(SequentialPolicy):
             return None
         price = leads.leads + leads.loss
         option, n = self.stepper.toward(leads.option, rival, price, self.remaining)
-        return self.single(option, n)
+        return counts_of(len(self.actions), {option: n})
 
 
 @registered

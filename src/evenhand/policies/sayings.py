@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from evenhand.arrays import Floats
+from evenhand.checks import Checks
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column
@@ -38,6 +39,11 @@ def forecast_of(policy: object) -> float:
     """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
     say = getattr(policy, "forecast", None)
     return math.nan if say is None else float(say())
+
+
+def checks_of(policy: Policy) -> Checks:
+    """Return what watches a policy's evaluations for what contradicts the assumptions."""
+    return policy._watch
 
 
 def certificate_of(policy: Policy) -> list[list[int]]:

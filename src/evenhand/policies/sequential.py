@@ -26,7 +26,8 @@ class SequentialPolicy(Policy):
         """Ask the stepper."""
         if n is None and not pending.any():
             return self.stepper.ask(self.remaining)
-        return self.stepper.ask_beside(self.room(pending), n or 0, pending)
+        room = self.remaining - int(pending.sum())
+        return self.stepper.ask_beside(room, n or 0, pending)
 
     def learn(self, feedback: Feedback) -> None:
         """Tell the stepper."""
@@ -50,3 +51,23 @@ class SequentialPolicy(Policy):
     def compiled(self) -> Stepper | None:
         """The stepper; none where money limits what is asked, which it knows nothing of."""
         return self.stepper if math.isinf(self.limits.money) else None
+
+    def caught_up(self, rounds: int, evaluations: int) -> None:
+        """Take note that a simulation ran the stepper for so many rounds and evaluations."""
+        catch_up(self, rounds, evaluations)
+
+
+def stepper_of(policy: Policy) -> Stepper | None:
+    """Return the compiled steps that may be run in place of ask and tell; None if there are none.
+
+    Whoever runs them calls the policy's ``caught_up`` afterwards.
+    """
+    stepper: Stepper | None = getattr(policy, "compiled", None)
+    return stepper
+
+
+def catch_up(policy: Policy, rounds: int, evaluations: int) -> None:
+    """Have a policy count rounds and evaluations that were run without it."""
+    policy._round += rounds
+    policy._elapse(evaluations)
+    policy.limits.outstanding[:] = 0

@@ -97,12 +97,12 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
     run = {
         "round": policy._round,
         "spent": policy._spent,
-        "observed": policy._observed,
-        "outstanding": policy.outstanding,
+        "observed": policy.observed,
+        "outstanding": limits.outstanding.copy(),
         "asked": limits.asked,
         "paid": limits.paid,
         "absent": sorted(limits.absent),
-        "memory": policy.memory(),
+        "memory": policy._memory(),
         "checks": None if policy._checks is None else policy._checks.memory(),
     }
     return _arguments_of(policy), run
@@ -112,7 +112,7 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
     """Make a policy of a class from a snapshot."""
     policy = _new(cls, arguments)
     limits = policy.limits
-    policy._round, policy._spent, policy._observed = (
+    policy._round, policy._spent, policy.observed = (
         whole_number(run[name], name) for name in ("round", "spent", "observed")
     )
     limits.paid = float(run["paid"])
@@ -121,12 +121,12 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
     outstanding = whole_numbers(run["outstanding"], len(limits.asked), "outstanding")
     if not limits.absent <= set(range(len(policy.questions.evaluators))):
         raise ValueError(f"evaluators {sorted(limits.absent)} left, of {policy.questions!r}")
-    policy.recall(run["memory"])  # with more evaluations than at first, perhaps
+    policy._hook("recall")(run["memory"])  # with more evaluations than at first, perhaps
     if policy.spent > policy.horizon or not 0.0 <= limits.paid < math.inf:
         raise ValueError(f"{policy.spent} of {policy.horizon} evaluations spent, {limits.paid}")
     if run["checks"] is not None:
-        policy.checks.recall(run["checks"])
-    policy._outstanding = outstanding
+        policy._watch.recall(run["checks"])
+    limits.outstanding = outstanding
     return policy
 
 

@@ -305,7 +305,7 @@ def _caption(policy: FairPhasedElimination) -> str:
             f" A bias above 0 favours {names[1]}, below 0 {names[0]}; all intervals hold together "
             f"with probability at least {level:.6g}."
         )
-    if not (policy.noise_known and policy.bound_known):
+    if policy.stated_noise is None or math.isinf(policy.stated_bound):
         said += (
             f" Phases are planned for noise of ±{policy.noise_scale:g} and values within "
             f"±{policy.value_bound:g}; give noise_scale and value_bound if yours are others."

@@ -38,12 +38,13 @@ from evenhand.errors import InputError
 from evenhand.estimation import fixed_design_width, least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.base import Play, Policy, Settings, checked_failure
+from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.kept import per_action_set
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.plans import whole
 from evenhand.policies.registry import registered
+from evenhand.policies.rounds import Play
 
 
 @registered
@@ -113,7 +114,7 @@ class ExploreThenCommit(Policy):
             end = np.minimum(np.cumsum(counts), self.remaining)
             self._learn((yield np.diff(end, prepend=0)))
         if self.remaining:
-            yield self.single(self._best, self.remaining)
+            yield {self._best: self.remaining}
 
     def _learn(self, feedback: Feedback) -> None:
         """Estimate by least squares; the counts were fixed, so one interval will do."""
@@ -132,7 +133,7 @@ class ExploreThenCommit(Policy):
 
     def recommend(self) -> Decision:
         """Return the option of the largest debiased estimate."""
-        return self.decision(self._best)
+        return Decision.of(self, self._best)
 
     def bias(self) -> Estimate:
         """Return the estimate from the exploration; of several attributes, of the first."""

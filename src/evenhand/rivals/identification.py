@@ -119,7 +119,7 @@ class IdentificationPolicy(Policy):
         if "value_bound" in settings:
             told["value_bound"] = settings["value_bound"]
         super().__init__(actions, limit, **told)
-        self.noise_known = noise_scale is not None
+        self.stated_noise = noise_scale
         self.confidence = settings.get("confidence", 0.95)
         self.tolerance = settings.get("tolerance", 0.0)
         self.threshold: Threshold = settings.get("threshold", "proved")
@@ -132,7 +132,9 @@ class IdentificationPolicy(Policy):
         self._ellipsoid = Ellipsoid(self.actions, self.horizon)
         self.frame = self._ellipsoid.frame
         self.ledger = Ledger(
-            len(self.actions), 0.0, rows=None if self.noise_known else self.frame.points
+            len(self.actions),
+            0.0,
+            rows=None if self.stated_noise is not None else self.frame.points,
         )
         self.basis: Indices = self.frame.basis
         if self.actions is self.questions:
@@ -162,7 +164,7 @@ class IdentificationPolicy(Policy):
         if self._settled is not None:
             return self._nothing
         counts = self.allocate(n, pending) if self.fit.identified else self._first(n, pending)
-        room = self.room(pending)
+        room = self.remaining - int(pending.sum())
         return within(counts, room if n is None else min(n, room))
 
     def learn(self, feedback: Feedback) -> None:
@@ -195,7 +197,7 @@ class IdentificationPolicy(Policy):
             return first
         (ties,) = np.nonzero(gains >= gains[first] - TIE * abs(gains[first]))
         least = ties[asked[ties] == asked[ties].min()]
-        return int(least[0]) if len(least) == 1 else int(self.rng().choice(least))
+        return int(least[0]) if len(least) == 1 else int(self._rng().choice(least))
 
     def memory(self) -> dict[str, Any]:
         """Return the evaluations so far, and what it stopped with."""
@@ -244,14 +246,14 @@ class IdentificationPolicy(Policy):
     def _certain_noise(self) -> tuple[float, float]:
         """Return the failure probability that is left for leads and bias, and a bound of σ."""
         delta = 1.0 - self.confidence
-        if self.noise_known:
+        if self.stated_noise is not None:
             return delta, self.noise_scale
         ledger = self.ledger
         bound = noise_bound(ledger.scatter, ledger.room, 0.2 * delta, self.horizon)
         return 0.8 * delta, bound
 
     def _estimated_noise(self) -> float:
-        if self.noise_known:
+        if self.stated_noise is not None:
             return self.noise_scale
         spare = self._evaluations - self.frame.rank
         if spare < _SPARE or self.ledger.scatter == 0.0:
@@ -266,7 +268,7 @@ class IdentificationPolicy(Policy):
         checks, nothing is said of it.
         """
         found = self.leads if self._settled is None else self._settled
-        decision = self.decision(found.option)
+        decision = Decision.of(self, found.option)
         if self.threshold == "usual" or self._alarmed:
             return decision
         low, high = found.leads - found.widths, found.leads + found.widths

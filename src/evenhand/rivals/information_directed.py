@@ -157,7 +157,7 @@ class InformationDirectedSampling(SequentialPolicy):
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
         gamma = self.stepper.regression.estimate[: self._values.shape[1]]
-        return self.decision(first_largest(self._values @ gamma))
+        return Decision.of(self, first_largest(self._values @ gamma))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate, with an interval that holds at all times at once.

@@ -25,6 +25,7 @@ import numpy as np
 from evenhand.arrays import Counts
 from evenhand.numerics.solves import observed
 from evenhand.numerics.ties import TIE, first_largest
+from evenhand.policies.messages import counts_of
 from evenhand.policies.registry import registered
 from evenhand.rivals.identification import IdentificationPolicy, lengths
 
@@ -83,7 +84,7 @@ class LinGapE(IdentificationPolicy):
             repeats = max(1.0, _REPEAT / max(leverage[x], 1e-300) * (1.0 + TIE))
             repeats = left if repeats >= left else math.floor(repeats)
             if n is None:
-                return self.single(x, repeats)
+                return counts_of(len(self.actions), {x: repeats})
             counts[x] += repeats
             S = observed(S, P[x], repeats)
         return counts

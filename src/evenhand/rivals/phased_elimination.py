@@ -22,11 +22,12 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.estimation import least_squares_estimator
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Play, Policy, Settings, checked_failure
+from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.kept import Recent, per_action_set
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.plans import PhaseDesigns
 from evenhand.policies.registry import registered
+from evenhand.policies.rounds import Play
 
 
 @registered
@@ -97,11 +98,11 @@ class PhasedElimination(Policy):
             self._best = int(self._active[first_largest(estimates)])
             self._active = self._active[estimates.max() - estimates <= 2.0 * eps]
         if self.remaining:
-            yield self.single(self._best, self.remaining)
+            yield {self._best: self.remaining}
 
     def recommend(self) -> Decision:
         """Return the option that looked best in the last phase."""
-        return self.decision(self._best)
+        return Decision.of(self, self._best)
 
     def bias(self) -> Estimate:
         """Return nothing: to this policy there is no bias."""

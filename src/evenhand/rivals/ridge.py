@@ -107,7 +107,7 @@ class RidgePolicy(SequentialPolicy):
         """Return the option of largest estimated value."""
         h = value_coordinates(self.actions)
         estimate = self.stepper.regression.estimate[: h.shape[1]]
-        return self.decision(first_largest(h @ estimate))
+        return Decision.of(self, first_largest(h @ estimate))
 
     def inquiry(self, rows: Floats, targets: Floats) -> Inquiry | None:
         """Return what to ask about options; None where every option is its own question."""

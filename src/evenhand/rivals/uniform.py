@@ -60,7 +60,7 @@ class Uniform(Policy):
         have = self._counts + pending
         if n is None:  # twice as many of each
             n = int(np.maximum(max(1, 2 * int(self._counts.max())) - have, 0).sum())
-        n = min(n, self.room(pending))
+        n = min(n, self.remaining - int(pending.sum()))
         if not self.limits.restricted:
             return _evenly(have, n)
         return self._evenly_within(have, min(n, _AT_ONCE), Allowance(self.limits, pending))
@@ -97,17 +97,17 @@ class Uniform(Policy):
                 axis=0
             )  # beyond the average option: that is identified wherever leads are
         targets = np.hstack([X, np.zeros((len(X), self.questions.n_attributes))])
-        return self.decision(first_largest(self._estimator(targets) @ self._means))
+        return Decision.of(self, first_largest(self._estimator(targets) @ self._means))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds for all rounds at once."""
-        e = np.zeros((1, self.points.shape[1]))
-        w = np.zeros(len(self.points))
+        e = np.zeros((1, self.questions.weighted_points.shape[1]))
+        w = np.zeros(len(self.questions.weighted_points))
         if self.questions.n_attributes:
             e[0, self.n_features] = 1.0
             w = self._estimator(e)[0]
         whole = bool(self._counts.all()) and self.questions.n_attributes > 0
-        if not whole or not np.allclose(w @ self.points, e[0]):
+        if not whole or not np.allclose(w @ self.questions.weighted_points, e[0]):
             return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
         value = float(w @ self._means)
         deviation = float(np.sqrt((w**2 / self._counts).sum()))
@@ -122,7 +122,7 @@ class Uniform(Policy):
         return np.asarray(self._sums / np.maximum(self._counts, 1))
 
     def _estimator(self, targets: Floats) -> Floats:
-        return least_squares_estimator(self.points, self._counts, targets)
+        return least_squares_estimator(self.questions.weighted_points, self._counts, targets)
 
     def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
         """Return up to n more evaluations: one at a time, to what has the fewest and may be asked.
@@ -130,7 +130,7 @@ class Uniform(Policy):
         Of equals, at random: with a capacity of one, a panel is asked in random order.
         """
         more = np.zeros(len(have), dtype=np.int64)
-        rng = self.rng()
+        rng = self._rng()
         while more.sum() < n and (open_ := allowance.open).any():
             (free,) = np.nonzero(open_)
             level = (have + more)[free]

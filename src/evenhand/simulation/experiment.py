@@ -22,6 +22,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Allocation, Estimate, Feedback
 from evenhand.policies.registry import policy_class
+from evenhand.policies.sequential import stepper_of
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.results import Runs
 
@@ -337,12 +338,13 @@ def _turn(
 
     What can be ``compiled`` of its steps is run and paid for before.
     """
-    stepper = policy.compiled if compiled else None
+    stepper = stepper_of(policy) if compiled else None
     if stepper is not None:
         before = regret.spent
         rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
         if rounds > 0:
-            policy.caught_up(rounds, regret.spent - before)
+            player: Any = policy  # who has compiled steps can catch up with them
+            player.caught_up(rounds, regret.spent - before)
     allocation = policy.ask()
     return [(allocation, evaluations.evaluate(allocation))] if allocation.total else []
 

@@ -152,7 +152,7 @@ def _ask_aside(policy: Policy) -> None:
         assert beside <= policy.remaining - pending.sum(), (
             f"it wants {beside} beside {pending.sum()} pending; {policy.remaining} remain"
         )
-    policy.ask(pending=policy.outstanding)
+    policy.ask(pending=policy.limits.outstanding)
 
 
 def a_run_ends_when_all_is_spent(make: PolicyFactory, case: Case) -> None:
@@ -248,16 +248,18 @@ def evaluators_may_work_side_by_side(make: PolicyFactory, case: Case) -> None:
             if not pending.any():
                 break
         x, fate = int(rng.choice(np.repeat(np.arange(len(pending)), pending))), rng.random()
-        (late,) = np.nonzero(policy.outstanding > pending)
+        (late,) = np.nonzero(policy.limits.outstanding > pending)
         if 0.1 <= fate < 0.3 and len(late) and policy.remaining > pending.sum():
             x = int(late[0])
         else:
             pending[x] -= 1
         if fate >= 0.1:  # else it is lost
-            left = policy.outstanding
+            left = policy.limits.outstanding.copy()
             one = np.eye(len(pending), dtype=np.int64)[x]
             _tell_some([policy], _one_by_one(one, case, rng))
-            assert np.array_equal(policy.outstanding, left - one), "it forgets what is outstanding"
+            assert np.array_equal(policy.limits.outstanding, left - one), (
+                "it forgets what is outstanding"
+            )
     assert not pending.any(), "it does not end"
     assert policy.finished, "with nothing pending it asked for nothing, and is not finished"
     assert policy.remaining == 0 or not policy.spends_all, (
@@ -414,7 +416,9 @@ def a_copy_goes_on_the_same(make: PolicyFactory, case: Case) -> None:
             assert np.array_equal(a.counts, b.counts), (
                 f"step {i}: it asks {_shown(b.counts)}, not {_shown(a.counts)}"
             )
-        assert twin.outstanding.tolist() == policy.outstanding.tolist(), f"step {i}: outstanding"
+        assert twin.limits.outstanding.tolist() == policy.limits.outstanding.tolist(), (
+            f"step {i}: outstanding"
+        )
         assert _knowledge(twin) == _knowledge(policy), f"step {i}: it knows something else"
         if allocation.total == 0:
             break
@@ -483,9 +487,9 @@ def limits_are_kept(make: PolicyFactory, case: Case) -> None:
             who = None if i % 3 else names[i // 3 % len(names)]
             if i in (2, 6):
                 away = names[i % len(names)]
-                policy.leave(away)
+                policy.limits.leave(away)
             elif i in (4, 8) and away is not None:
-                policy.join(away)
+                policy.limits.join(away)
                 away = None
             for one in names if i < 6 else ():  # aside: nobody acts on it
                 aside = np.flatnonzero(policy.ask(2, pending, [one]).counts).tolist()
