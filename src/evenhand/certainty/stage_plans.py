@@ -186,12 +186,6 @@ class Planner:
             return Stop("stuck", (leader, *self.inference.open(now, leader).tolist()))
         price = float(prices[design.order].mean())
         money = 2.0 * float((weights**2 * design.variances)[able].max())
-        hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
-        least = 2.0 * hope**2 * design.variances
-        rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
-        beyond = rivals[able & (least > rest)]
-        if len(beyond):
-            return Stop("hopeless", (leader, *beyond.tolist()))
         share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
         length = math.ceil(max(shortest, share / price))
         times = 1 if aim.questions.limited else math.ceil(length / _LONGEST)
@@ -203,6 +197,12 @@ class Planner:
             order = order[: self._remaining]
         if not self._pays_for(order):
             return Stop("broke")
+        hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
+        least = 2.0 * hope**2 * design.variances
+        rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
+        beyond = rivals[able & (least > rest)]
+        if len(beyond):
+            return Stop("hopeless", (leader, *beyond.tolist()))
         return self._plan(
             "compare",
             order,
