@@ -433,9 +433,8 @@ def test_money_goes_where_it_tells_most() -> None:
         capacity=None,
     )
     none = np.zeros(4, dtype=np.int64)
-    found = DenseModel(questions).plan(
-        0, np.array([1]), np.ones(1), 8, none, np.full(4, UNLIMITED), None
-    )
+    left = np.full(4, UNLIMITED)
+    found = DenseModel(questions).plan(0, np.array([1]), np.ones(1), 8, none, left)
     # of a unit of money, half goes to each option: variance 2 · ½² / (½ / 2)
     assert found.variances == pytest.approx([2.0], rel=0.02)
     assert sum(questions.evaluator_of(int(x)) == "quiet" for x in found.order) > 4
@@ -452,3 +451,21 @@ def test_loud_answers_count_for_less() -> None:
     V = (rows * (2 * weights)[:, None]).T @ rows
     theta = np.linalg.solve(V, rows.T @ (weights * told.sums))
     assert policy.bias().value == pytest.approx(theta[questions.n_features])
+
+
+@pytest.mark.parametrize("seed", [3, 8, 11])
+def test_what_the_budget_does_not_pay_for_keeps_nobody_from_cheaper_questions(seed: int) -> None:
+    """What is dear may come first in a plan; who cannot pay for it is asked the rest, or told."""
+    questions = Questions.panel(
+        {"a": "x", "b": "y", "c": "x"},
+        {"cheap": "x", "dear": "y"},
+        prices=[0.1, 10.0],
+        capacity=None,
+    )
+    problem = eh.BiasedLinearBandit(questions, [0.6, 0.0, 0.0], [0.5, 0.0, 0.0])
+    policy = eh.CertainChoice(questions, budget=150.0, noise_scale=1.0, seed=seed)
+    answers = eh.SimulatedEvaluations(problem, seed=seed)
+    while (asked := policy.ask(1)).total:
+        policy.tell(answers.evaluate(asked))
+    assert policy.stopped_because is not None
+    assert policy.limits.paid <= 150.0 + 1e-9

@@ -67,7 +67,7 @@ def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) ->
     actions = eh.ActionSet(rng.standard_normal((k, d)), np.where(np.arange(k) % 2, 1, -1))
     frame = Frame.of(actions)
     U = (frame.values[0] - frame.values[1:]) / rng.uniform(0.3, 2.0, k - 1)[:, None]
-    weights, f = proportions(frame.points, U, np.full(k, 1 / k))
+    weights, f = proportions(frame.points, U)
     exact = joint_design(frame.points, U).value
     assert exact * (1 - 1e-4) <= f.max() <= 1.03 * exact
     np.testing.assert_allclose(f, Gram.of(frame.points, weights).variances(U), rtol=1e-3)
@@ -78,7 +78,7 @@ def test_an_order_keeps_what_is_rare_and_needed() -> None:
     X = [[-0.27682133, -0.57859354], [-0.98956202, 0.82389174], [1.27085778, 0.38729676]]
     frame = Frame.of(eh.ActionSet(X, [1, -1, 1]))
     U = frame.values[1:2] - frame.values[2:]
-    weights, _ = proportions(frame.points, U, np.full(3, 1 / 3))
+    weights, _ = proportions(frame.points, U)
     assert 0 < weights[2] < 1e-3
     order = spread_out_by(frame.points, U, weights, 100)
     assert (order == 2).any()

@@ -122,7 +122,7 @@ class Choice(Policy):
         room = self.remaining - int(pending.sum())
         most = min(room, self.batch) if n is None else min(n, room)
         lacking = self.lacking(pending)
-        order = self.limits.allowed(plan.next_ones(have), pending)
+        order = self._askable(plan, have, pending)
         counts = self._counted(order[: min(most, lacking)])
         if plan.more and n is not None and pending.any():
             more = most - int(counts.sum())
@@ -209,8 +209,12 @@ class Choice(Policy):
             return False
         if pending.any():
             return True
-        order = self.limits.allowed(now.plan.next_ones(now.total.counts), pending)
-        return bool(self.limits.affordable(self._counted(order), pending).any())
+        return len(self._askable(now.plan, now.total.counts, pending)) > 0
+
+    def _askable(self, plan: Plan, have: Counts, pending: Counts) -> Indices:
+        """Return what of a plan is next, as far as it may be asked and the budget pays for it."""
+        order = self.limits.allowed(plan.next_ones(have), pending)
+        return order[self.questions.prices[order] <= self.limits.rest(pending)]
 
     def _made(self, pending: Counts) -> Plan | Stop:
         made: Plan | Stop = self.once(("plan", pending.tobytes()), lambda: self.next_plan(pending))

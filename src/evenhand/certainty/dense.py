@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import Shared, Spread
-from evenhand.certainty.planner import Goal, Planner, Shares, occurrences
+from evenhand.certainty.planner import Goal, Planner, Shares
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
 from evenhand.policies.confidence import Frame
+from evenhand.policies.limits import nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 
@@ -40,8 +41,6 @@ class DenseModel(Planner):
         The options, or the questions that can be asked about them. All options must be comparable
         by these.
     """
-
-    remembers: ClassVar[bool] = True
 
     def __init__(self, actions: Askable) -> None:
         self.frame = Frame.of(actions)
@@ -88,13 +87,11 @@ class DenseModel(Planner):
             return first_independent(lambda some: points[some], order, self.rank)[0]
         return identifying_leads(points, H, order)
 
-    def shares(self, goal: Goal, last: Floats | None) -> Shares:
-        """Return the best shares of all questions that may be asked, from the last ones on."""
+    def shares(self, goal: Goal) -> Shares:
+        """Return the best shares of all questions that may be asked."""
         cost, (open_,) = self.questions.prices, np.nonzero(goal.left > 0)
-        even = np.full(len(open_), 1.0 / len(open_))
-        before = even if last is None else last[open_] / max(float(last[open_].sum()), 1e-300)
         points = self.frame.points[open_] / np.sqrt(cost[open_])[:, None]
-        share, f = proportions(points, self._scaled(goal), 0.5 * before + 0.5 * even)
+        share, f = proportions(points, self._scaled(goal))
         money = np.zeros(len(cost))
         money[open_] = share
         return Shares(money, f / goal.scale)
@@ -123,7 +120,7 @@ class DenseModel(Planner):
         best = self._all_leads(2 * self.rank, head, made, left)
         others = np.argsort(self.questions.prices, kind="stable")
         order = np.concatenate([best, others[left[others] > 0]])
-        return np.asarray(order[occurrences(order) == 0])
+        return np.asarray(order[nth(order) == 1])
 
     def further(self, length: int, made: Counts, left: Counts) -> Indices:
         """Return (length,) questions that tell most of all leads beside those that were made."""

@@ -51,14 +51,10 @@ class Design(NamedTuple):
     variances
         (n,) of the leads over the rivals, if evaluations for a price of 1 in all were made in the
         plan's proportions; ∞ for rivals that the questions which may be asked cannot compare.
-    shares
-        (q,) shares of the money that goes to each question, to begin the next search from; None
-        if the model has no use for it.
     """
 
     order: Indices
     variances: Floats
-    shares: Floats | None = None
 
 
 class Fit(Protocol):
@@ -129,12 +125,11 @@ class Model(Protocol):
         length: int,
         asked: Counts,
         left: Counts,
-        shares: Floats | None = None,
     ) -> Design:
         """Return what to ask next to compare the leader with its rivals.
 
         The order, (length,) or shorter where ``left`` says so, makes
         max weights² · variance of the lead over a rival small for its price, early on as at its
         end: a shorter order is the beginning of a longer one. Of questions that are as good, those
-        that were ``asked`` least. ``shares`` are those of the last plan.
+        that were ``asked`` least.
         """

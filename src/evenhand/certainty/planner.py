@@ -29,12 +29,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import Design
+from evenhand.policies.limits import nth
 from evenhand.questions import Questions
 
 _STEPS, _TOL = 200, 0.02  # of the search for shares
@@ -76,8 +77,6 @@ class Planner(ABC):
 
     questions: Questions
     rank: int
-    remembers: ClassVar[bool] = False
-    """Whether the shares of a plan are of use to the next."""
 
     # ------------------------------------------------------------------ the algebra
 
@@ -93,8 +92,8 @@ class Planner(ABC):
         """
 
     @abstractmethod
-    def shares(self, goal: Goal, last: Floats | None) -> Shares:
-        """Return shares that make max f small, perhaps from those of the last plan on."""
+    def shares(self, goal: Goal) -> Shares:
+        """Return shares that make max f small."""
 
     @abstractmethod
     def order(self, goal: Goal, money: Floats) -> Indices:
@@ -132,7 +131,6 @@ class Planner(ABC):
         length: int,
         asked: Counts,
         left: Counts,
-        shares: Floats | None = None,
     ) -> Design:
         """Return what to ask next to compare the leader with its rivals; see `models.Model`."""
         (open_,) = np.nonzero(left > 0)
@@ -140,17 +138,17 @@ class Planner(ABC):
         if len(open_) < len(left):
             able = np.isfinite(self.lead_variances(leader, rivals, open_))
         if not able.any():
-            return Design(open_[:0], variances, shares)
+            return Design(open_[:0], variances)
         goal = Goal(leader, rivals[able], weights[able] ** 2, length, asked, left)
-        found = self.shares(goal, shares)
+        found = self.shares(goal)
         variances[able] = found.variances
         order = self.order(goal, found.money)
         if not np.isfinite(self.lead_variances(leader, goal.rivals, order)).all():
             planned = open_[np.argsort(-found.money[open_], kind="stable")]
             leads = np.column_stack([np.full(len(goal.rivals), leader), goal.rivals])
             order = np.concatenate([self.identifying(planned, leads), order])
-            order = order[occurrences(order) < left[order]][:length]
-        return Design(order, variances, found.money if self.remembers else None)
+            order = order[nth(order) <= left[order]][:length]
+        return Design(order, variances)
 
 
 def balanced(
@@ -211,18 +209,3 @@ def in_turn(share: Floats, phase: Floats, have: Counts, room: Counts, length: in
     wait = np.where(time == 0, np.minimum(pace, float(len(share)))[place], pace[place])
     order = np.argsort((time + phase[place]) * wait, kind="stable")
     return place[order][:length]
-
-
-def occurrences(places: Indices) -> Indices:
-    """Return for every entry how often the same came before it.
-
-    Examples
-    --------
-    >>> occurrences(np.array([3, 1, 3, 3, 1]))
-    array([0, 0, 1, 2, 1])
-    """
-    order = np.argsort(places, kind="stable")
-    begins = np.flatnonzero(np.diff(places[order], prepend=-1))
-    nth = np.empty(len(places), dtype=np.intp)
-    nth[order] = np.arange(len(places)) - np.repeat(begins, np.diff(begins, append=len(places)))
-    return nth

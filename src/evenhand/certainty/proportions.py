@@ -39,7 +39,7 @@ _RIDGE = 1e-9  # that V is enlarged by, relatively: so it has an inverse, hardly
 _LIGHT = 1e-6  # λ, as shares of the largest, below which directions are left out of gains
 
 
-def proportions(points: Floats, directions: Floats, start: Floats) -> tuple[Floats, Floats]:
+def proportions(points: Floats, directions: Floats) -> tuple[Floats, Floats]:
     """Return w, (q,), for which the largest f of a unit of evaluations is least, and f, (n,)."""
 
     def look(w: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
@@ -55,7 +55,7 @@ def proportions(points: Floats, directions: Floats, start: Floats) -> tuple[Floa
 
         return np.einsum("ij,ij->i", Y, directions), gains
 
-    return balanced(look, start)
+    return balanced(look, np.full(len(points), 1.0 / len(points)))
 
 
 def spread_out_by(points: Floats, directions: Floats, weights: Floats, length: int) -> Indices:

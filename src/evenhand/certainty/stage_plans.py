@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Indices
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Expected, Plan, Stop
 from evenhand.certainty.stages import Evidence, Inference
@@ -180,18 +180,12 @@ class Planner:
         shortest = self._pace.later * aim.model.rank
         most = math.ceil(min(max(shortest, _LAST * limits.paid / prices.min()), _LONGEST))
         left, pool = self._left, self._pool.counts
-        design = aim.model.plan(leader, rivals, weights, most, pool, left, self._last_shares())
+        design = aim.model.plan(leader, rivals, weights, most, pool, left)
         able = np.isfinite(design.variances)
         if not able.any():
             return Stop("stuck", (leader, *self.inference.open(now, leader).tolist()))
         price = float(prices[design.order].mean())
         money = 2.0 * float((weights**2 * design.variances)[able].max())
-        hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
-        least = 2.0 * hope**2 * design.variances
-        rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
-        beyond = rivals[able & (least > rest)]
-        if len(beyond):
-            return Stop("hopeless", (leader, *beyond.tolist()))
         share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
         length = math.ceil(max(shortest, share / price))
         times = 1 if aim.questions.limited else math.ceil(length / _LONGEST)
@@ -203,6 +197,12 @@ class Planner:
             order = order[: self._remaining]
         if not self._pays_for(order):
             return Stop("broke")
+        hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
+        least = 2.0 * hope**2 * design.variances
+        rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
+        beyond = rivals[able & (least > rest)]
+        if len(beyond):
+            return Stop("hopeless", (leader, *beyond.tolist()))
         return self._plan(
             "compare",
             order,
@@ -255,14 +255,6 @@ class Planner:
             return purpose == "compare" or bool(((last.total.counts > 0) & (before == 0)).any())
         fit = self.inference.aim.model.fit(last.total, 1.0)
         return bool(np.isfinite(fit.leads(last.plan.leader, last.plan.rivals).variances).any())
-
-    def _last_shares(self) -> Floats | None:
-        """Return (q,) the shares of the last test, from which the search for the next begins."""
-        tests = [r.plan for r in self.inference.record.rounds if r.plan.leader >= 0]
-        if not tests:
-            return None
-        shares = np.bincount(tests[-1].order, minlength=self.inference.record.q)
-        return np.asarray(shares * self.inference.aim.questions.prices / len(tests[-1].order))
 
     # ------------------------------------------------------------------ looks at the model
 

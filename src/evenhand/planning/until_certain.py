@@ -173,9 +173,8 @@ class Asked:
     def shares(self, directions: Floats) -> Floats:
         """Return (q,) the shares of the price at which the largest variance is least."""
         assert self.points is not None
-        even = np.full(len(self.points), 1.0 / len(self.points))
         shares = np.zeros(len(self.mask))
-        shares[self.mask], _ = proportions(self.points, directions, even)
+        shares[self.mask], _ = proportions(self.points, directions)
         return shares
 
 

@@ -161,13 +161,17 @@ class Limits:
             order = order[(who < 0) | (nth(who) <= self.workload_left(pending)[who])]
         return order
 
+    def rest(self, pending: Counts) -> float:
+        """Return the money that is left beside what those pending cost."""
+        if math.isinf(self.money):
+            return math.inf
+        spent = self.paid + float(pending @ self.questions.prices)
+        return (self.money - spent) * _ROUNDING
+
     def affordable(self, counts: Counts, pending: Counts) -> Counts:
         """Return the cheapest of these that the budget pays for, beside those pending."""
-        if math.isinf(self.money):
-            return counts
-        prices = self.questions.prices
-        money = (self.money - self.paid - float(pending @ prices)) * _ROUNDING
-        if float(counts @ prices) <= money:
+        prices, money = self.questions.prices, self.rest(pending)
+        if math.isinf(money) or float(counts @ prices) <= money:
             return counts
         (wanted,) = np.nonzero(counts)
         within = np.zeros_like(counts)
@@ -225,8 +229,7 @@ class Allowance:
         self._workload: Counts | None = None
         if (questions.workload < UNLIMITED).any():
             self._workload = limits.workload_left(pending)
-        spent = limits.paid + float(pending @ self._prices)
-        self._money = (limits.money - spent) * _ROUNDING
+        self._money = limits.rest(pending)
 
     @property
     def open(self) -> NDArray[np.bool_]:

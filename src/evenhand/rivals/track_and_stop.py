@@ -117,8 +117,7 @@ class TrackAndStop(IdentificationPolicy):
             return self._shares
         leads = np.maximum(self.leads.leads + self.tolerance, 0.5 * self.noise * sizes)
         directions = self.apart[rivals] / leads[rivals, None]
-        even = np.full(len(self.actions), 1.0 / len(self.actions))
-        return proportions(self.frame.points, directions, even)[0]
+        return proportions(self.frame.points, directions)[0]
 
     def memory(self) -> dict[str, Any]:
         """Return the evaluations so far, the goal and the shares."""

@@ -152,7 +152,7 @@ class ArrowModel(Planner):
         told = told_by(self.questions, order)
         return told.start() if leads is None else told.used(leads, order[:0])
 
-    def shares(self, goal: Goal, last: Floats | None) -> Shares:
+    def shares(self, goal: Goal) -> Shares:
         """Return shares of questions to few evaluators, where these will do."""
         return proportions(self.panel, goal)
 

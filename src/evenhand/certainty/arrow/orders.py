@@ -15,8 +15,9 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, Panel, form_of, gains_of, turns
-from evenhand.certainty.planner import Goal, in_turn, occurrences
+from evenhand.certainty.planner import Goal, in_turn
 from evenhand.numerics.arrow import Arrow
+from evenhand.policies.limits import nth
 
 _LATEST = 0.25  # of its turn, when an item is due: rather a little too often than too rarely
 _SMALL = 0.15  # what attributes may add to the variance of a lead, as a share of the rest
@@ -83,9 +84,9 @@ def _dealt(
     (used,) = np.nonzero(shares)
     used = used[np.argsort(panel.item[used], kind="stable")]
     share = shares[used]
-    nth = occurrences(panel.item[used])
-    about = panel.item[used[nth == 0]]
-    item, n = np.cumsum(nth == 0) - 1, len(about)
+    place = nth(panel.item[used])
+    about = panel.item[used[place == 1]]
+    item, n = np.cumsum(place == 1) - 1, len(about)
     total: Floats = np.asarray(np.bincount(item, share), dtype=np.float64)
     spin = (GOLDEN * (np.arange(n) + asked.sum())) % 1.0
     spin[about == leader] = 0.5
@@ -94,16 +95,16 @@ def _dealt(
     number = np.bincount(order, minlength=n)
 
     begin = np.empty(len(used))
-    begin[np.lexsort((turn[used], asked[used], item))] = (nth + 0.5) / np.bincount(item)[item]
+    begin[np.lexsort((turn[used], asked[used], item))] = (place - 0.5) / np.bincount(item)[item]
     within = share / total[item]
     most = np.ceil(number[item] * within).astype(np.int64) + 1
     if (left[used] < most).any():
         most = number[item]
     most = np.minimum(most, left[used])
     cell = np.repeat(np.arange(len(used)), most)
-    cells = cell[np.lexsort(((occurrences(cell) + begin[cell]) / within[cell], item[cell]))]
+    cells = cell[np.lexsort(((nth(cell) - 1 + begin[cell]) / within[cell], item[cell]))]
     starts = np.searchsorted(item[cells], np.arange(n))
-    return np.asarray(used[cells[starts[order] + occurrences(order)]])
+    return np.asarray(used[cells[starts[order] + nth(order) - 1]])
 
 
 def _mended(
@@ -135,7 +136,7 @@ def _mended(
             break
         new = np.concatenate([new, some[best]])
         now = np.concatenate([new, order])
-        now = now[occurrences(now) < left[now]][: len(order)]
+        now = now[nth(now) <= left[now]][: len(order)]
     return now
 
 
