@@ -15,10 +15,11 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Indices
-from evenhand.certainty.look import Look, leading, noise_by, rounding
+from evenhand.certainty.look import Look, leading, rounding
 from evenhand.certainty.model_choice import keeps_structure, model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook
+from evenhand.certainty.own_noise import in_pairs, with_own_noise
 from evenhand.checks import Finding
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
@@ -70,8 +71,8 @@ def difference(inference: OneLook) -> Finding | None:
     if fit is not None and answer is not None:
         everybody = np.arange(len(aim.questions.options))
         leader = leading(fit, everybody, rounding(told, inference.unit))
-        rivals, noise = everybody[~aim.same(answer)], noise_by(fit, told)
-        look = Look.at(fit, answer, rivals, noise, aim.slack, inference.chance)
+        rivals = everybody[~aim.same(answer)]
+        look = Look.at(fit, answer, rivals, aim.slack, inference.chance)
         confirmed = leader == answer and look.certain
     return _finding(chance, confirmed, fit is not None)
 
@@ -85,7 +86,8 @@ def _own_fit(questions: Questions, told: Feedback, noise_scale: float | None) ->
         model = model_of(apart)
     except NotIdentifiableError:
         return None
-    return model.fit(told, noise_scale)
+    units = in_pairs(apart, told)
+    return with_own_noise(model.fit(units, noise_scale), units)
 
 
 def _finding(chance: float, confirmed: bool, identified: bool) -> Finding:

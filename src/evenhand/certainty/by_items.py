@@ -116,9 +116,9 @@ def _decided(
         apart = np.flatnonzero(np.isinf(fit.leads(0, everybody).variances))
         because = f"{not_compared(options, Stop('stuck', (0, *apart.tolist())), n)}."
     else:
-        option, noise = leader, (fit.scatter, fit.freedom)
+        option = leader
         rivals = everybody[~options.same_as(option)]
-        look = Look.at(fit, option, rivals, noise, tolerance, 1.0 - confidence)
+        look = Look.at(fit, option, rivals, tolerance, 1.0 - confidence)
         looks, estimates = [look], told_apart(fit.leads(option, everybody).estimates, size)
         stop = Stop("spent", (option, *look.open.tolist()))
         because = may_be_chance(options, stop, n, confidence, "more items")

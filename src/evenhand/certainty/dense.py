@@ -18,7 +18,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.models import Leftovers, Shared, Spread
 from evenhand.certainty.planner import Goal, Planner, Shares
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
@@ -104,7 +104,7 @@ class DenseModel(Planner):
             share = np.maximum(share, 1e-9 * share.max())
         head = head_start(points, share) + self._leniencies
         return dealt(
-            points, U, share, head, goal.length, prices, goal.asked, goal.left, self._peers
+            points, U, share, head, goal.length, prices, goal.asked, goal.left, self.peers
         )
 
     def _scaled(self, goal: Goal) -> Floats:
@@ -132,13 +132,13 @@ class DenseModel(Planner):
         U, even = H - H.mean(axis=0), np.ones(len(points))
         if self._own:
             U = np.vstack([U, self.frame.transform[:, self.questions.n_features :].T])
-        return dealt(points, U, even, head, length, prices, made, left, self._peers, ALL)
+        return dealt(points, U, even, head, length, prices, made, left, self.peers, ALL)
 
     def _leads(self, leader: int, rivals: Indices) -> Floats:
         return np.asarray(self.frame.values[leader] - self.frame.values[rivals])
 
     @cached_property
-    def _peers(self) -> Indices:
+    def peers(self) -> Indices:
         """(q,) the same number for questions about the same, which go to other evaluators."""
         about = self.questions.about
         return np.unique(about, axis=0, return_inverse=True)[1].reshape(-1)
@@ -202,6 +202,44 @@ class DenseFit:
         return self._of_rows(
             np.hstack([np.zeros((len(rows), self.model.questions.n_features)), rows])
         )
+
+    def left_over(self, told: Feedback) -> Leftovers:
+        """Return what it leaves over of evaluations."""
+        (used,) = np.nonzero(told.counts)
+        counts, sums, squares = (part[used] for part in told.parts)
+        left = told.means[used] - self.model.frame.points[used] @ self.theta
+        forms = self._forms(told)
+        return Leftovers.of(
+            self.model.peers[used],
+            counts.astype(np.float64),
+            np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
+            self._leverages(told)[used],
+            np.einsum("gij,gij->g", forms, forms),
+            float(squares.sum()),
+        )
+
+    def _scaled(self, told: Feedback) -> Floats:
+        """Return (q, s) rows whose products are the hat matrix of the mean scores."""
+        return np.asarray(
+            np.sqrt(told.counts)[:, None] * (self.model.frame.points @ self.form.root)
+        )
+
+    def _leverages(self, told: Feedback) -> Floats:
+        return np.asarray((self._scaled(told) ** 2).sum(axis=1))
+
+    def _forms(self, told: Feedback) -> Floats:
+        """Return (g, s, s) what the questions of each group add to V, which they add up to 1."""
+        rows, groups = self._scaled(told), self.model.peers
+        order = np.argsort(groups, kind="stable")
+        ends = np.cumsum(np.bincount(groups))[:-1]
+        return np.stack([part.T @ part for part in np.split(rows[order], ends)])
+
+    def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> DenseFit:
+        """Return it with noise of these variances, (g,), by what questions are about."""
+        noise, axes = np.linalg.eigh(np.einsum("g,gij->ij", variances, self._forms(told)))
+        root = self.form.root @ (axes * np.sqrt(np.maximum(noise, 0.0)))
+        form = Gram(np.ascontiguousarray(root), self.form.lost)
+        return DenseFit(self.model, self.theta, form, scatter=freedom, freedom=freedom)
 
     def _of_rows(self, rows: Floats) -> Spread:
         """Return what rows of features and attributes come to, unless no question tells."""

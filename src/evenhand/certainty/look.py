@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.winner import Winner
 from evenhand.numerics.ties import first_largest
@@ -24,7 +23,6 @@ from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
 _SAME = 1e-12  # share of the largest score below which a difference is rounding
-_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,6 @@ class Look:
         fit: Fit,
         leader: int,
         rivals: Indices,
-        noise: tuple[float, float],
         slack: float,
         failure: float,
     ) -> Look:
@@ -70,16 +67,15 @@ class Look:
         Parameters
         ----------
         fit, leader, rivals
-            Least squares on what is in, the option that leads by it, and (n,) the others.
-        noise
-            R and ν; see `noise_by`.
+            Least squares on what is in, with the noise that they show (`own_noise`), the option
+            that leads by it, and (n,) the others.
         slack
             The tolerance in units of the leads.
         failure
             Chance of being wrong that the look has.
         """
         leads = np.maximum(fit.leads(leader, rivals).estimates, 0.0)
-        winner = Winner.of(leads, fit.shared(leader, rivals), *noise)
+        winner = Winner.of(leads, fit.shared(leader, rivals), fit.scatter, fit.freedom)
         return cls(leader, rivals, winner, winner.chances(-slack), failure)
 
     @property
@@ -139,7 +135,7 @@ def leads_by(
 
 
 def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -> Floats:
-    """Return (n, 3) estimates with Student's intervals, by R with ν degrees of freedom.
+    """Return (n, 3) estimates with Student's intervals, by R with ν degrees of freedom (``noise``).
 
     Examples
     --------
@@ -158,22 +154,6 @@ def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -
     return np.column_stack(
         [values, *(np.where(known, found.estimates, 0.0) + s for s in (-widths, widths))]
     )
-
-
-def noise_by(fit: Fit, told: Feedback) -> tuple[float, float]:
-    """Return the residual sum of squares and its degrees of freedom; 0 and ∞ if σ is known.
-
-    Where the residuals are rounding, nothing is known of the noise: then both are 0.
-    """
-    if math.isinf(fit.freedom):
-        return 0.0, math.inf
-    scatter, squares = fit.scatter, float(told.sums_of_squares.sum())
-    if isinstance(fit, DenseFit):  # by the residuals themselves, of which fewer digits cancel
-        counts, sums, each = told.parts
-        within = np.maximum(each - sums * told.means, 0.0).sum()
-        left = told.means - fit.model.frame.points @ fit.theta
-        scatter = float(within + counts @ left**2)
-    return (scatter, fit.freedom) if scatter > _REPEATS * squares else (0.0, 0.0)
 
 
 def rounding(told: Feedback, unit: float) -> float:

@@ -7,7 +7,7 @@ known. A direction that evaluations say nothing of has variance ∞, and then it
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -39,6 +39,43 @@ class Shared(NamedTuple):
     def variances(self) -> Floats:
         """(n,) the diagonal."""
         return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor) + self.own)
+
+
+class Leftovers(NamedTuple):
+    """What least squares leave over of scores, by what their questions are about.
+
+    Parameters
+    ----------
+    scatter
+        (g,) sums of squared residuals, in units of the questions' relative noise.
+    free, squared
+        (g,) Σ M_ii and Σ M_ij² over the scores of a group, M = 1 − hat matrix.
+    size
+        Sum of the squares that residuals are differences of.
+    """
+
+    scatter: Floats
+    free: Floats
+    squared: Floats
+    size: float
+
+    @classmethod
+    def of(
+        cls,
+        groups: Indices,
+        counts: Floats,
+        scatter: Floats,
+        leverages: Floats,
+        within: Floats,
+        size: float,
+    ) -> Self:
+        """Return what questions, (u,), come to by their groups.
+
+        ``within`` is (g,) the sum of squares of the hat matrix inside each group.
+        """
+        g = len(within)
+        S, n, h = (np.bincount(groups, part, g) for part in (scatter, counts, leverages))
+        return cls(S, np.maximum(n - h, 0.0), np.maximum(n - 2.0 * h + within, 0.0), size)
 
 
 class Design(NamedTuple):
@@ -87,6 +124,15 @@ class Fit(Protocol):
 
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
+
+    def left_over(self, told: Feedback) -> Leftovers:
+        """Return what it leaves over of the evaluations that it is of."""
+
+    def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> Self:
+        """Return it with noise of these variances, (g,), by what questions are about.
+
+        Its variances are then those of the estimates; ``freedom`` says how well they are known.
+        """
 
 
 class Model(Protocol):

@@ -44,12 +44,12 @@ from evenhand.certainty.look import (
     Look,
     leading,
     leads_by,
-    noise_by,
     plain_intervals,
     rounding,
     told_apart,
 )
 from evenhand.certainty.models import Fit, Spread
+from evenhand.certainty.own_noise import in_pairs, with_own_noise
 from evenhand.certainty.record import Record
 from evenhand.policies.messages import Feedback, nothing
 
@@ -177,7 +177,7 @@ class OneLook:
         leader = leading(fit, among, rounding(told, self.unit))
         if leader is None:
             return  # by what was asked, not by what was answered: δ is kept for later looks
-        look = self._look_at(fit, told, leader, among, self.aim.delta * (used - said.used))
+        look = self._look_at(fit, leader, among, self.aim.delta * (used - said.used))
         look = replace(look, plan=r, count=count, share=share)
         kept = look.certain or said.used < stepped
         self._said = replace(
@@ -187,11 +187,9 @@ class OneLook:
             answer=leader if look.certain else None,
         )
 
-    def _look_at(
-        self, fit: Fit, told: Feedback, leader: int, among: Indices, failure: float
-    ) -> Look:
+    def _look_at(self, fit: Fit, leader: int, among: Indices, failure: float) -> Look:
         rivals = among[~self.aim.same(leader)[among]]
-        return Look.at(fit, leader, rivals, noise_by(fit, told), self.aim.slack, failure)
+        return Look.at(fit, leader, rivals, self.aim.slack, failure)
 
     # ------------------------------------------------------------------ what else is said
 
@@ -208,13 +206,13 @@ class OneLook:
 
     @property
     def fit(self) -> Fit:
-        """Least squares on them."""
+        """Least squares on them, with each option's own noise."""
         now = self.record.now
         return self._fit_of(self.told, len(self.record.rounds) - 1, 0 if now is None else now.count)
 
     def _fit_of(self, told: Feedback, r: int, count: int) -> Fit:
         if self._fitted is None or self._fitted[0] != (r, count):
-            self._fitted = (r, count), self.aim.model.fit(told, self.aim.noise)
+            self._fitted = (r, count), fitted(self.aim, told)
         return self._fitted[1]
 
     @property
@@ -226,7 +224,7 @@ class OneLook:
     def now(self, leader: int) -> Look:
         """Return what a look at all scores would see, if there were one."""
         everybody = self._options(len(self.record.rounds))
-        return self._look_at(self.fit, self.told, leader, everybody, self.chance)
+        return self._look_at(self.fit, leader, everybody, self.chance)
 
     def leads(self, option: int) -> tuple[Floats, Floats]:
         """Return (k, 3) the leads of an option with intervals, and (k,) what they are at least."""
@@ -248,19 +246,35 @@ class OneLook:
         Those of one look hold at that look: ``once``. Others hold at all times.
         """
         told, fit = self.told, self.fit
-        found, noise = what(fit), noise_by(fit, told)
+        found, noise = what(fit), (fit.scatter, fit.freedom)
         found = found._replace(estimates=told_apart(found.estimates, rounding(told, self.unit)))
         if once:
             failure = self.chance if self.said().used >= 1.0 else 0.0
             return plain_intervals(found, noise, failure) * self.unit
-        now = self.record.now
-        planned = self.said().before.counts + (0 if now is None else now.plan.wanted(self.record.q))
-        zeros = np.zeros(self.record.q)
-        whole = what(self.aim.model.fit(Feedback(planned, zeros, zeros), 1.0)).variances
         ends = plain_intervals(found, noise, 0.0)
-        known = np.isfinite(ends[:, 0]) & (noise[1] >= 1.0) & (self.chance > 0.0)
+        known = np.isfinite(ends[:, 0]) & (fit.freedom >= 1.0) & (self.chance > 0.0)
+        more = self._to_come(what)
         for i in np.flatnonzero(known).tolist():
             J = 1.0 / float(found.variances[i])
-            plan = 1.0 / float(whole[i]) if whole[i] > 0.0 else J
-            ends[i, 1:] = planned_interval(float(ends[i, 0]), J, *noise, plan, self.chance)
+            ends[i, 1:] = planned_interval(
+                float(ends[i, 0]), J, *noise, J * float(more[i]), self.chance
+            )
         return ends * self.unit
+
+    def _to_come(self, what: Callable[[Fit], Spread]) -> Floats:
+        """Return (n,) how many times as much the whole design tells as the scores so far do."""
+        now, zeros = self.record.now, np.zeros(self.record.q)
+        planned = self.said().before.counts + (0 if now is None else now.plan.wanted(self.record.q))
+        model = self.aim.model
+        so_far, whole = (
+            what(model.fit(Feedback(counts, zeros, zeros), 1.0)).variances
+            for counts in (self.told.counts, planned)
+        )
+        known = (whole > 0.0) & np.isfinite(so_far)
+        return np.where(known, so_far / np.where(known, whole, 1.0), 1.0)
+
+
+def fitted(aim: Aim, told: Feedback) -> Fit:
+    """Return least squares on planned scores, with each option's own noise."""
+    units = in_pairs(aim.questions, told)
+    return with_own_noise(aim.model.fit(units, aim.noise), units)

@@ -8,7 +8,7 @@ noise of questions differs, weights are counts over its square; what is told is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.panel import Panel, form_of, turns
 from evenhand.certainty.arrow.shares import proportions
-from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.models import Leftovers, Shared, Spread
 from evenhand.certainty.planner import Goal, Planner, Shares
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
@@ -83,6 +83,61 @@ class ArrowFit:
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
         return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
+
+    def left_over(self, told: Feedback) -> Leftovers:
+        """Return what it leaves over of evaluations, by items."""
+        (used,) = np.nonzero(told.counts)
+        counts, sums, squares = (part[used] for part in told.parts)
+        item, Z, loud, weights = self._rows(used, counts)
+        left = told.means[used] - (self.items[item] + Z @ self.omega) / loud
+        beside = self._beside(item, Z, weights)
+        rank = np.minimum(np.bincount(item, minlength=len(self.items)) - 1, self.form.root.shape[1])
+        in_all = np.bincount(item, beside, len(self.items))
+        return Leftovers.of(
+            item,
+            counts.astype(np.float64),
+            np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
+            weights / self.form.sizes[item] + beside,
+            # as if an item's leverages by way of attributes were spread evenly
+            1.0 + in_all**2 / np.maximum(rank, 1),
+            float(squares.sum()),
+        )
+
+    def _rows(
+        self, used: Indices, counts: Counts
+    ) -> tuple[Indices, sparse.csr_array, Floats, Floats]:
+        """Return items, attributes, relative noise and weights of questions."""
+        noise = self.questions.noise
+        loud = np.ones(len(used)) if noise is None else noise[used]
+        Z = sparse.csr_array(self.questions.matrix[used][:, self.questions.n_features :])
+        return self.questions.about[used, 0], Z, loud, counts / loud**2
+
+    def _beside(self, item: Indices, Z: sparse.csr_array, weights: Floats) -> Floats:
+        """Return (u,) w (z − c̄)ᵀS⁺(z − c̄): leverages by way of attributes."""
+        found = np.empty(len(item))
+        order = np.argsort(item, kind="stable")
+        ends = np.cumsum(np.bincount(item, minlength=len(self.items)))[:-1]
+        for o, rows in enumerate(np.split(order, ends)):
+            if len(rows):
+                along = Z[rows] @ self.form.root - self.form.centres[[o]] @ self.form.root
+                found[rows] = weights[rows] * np.einsum("ij,ij->i", along, along)
+        return found
+
+    def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> ArrowFit:
+        """Return it with noise of these variances, (i,), by items.
+
+        Within an item they are equal, so that its own mean and the attributes stay independent:
+        var(ω̂) = S⁺ (Σ σ_o² w (z − c̄_o)(z − c̄_o)ᵀ) S⁺.
+        """
+        (used,) = np.nonzero(told.counts)
+        item, Z, _, weights = self._rows(used, told.counts[used])
+        form, louder = self.form, variances[item] * weights
+        centres = sparse.csr_array(sparse.diags_array(variances * form.sizes) @ form.centres)
+        S = Z.T @ (sparse.diags_array(louder) @ Z) - centres.T @ form.centres
+        noise, axes = np.linalg.eigh(form.root.T @ S.toarray() @ form.root)
+        root = form.root @ (axes * np.sqrt(np.maximum(noise, 0.0)))
+        heard = replace(form, sizes=form.sizes / variances, root=root)
+        return replace(self, form=heard, scatter=freedom, freedom=freedom, unit=1.0, size=0.0)
 
 
 class ArrowModel(Planner):

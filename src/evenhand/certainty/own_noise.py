@@ -1,0 +1,127 @@
+"""How loud the scores of each option are, by their own residuals and by everybody's.
+
+Notation
+--------
+e           residuals of least squares, in units of the questions' relative noise;  M = 1 − hat matrix
+S_o         Σ e² over the scores of option o;  t_o = Σ M_ii and q_o = Σ M_ij² over the same scores
+s², ν       Σ S_o/ν, the pooled variance, and ν = Σ t_o its degrees of freedom
+s_o², d_o   the option's own variance, and its degrees of freedom, t_o²/q_o
+s₀², d₀     what variances are in general, and how alike they are: d₀ = ∞ if they may be the same
+σ̃_o²        what the option's variance is taken to be
+
+Votes for what nearly everybody rejects, and marks at the end of a scale, hardly scatter; those of
+the best options do. One variance for all is then too small for just the leads that matter. But an
+option's own variance, from a few scores, is a poor guess. So it is drawn towards the others' as far
+as these are alike (Smyth 2004, 'limma'), and never below what the option itself shows:
+
+    E S_o = q_o σ_o² + (t_o − q_o) · mean variance of the others,    which gives s_o²,
+    σ̃_o² = max{(d₀ s₀² + d_o s_o²)/(d₀ + d_o), s_o²},
+
+with d₀ + d_o degrees of freedom; s₀² and d₀ are such that log s_o² has the mean and the variance
+over options that it should have. In a whole panel of k options and J evaluators, t_o is
+(1 − 1/k)(J − 1), d_o is J − 1, and s_o² is (S_o/(J − 1) − s²/k)/(1 − 2/k). Two options have
+residuals of equal size, whoever is louder: then σ̃² is s², by which their lead is as uncertain as
+the evaluators' differences say.
+
+Questions about the same two options, in comparisons, are such a group; in what follows a group is
+what a question is about.
+"""
+
+from __future__ import annotations
+
+import math
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Floats
+from evenhand.certainty.models import Fit, Leftovers
+from evenhand.policies.messages import Feedback
+from evenhand.questions import Questions
+
+_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
+_SHOWN = 0.1  # share of S_o that must be the option's own for s_o² to be told from the others'
+_QUIET = 1e-4  # share of s² that a variance counts as at least, when variances are compared
+
+
+def own_variances(left: Leftovers) -> tuple[Floats, float]:
+    """Return (g,) σ̃² of the groups, and how many degrees of freedom the least known of them has.
+
+    Examples
+    --------
+    Four options and nine evaluators; two are three times as loud:
+
+    >>> scatter = np.array([50.0, 45.0, 8.0, 7.0])
+    >>> variances, freedom = own_variances(Leftovers(scatter, *np.full((2, 4), [[6.0], [4.5]]), 1.0))
+    >>> variances.round(1), round(freedom, 1)
+    (array([10.2,  9. ,  2. ,  1.9]), 10.5)
+    """
+    nu = float(left.free.sum())
+    pooled = float(left.scatter.sum()) / nu
+    others = np.maximum(nu - left.free, 1e-300)
+    foreign = np.maximum(left.free - left.squared, 0.0)
+    own = left.squared - foreign * left.free / others
+    shown = (own > _SHOWN * left.squared) & (left.squared > 0.0) & (nu > left.free)
+    if np.count_nonzero(shown) < 2:
+        return np.full(len(left.free), pooled), nu
+    variances = np.zeros(len(left.free))
+    variances[shown] = (left.scatter - foreign * pooled * nu / others)[shown] / own[shown]
+    freedom = np.where(shown, left.free**2 / np.where(shown, left.squared, 1.0), 0.0)
+    s0, d0 = _in_general(np.maximum(variances, _QUIET * pooled)[shown], freedom[shown])
+    if math.isinf(d0):
+        return np.maximum(variances, pooled), nu
+    drawn = (d0 * s0 + freedom * np.maximum(variances, 0.0)) / (d0 + freedom)
+    return np.maximum(variances, drawn), min(nu, d0 + float(freedom.min()))
+
+
+def _in_general(variances: Floats, freedom: Floats) -> tuple[float, float]:
+    """Return s₀² and d₀ of own variances: σ_o²/s₀² is taken to be d₀ over a χ² of d₀.
+
+    log s_o² then has mean log s₀² + ψ(d_o/2) − log(d_o/2) − ψ(d₀/2) + log(d₀/2) and variance
+    ψ'(d_o/2) + ψ'(d₀/2).
+    """
+    half = 0.5 * freedom
+    level = np.log(variances) - special.digamma(half) + np.log(half)
+    spread = float(level.var(ddof=1) - special.polygamma(1, half).mean())
+    if spread <= 0.0:
+        return math.exp(level.mean()), math.inf
+    y = 0.5 + 1.0 / spread  # Newton's steps on 1/ψ', which is convex and nearly linear
+    for _ in range(50):
+        slope = special.polygamma(1, y)
+        step = slope * (1.0 - slope / spread) / special.polygamma(2, y)
+        y += step
+        if abs(step) < 1e-10 * y:
+            break
+    d0 = 2.0 * float(y)
+    return math.exp(level.mean() + special.digamma(0.5 * d0) - math.log(0.5 * d0)), d0
+
+
+def in_pairs(questions: Questions, told: Feedback) -> Feedback:
+    """Return scores as they count: those an evaluator gave to the same question as their mean.
+
+    Who is asked the same thing again has the same taste again: that is one opinion, not several. A
+    single evaluator's are several: what is said is then about this evaluator alone. So are those
+    that nobody in particular gave.
+    """
+    repeated = (told.counts > 1) & (questions.evaluator >= 0)
+    if len(questions.evaluators) < 2 or not repeated.any():
+        return told
+    means = np.where(repeated, told.means, told.sums)
+    return Feedback(
+        np.where(repeated, 1, told.counts),
+        means,
+        np.where(repeated, means**2, told.sums_of_squares),
+    )
+
+
+def with_own_noise(fit: Fit, told: Feedback) -> Fit:
+    """Return the fit with the noise that its residuals show, of each option by itself.
+
+    Its variances are those of the estimates; scatter and freedom, which are equal, say how well
+    they are known, and are 0 where nothing is. A fit to noise that is known is returned as it is.
+    """
+    if math.isinf(fit.freedom):
+        return fit
+    left = fit.left_over(told)
+    if fit.freedom < 1.0 or not left.scatter.sum() > _REPEATS * left.size:
+        return fit.with_noise(told, np.ones(len(left.scatter)), 0.0)
+    return fit.with_noise(told, *own_variances(left))
