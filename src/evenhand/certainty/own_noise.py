@@ -39,7 +39,8 @@ from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
 _REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
-_SHOWN = 0.1  # share of S_o that must be the option's own for s_o² to be told from the others'
+_SHOWN = 0.1  # share of S_o that must be the option's own for s_o² to be told from the others',
+_LEAST = 0.5  # and degrees of freedom that S_o must have
 _QUIET = 1e-4  # share of s² that a variance counts as at least, when variances are compared
 
 
@@ -50,22 +51,23 @@ def own_variances(left: Leftovers) -> tuple[Floats, float]:
     --------
     Four options and nine evaluators; two are three times as loud:
 
-    >>> scatter = np.array([50.0, 45.0, 8.0, 7.0])
-    >>> variances, freedom = own_variances(Leftovers(scatter, *np.full((2, 4), [[6.0], [4.5]]), 1.0))
-    >>> variances.round(1), round(freedom, 1)
-    (array([10.2,  9. ,  2. ,  1.9]), 10.5)
+    >>> scatter = np.array([46.0, 46.0, 14.0, 14.0])
+    >>> found = Leftovers(scatter, np.full(4, 6.0), np.full(4, 4.5), size=1.0)
+    >>> own_variances(found)[0].round(2)
+    array([9.  , 9.  , 1.26, 1.26])
     """
     nu = float(left.free.sum())
     pooled = float(left.scatter.sum()) / nu
-    others = np.maximum(nu - left.free, 1e-300)
+    others = nu - left.free
     foreign = np.maximum(left.free - left.squared, 0.0)
-    own = left.squared - foreign * left.free / others
-    shown = (own > _SHOWN * left.squared) & (left.squared > 0.0) & (nu > left.free)
+    beside = foreign / np.maximum(others, _LEAST)  # of the others' variance, per its scatter
+    own = left.squared - beside * left.free
+    shown = (own > _SHOWN * left.squared) & (left.free >= _LEAST) & (others >= _LEAST)
     if np.count_nonzero(shown) < 2:
         return np.full(len(left.free), pooled), nu
     variances = np.zeros(len(left.free))
-    variances[shown] = (left.scatter - foreign * pooled * nu / others)[shown] / own[shown]
-    freedom = np.where(shown, left.free**2 / np.where(shown, left.squared, 1.0), 0.0)
+    variances[shown] = (left.scatter - beside * pooled * nu)[shown] / own[shown]
+    freedom = np.where(shown, left.free**2 / np.maximum(left.squared, 1e-300), 0.0)
     s0, d0 = _in_general(np.maximum(variances, _QUIET * pooled)[shown], freedom[shown])
     if math.isinf(d0):
         return np.maximum(variances, pooled), nu

@@ -90,16 +90,13 @@ class ArrowFit:
         counts, sums, squares = (part[used] for part in told.parts)
         item, Z, loud, weights = self._rows(used, counts)
         left = told.means[used] - (self.items[item] + Z @ self.omega) / loud
-        beside = self._beside(item, Z, weights)
-        rank = np.minimum(np.bincount(item, minlength=len(self.items)) - 1, self.form.root.shape[1])
-        in_all = np.bincount(item, beside, len(self.items))
+        leverages, inside = self._hats(item, Z, weights)
         return Leftovers.of(
             item,
             counts.astype(np.float64),
             np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
-            weights / self.form.sizes[item] + beside,
-            # as if an item's leverages by way of attributes were spread evenly
-            1.0 + in_all**2 / np.maximum(rank, 1),
+            leverages,
+            inside,
             float(squares.sum()),
         )
 
@@ -112,16 +109,24 @@ class ArrowFit:
         Z = sparse.csr_array(self.questions.matrix[used][:, self.questions.n_features :])
         return self.questions.about[used, 0], Z, loud, counts / loud**2
 
-    def _beside(self, item: Indices, Z: sparse.csr_array, weights: Floats) -> Floats:
-        """Return (u,) w (z − c̄)ᵀS⁺(z − c̄): leverages by way of attributes."""
-        found = np.empty(len(item))
+    def _hats(self, item: Indices, Z: sparse.csr_array, weights: Floats) -> tuple[Floats, Floats]:
+        """Return (u,) leverages, and (i,) sums of squares of the hat matrix inside each item.
+
+        Of two rows of an item it is √w √w' (1/n_o + (z − c̄_o)ᵀS⁺(z' − c̄_o)).
+        """
+        inverse = self.form.root @ self.form.root.T
+        leverages, inside = np.zeros(len(item)), np.zeros(len(self.items))
         order = np.argsort(item, kind="stable")
         ends = np.cumsum(np.bincount(item, minlength=len(self.items)))[:-1]
         for o, rows in enumerate(np.split(order, ends)):
             if len(rows):
-                along = Z[rows] @ self.form.root - self.form.centres[[o]] @ self.form.root
-                found[rows] = weights[rows] * np.einsum("ij,ij->i", along, along)
-        return found
+                z, w = Z[rows], weights[rows]
+                form = z @ (z @ inverse).T
+                means = form @ w / w.sum()
+                form += 1.0 / w.sum() + w @ means / w.sum() - means[:, None] - means
+                form *= np.sqrt(np.outer(w, w))
+                leverages[rows], inside[o] = np.diagonal(form), (form**2).sum()
+        return leverages, inside
 
     def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> ArrowFit:
         """Return it with noise of these variances, (i,), by items.
