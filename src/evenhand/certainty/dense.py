@@ -104,7 +104,7 @@ class DenseModel(Planner):
             share = np.maximum(share, 1e-9 * share.max())
         head = head_start(points, share) + self._leniencies
         return dealt(
-            points, U, share, head, goal.length, prices, goal.asked, goal.left, self.peers
+            points, U, share, head, goal.length, prices, goal.asked, goal.left, self.groups
         )
 
     def _scaled(self, goal: Goal) -> Floats:
@@ -132,13 +132,13 @@ class DenseModel(Planner):
         U, even = H - H.mean(axis=0), np.ones(len(points))
         if self._own:
             U = np.vstack([U, self.frame.transform[:, self.questions.n_features :].T])
-        return dealt(points, U, even, head, length, prices, made, left, self.peers, ALL)
+        return dealt(points, U, even, head, length, prices, made, left, self.groups, ALL)
 
     def _leads(self, leader: int, rivals: Indices) -> Floats:
         return np.asarray(self.frame.values[leader] - self.frame.values[rivals])
 
     @cached_property
-    def peers(self) -> Indices:
+    def groups(self) -> Indices:
         """(q,) the same number for questions about the same, which go to other evaluators."""
         about = self.questions.about
         return np.unique(about, axis=0, return_inverse=True)[1].reshape(-1)
@@ -210,7 +210,7 @@ class DenseFit:
         left = told.means[used] - self.model.frame.points[used] @ self.theta
         forms = self._forms(told)
         return Leftovers.of(
-            self.model.peers[used],
+            self.model.groups[used],
             counts.astype(np.float64),
             np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
             self._leverages(told)[used],
@@ -229,7 +229,7 @@ class DenseFit:
 
     def _forms(self, told: Feedback) -> Floats:
         """Return (g, s, s) what the questions of each group add to V, which they add up to 1."""
-        rows, groups = self._scaled(told), self.model.peers
+        rows, groups = self._scaled(told), self.model.groups
         order = np.argsort(groups, kind="stable")
         ends = np.cumsum(np.bincount(groups))[:-1]
         return np.stack([part.T @ part for part in np.split(rows[order], ends)])

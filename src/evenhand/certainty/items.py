@@ -17,6 +17,19 @@ Where all options were tried on all items, this is for a lead the variance of th
 differences, item by item, and its ratio to the lead Student's t with G − 1 degrees of freedom. Else
 G is the number of items that carry as much, (Σ w_g)²/Σ w_g², w_g = cᵀV⁺V_gV⁺c, for the lead c·θ.
 
+Judges are drawn as well. One who likes an option likes it on every item, and more items don't
+average that out. So where there are several judges, and what is said is to hold for judges like
+them, an error is also what a judge's taste for an option changes:
+
+x           a question: what is judged, and by whom;  A_x = Σ ã over its scores
+σ̃_x²        variance of the mean score of such a question, less effects of items (`own_noise`)
+σ²/n_x      what of it is noise of single scores, which leaving out items shows already
+
+    covariance of D φ̂ = the above + Σ_x D V⁺A_x max(σ̃_x² − σ²/n_x, 0) A_xᵀV⁺ Dᵀ,
+
+with Welch's degrees of freedom, in which σ̃² counts in full: a taste that happens to look small in
+three judges is no surer for it.
+
 In comparisons an item adds nothing to all verdicts alike: nothing is taken off there. Nor where
 every option has items of its own; then these are taken to be drawn alike.
 """
@@ -29,15 +42,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse, special
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.own_noise import own_variances
 from evenhand.numerics.gram import IN_SPAN, Gram
 from evenhand.numerics.ties import first_largest
+from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
 _LOST = 1e-9  # share of a direction's information that is left without an item, if any is
 _ROUNDING = 1e-12  # of the largest score: what scatters, scatters more
 _CHUNK = 256  # items at once
+_SWEEPS = 8  # over judges and items, until neither is left in residuals
 
 
 class ItemsFit:
@@ -52,6 +69,8 @@ class ItemsFit:
         What was asked.
     asked, items, scores
         (n,) questions, numbers of items from 0 and scores.
+    judges_too
+        Whether it is to hold for other judges like these, and not for these alone.
 
     Attributes
     ----------
@@ -74,7 +93,14 @@ class ItemsFit:
     array([2.      , 0.166667, 3.      ])
     """
 
-    def __init__(self, questions: Questions, asked: Any, items: Any, scores: Any) -> None:
+    def __init__(
+        self,
+        questions: Questions,
+        asked: Any,
+        items: Any,
+        scores: Any,
+        judges_too: bool = True,
+    ) -> None:
         self.questions = questions
         which = np.asarray(asked, dtype=np.intp)
         g, y = np.asarray(items, dtype=np.intp), np.asarray(scores, dtype=np.float64)
@@ -89,7 +115,10 @@ class ItemsFit:
         self.unit = 1.0
         self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
         self.size = 0.0
-        self.freedom = self.scatter = self._freedom()  # variances are not in units of any noise
+        self.freedom = self._freedom()
+        if judges_too and len(np.unique(questions.evaluator[which])) > 1:
+            self._take_tastes(which, g, y)
+        self.scatter = self.freedom  # variances are not in units of any noise
 
     def _take(self, questions: Questions, which: Indices, g: Indices, y: Floats) -> None:
         """Gather V_g and b_g, and solve for all items, and without each."""
@@ -153,6 +182,62 @@ class ItemsFit:
         else:
             nu = np.zeros(G)
         self._moved_level: Floats = nu * math.sqrt(max(G - 1, 0) / max(G, 1))
+
+    def _take_tastes(self, which: Indices, g: Indices, y: Floats) -> None:
+        """Add what tastes of judges change, and lessen the degrees of freedom accordingly."""
+        questions, q = self.questions, len(self.questions)
+        loud = np.ones(q) if questions.noise is None else questions.noise
+        rows = sparse.csr_array(questions.matrix[which].multiply(1.0 / loud[which][:, None]))
+        y = y / loud[which]
+        n_items = np.maximum(np.bincount(g, minlength=self.n_items), 1)
+        over = sparse.csr_array((1.0 / n_items[g], (g, np.arange(len(g)))))
+        means = over @ rows
+        level = np.bincount(g, y - rows @ self.theta, self.n_items) / n_items
+        counts = np.bincount(which, minlength=q)
+        mean = np.bincount(which, y - (level[g] if self.within else 0.0), q) / np.maximum(counts, 1)
+        units = Feedback((counts > 0).astype(np.int64), mean, mean**2)
+        model = model_of(questions)
+        left = model.fit(units, None).left_over(units)
+        if left.free.sum() < 1.0:
+            self.freedom = 0.0
+            return
+        variances, freedom = own_variances(left)
+        ones = np.ones(len(which))
+        of_question = sparse.csr_array((ones, (which, np.arange(len(which)))), shape=(q, len(which)))
+        A = (of_question @ (rows - means[g] if self.within else rows)).toarray()
+        reach = A @ self._axes @ self._axes.T  # (q, m): what a taste of 1 changes of θ
+        whole = variances[model.groups]
+        excess = np.maximum(whole - self._single(which, g, y - rows @ self.theta, counts), 0.0)
+        X = questions.options.features
+        leader = first_largest(X @ self.theta[: X.shape[1]])
+        leads = self._leads(leader, np.delete(np.arange(len(X)), leader))
+        by_items = ((leads @ self._moved.T) ** 2).sum(axis=1)
+        by_taste, at_most = (((leads @ reach.T) ** 2) @ part for part in (excess, whole))
+        welch = by_items**2 / max(self.freedom, 1e-300) + at_most**2 / freedom
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = (by_items + by_taste) ** 2 / welch
+        self.freedom = min(self.freedom, float(np.nanmin(found, initial=math.inf)))
+        spread = np.sqrt(excess)[:, None] * reach
+        shift = (of_question @ over.T.sum(axis=1)) / max(self.n_items, 1)
+        self._moved = np.vstack([self._moved, spread])
+        self._moved_level = np.append(
+            self._moved_level, np.sqrt(excess) * shift - spread @ self._mean
+        )
+
+    def _single(self, which: Indices, g: Indices, left: Floats, counts: Counts) -> Floats:
+        """Return (q,) σ²/n_x, the noise of single scores by what judges and items leave over."""
+        about = np.unique(self.questions.about, axis=0, return_inverse=True)[1].reshape(-1)[which]
+        cell = np.unique(about * np.int64(self.n_items) + g, return_inverse=True)[1]
+        often = np.bincount(cell)
+        for _ in range(_SWEEPS):
+            left = left - (np.bincount(cell, left) / often)[cell]
+            left = left - (np.bincount(which, left, len(counts)) / np.maximum(counts, 1))[which]
+        shared = often[cell] > 1
+        freedom = int(shared.sum()) - len(np.unique(cell[shared])) - len(np.unique(which[shared]))
+        freedom += len(np.unique(about[shared]))
+        if freedom < 1:
+            return np.zeros(len(counts))
+        return float(left[shared] @ left[shared]) / freedom / np.maximum(counts, 1)
 
     # ------------------------------------------------------------------ what it says
 

@@ -144,10 +144,16 @@ class Model(Protocol):
         The questions.
     rank
         Dimension of the span of their rows.
+    groups
+        (q,) a number for what each question is about; see `Leftovers`.
     """
 
     questions: Questions
     rank: int
+
+    @property
+    def groups(self) -> Indices:
+        """(q,) what questions are about."""
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> Fit:
         """Return least squares on these evaluations.

@@ -167,6 +167,7 @@ class ArrowModel(Planner):
     def __init__(self, questions: Questions) -> None:
         self.questions = questions
         self.item: Indices = questions.about[:, 0]
+        self.groups = self.item
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
         self.panel = Panel.of(questions, self.Z)
