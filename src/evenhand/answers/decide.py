@@ -79,6 +79,7 @@ def decide(
     rival: str | None = "rival",
     item: str | Sequence[str] | None = "item",
     event: str | Sequence[str] | None = "event",
+    cluster: str | Sequence[str] | None = "cluster",
     option_group: Groups = "option_group",
     evaluator_group: Groups = "evaluator_group",
     partial: str | None = None,
@@ -122,6 +123,9 @@ def decide(
         not independent tries: errors are then by items.
     event
         Column with the event; there may be one only.
+    cluster
+        Column, or columns, with what scores hang together by, such as the template that items were
+        made from, or a session. Errors are then by clusters.
     option_group, evaluator_group, partial
         Columns with groups, or mappings from names to groups; or the column with how partial the
         evaluator is to the option.
@@ -181,6 +185,7 @@ def decide(
         rival=rival,
         item=item,
         event=event,
+        cluster=cluster,
         option_group=option_group,
         evaluator_group=evaluator_group,
         partial=partial,
@@ -259,6 +264,8 @@ def _concluded(
             )
         if noise_scale is not None:
             raise InputError("on items the noise is heard from items: leave out noise_scale.")
+        if log.clusters is not None:
+            settings["clusters"] = log.clusters.tolist()
         return by_items(log.asked, which, log.items.tolist(), y, **settings)
     settings["noise_scale"] = noise_scale
     if assigned == "adaptively":

@@ -44,14 +44,16 @@ class Log:
     which, scores
         (n,) the question that each row answers, and its score, in the order in which they were
         given.
-    items
-        (n,) numbers of the items they were given on, from 0; None where there are none.
+    items, clusters
+        (n,) numbers of the items they were given on, and of what they hang together by, from 0;
+        None where there are none. Without items, clusters are items.
     """
 
     asked: Askable
     which: Indices
     scores: Floats
     items: Indices | None
+    clusters: Indices | None = None
 
     @property
     def questions(self) -> Questions:
@@ -126,13 +128,16 @@ def log_of(
     if not isinstance(asked, Questions):
         questions = _questions_of(asked, scores, bias, position, place)
     which = _which(Questions.of(questions), scores, place)
-    if scores.item is None:
+    if scores.item is None and scores.cluster is None:
         _refuse_beyond_capacity(Questions.of(questions), which, place)
     order = np.arange(len(which))
     if scores.time is not None:
         order = np.argsort(scores.time, kind="stable")
-    items = None if scores.item is None else scores.item.codes[order].astype(np.intp)
-    return Log(questions, which[order], np.asarray(scores.score)[order], items)
+    items, clusters = (
+        None if factor is None else factor.codes[order].astype(np.intp)
+        for factor in (scores.item or scores.cluster, scores.cluster)
+    )
+    return Log(questions, which[order], np.asarray(scores.score)[order], items, clusters)
 
 
 def _refuse_events(scores: Scores) -> None:
@@ -159,7 +164,8 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place:
     if scores.rival is not None:
         kind = _BIASES[bias]
         return Questions.comparisons(options, evaluators, position=position, bias=kind)
-    repeated = scores.item is not None or scores.evaluator is None or _repeated(scores)
+    tried = scores.item is not None or scores.cluster is not None
+    repeated = tried or scores.evaluator is None or _repeated(scores)
     partial: Any = "same group" if options.grouped and evaluators.grouped else None
     return Questions.panel(
         options,

@@ -34,8 +34,10 @@ def by_items(
     items: Sequence[int],
     scores: Sequence[float],
     *,
+    clusters: Sequence[int] | None = None,
     confidence: float = 0.95,
     tolerance: float = 0.0,
+    judges_too: bool = True,
 ) -> tuple[Conclusion, ItemsFit]:
     """Say how sure a choice is by scores on items, which are what is drawn independently.
 
@@ -50,8 +52,12 @@ def by_items(
         The questions, or options that are their own.
     asked, items, scores
         (n,) indices of the questions that were answered, numbers of the items from 0, and scores.
+    clusters
+        (n,) numbers of what items hang together by, from 0; None if every item is by itself.
     confidence, tolerance
         Probability of not being wrong, and how much may be lost, in units of value.
+    judges_too
+        Whether it is to hold for other judges like these, and not for these alone.
 
     Returns
     -------
@@ -77,7 +83,8 @@ def by_items(
         )
     told, checks, known = scored(actions, asked, scores, None)
     questions, size = checks.questions, rounding(told, 1.0)
-    fit, failure = ItemsFit(questions, asked, items, scores), 1.0 - confidence
+    fit = ItemsFit(questions, asked, items, scores, clusters, judges_too)
+    failure = 1.0 - confidence
 
     def said(found: Spread) -> Floats:
         found = found._replace(estimates=told_apart(found.estimates, size))

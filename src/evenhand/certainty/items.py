@@ -23,12 +23,11 @@ them, an error is also what a judge's taste for an option changes:
 
 x           a question: what is judged, and by whom;  A_x = Σ ã over its scores
 σ̃_x²        variance of the mean score of such a question, less effects of items (`own_noise`)
-σ²/n_x      what of it is noise of single scores, which leaving out items shows already
 
-    covariance of D φ̂ = the above + Σ_x D V⁺A_x max(σ̃_x² − σ²/n_x, 0) A_xᵀV⁺ Dᵀ,
+    covariance of D φ̂ = the above + Σ_x D V⁺A_x σ̃_x² A_xᵀV⁺ Dᵀ,
 
-with Welch's degrees of freedom, in which σ̃² counts in full: a taste that happens to look small in
-three judges is no surer for it.
+with the degrees of freedom of whichever are fewer. The noise of single scores is in both, and so
+counted twice: with a few judges it can't be told from tastes.
 
 In comparisons an item adds nothing to all verdicts alike: nothing is taken off there. Nor where
 every option has items of its own; then these are taken to be drawn alike.
@@ -54,7 +53,6 @@ from evenhand.questions import Questions
 _LOST = 1e-9  # share of a direction's information that is left without an item, if any is
 _ROUNDING = 1e-12  # of the largest score: what scatters, scatters more
 _CHUNK = 256  # items at once
-_SWEEPS = 8  # over judges and items, until neither is left in residuals
 
 
 class ItemsFit:
@@ -69,6 +67,9 @@ class ItemsFit:
         What was asked.
     asked, items, scores
         (n,) questions, numbers of items from 0 and scores.
+    clusters
+        (n,) numbers of what items hang together by, such as templates they were made from, from 0;
+        then these are what is left out. None: every item by itself.
     judges_too
         Whether it is to hold for other judges like these, and not for these alone.
 
@@ -78,8 +79,8 @@ class ItemsFit:
         As `models.Fit` has them; scatter is as large as freedom.
     within
         Whether effects of items were taken off.
-    n_items
-        How many items there are.
+    n_items, n_clusters
+        How many items there are, and how many clusters of them.
 
     Examples
     --------
@@ -99,12 +100,15 @@ class ItemsFit:
         asked: Any,
         items: Any,
         scores: Any,
+        clusters: Any = None,
         judges_too: bool = True,
     ) -> None:
         self.questions = questions
         which = np.asarray(asked, dtype=np.intp)
         g, y = np.asarray(items, dtype=np.intp), np.asarray(scores, dtype=np.float64)
         self.n_items = int(g.max(initial=-1)) + 1
+        self._cluster = g if clusters is None else np.asarray(clusters, dtype=np.intp)
+        self.n_clusters = int(self._cluster.max(initial=-1)) + 1
         self.within = bool((questions.about[:, 1] < 0).all())
         X = questions.options.features
         leads = np.hstack([X[:1] - X[1:], np.zeros((len(X) - 1, questions.n_attributes))])
@@ -121,49 +125,62 @@ class ItemsFit:
         self.scatter = self.freedom  # variances are not in units of any noise
 
     def _take(self, questions: Questions, which: Indices, g: Indices, y: Floats) -> None:
-        """Gather V_g and b_g, and solve for all items, and without each."""
+        """Gather V_g and b_g, and solve for all clusters, and without each."""
         G, m = self.n_items, questions.rows.shape[1]
         noise = np.ones(len(which)) if questions.noise is None else 1.0 / questions.noise[which]
         # coordinates of the rows' span: what no score shows is not there
         rows = sparse.csr_array(questions.matrix[which].multiply(noise[:, None]))
         y = y * noise
-        order = np.argsort(g, kind="stable")
-        ends = np.concatenate([[0], np.cumsum(np.bincount(g, minlength=G))])
+        often = np.bincount(g, minlength=G)
+        per_item = sparse.csr_array((1.0 / often[g], (g, np.arange(len(g)))), shape=(G, len(g)))
+        means, levels = (per_item @ rows).toarray(), per_item @ y
+        order = np.argsort(self._cluster, kind="stable")
+        ends = np.cumsum(np.bincount(self._cluster, minlength=self.n_clusters))[:-1]
         V, b = np.zeros((m, m)), np.zeros(m)
         parts: list[tuple[Floats, Floats]] = []
-        means, levels = np.zeros((G, m)), np.zeros(G)
-        for one in range(G):
-            mine = order[ends[one] : ends[one + 1]]
+        for mine in np.split(order, ends):
             A, s = rows[mine].toarray(), y[mine]
-            if len(mine):
-                means[one], levels[one] = A.mean(axis=0), s.mean()
             if self.within:
-                A, s = A - means[one], s - levels[one]
+                A, s = A - means[g[mine]], s - levels[g[mine]]
             parts.append((A, s))
             V += A.T @ A
             b += A.T @ s
         self._form = Gram.of_matrix(V)
         self._axes = self._form.root  # θ = axes·u, in which V is a unit
         u = self._axes.T @ b
-        self._level = levels.mean() if G else 0.0
-        self._mean: Floats = means.mean(axis=0) if G else np.zeros(m)
+        seen = often > 0
+        self._level = levels[seen].mean() if seen.any() else 0.0
+        self._mean: Floats = means[seen].mean(axis=0) if seen.any() else np.zeros(m)
         self.theta: Floats = self._axes @ u
-        self._without(parts, u, means, levels)
+        away = self._without(parts, u)
+        of_item = np.zeros(G, dtype=np.intp)
+        of_item[g] = self._cluster
+        left = int(seen.sum()) - np.bincount(of_item[seen], minlength=self.n_clusters)
+        per = sparse.csr_array(
+            (np.ones(int(seen.sum())), (of_item[seen], np.flatnonzero(seen))),
+            shape=(self.n_clusters, G),
+        )
+        # ν without a cluster, less ν
+        others = (levels[seen].sum() - per @ levels) / np.maximum(left, 1) - self._level
+        beside = (means[seen].sum(axis=0) - per @ means) / np.maximum(left, 1)[:, None]
+        nu = others - np.einsum("gi,gi->g", beside, self.theta + away) + self._mean @ self.theta
+        few = math.sqrt(max(self.n_clusters - 1, 0) / max(self.n_clusters, 1))
+        self._moved: Floats = away * few
+        self._moved_level: Floats = np.where(left > 0, nu, 0.0) * few
 
-    def _without(
-        self, parts: list[tuple[Floats, Floats]], u: Floats, means: Floats, levels: Floats
-    ) -> None:
-        """Solve without each item: in u, V less V_g is 1 − M, and b less b_g is u − c."""
+    def _without(self, parts: list[tuple[Floats, Floats]], u: Floats) -> Floats:
+        """Return (clusters, m) what θ̂ is without each cluster, less θ̂.
+
+        In u, V less V_g is 1 − M, and b less b_g is u − c.
+        """
         G, r = len(parts), self._axes.shape[1]
         moved = np.zeros((G, r))
         self._shares = np.zeros((G, r, r)) if r * r * G <= 2**24 else None
         lost: list[Floats] = []
         for start in range(0, G, _CHUNK):
-            some = [A @ self._axes for A, _ in parts[start : start + _CHUNK]]
-            M = np.stack([B.T @ B for B in some])
-            c = np.stack(
-                [B.T @ s for B, (_, s) in zip(some, parts[start : start + _CHUNK], strict=True)]
-            )
+            some = [(A @ self._axes, s) for A, s in parts[start : start + _CHUNK]]
+            M = np.stack([B.T @ B for B, _ in some])
+            c = np.stack([B.T @ s for B, s in some])
             left, turn = np.linalg.eigh(np.eye(r) - M)
             kept = left > _LOST
             inverse = np.where(kept, 1.0 / np.where(kept, left, 1.0), 0.0)
@@ -173,15 +190,7 @@ class ItemsFit:
             if self._shares is not None:
                 self._shares[start : start + len(some)] = M
         self._lost = np.hstack(lost) if lost else np.zeros((r, 0))
-        away = moved @ self._axes.T
-        self._moved: Floats = away * math.sqrt(max(G - 1, 0) / max(G, 1))
-        if G > 1:  # ν without an item, less ν
-            others = (levels.sum() - levels) / (G - 1) - self._level
-            rows = (means.sum(axis=0) - means) / (G - 1)
-            nu = others - np.einsum("gi,gi->g", rows, self.theta + away) + self._mean @ self.theta
-        else:
-            nu = np.zeros(G)
-        self._moved_level: Floats = nu * math.sqrt(max(G - 1, 0) / max(G, 1))
+        return np.asarray(moved @ self._axes.T)
 
     def _take_tastes(self, which: Indices, g: Indices, y: Floats) -> None:
         """Add what tastes of judges change, and lessen the degrees of freedom accordingly."""
@@ -206,38 +215,14 @@ class ItemsFit:
         of_question = sparse.csr_array((ones, (which, np.arange(len(which)))), shape=(q, len(which)))
         A = (of_question @ (rows - means[g] if self.within else rows)).toarray()
         reach = A @ self._axes @ self._axes.T  # (q, m): what a taste of 1 changes of θ
-        whole = variances[model.groups]
-        excess = np.maximum(whole - self._single(which, g, y - rows @ self.theta, counts), 0.0)
-        X = questions.options.features
-        leader = first_largest(X @ self.theta[: X.shape[1]])
-        leads = self._leads(leader, np.delete(np.arange(len(X)), leader))
-        by_items = ((leads @ self._moved.T) ** 2).sum(axis=1)
-        by_taste, at_most = (((leads @ reach.T) ** 2) @ part for part in (excess, whole))
-        welch = by_items**2 / max(self.freedom, 1e-300) + at_most**2 / freedom
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = (by_items + by_taste) ** 2 / welch
-        self.freedom = min(self.freedom, float(np.nanmin(found, initial=math.inf)))
-        spread = np.sqrt(excess)[:, None] * reach
+        self.freedom = min(self.freedom, freedom)
+        tastes = np.sqrt(variances[model.groups])
+        spread = tastes[:, None] * reach
         shift = (of_question @ over.T.sum(axis=1)) / max(self.n_items, 1)
         self._moved = np.vstack([self._moved, spread])
         self._moved_level = np.append(
-            self._moved_level, np.sqrt(excess) * shift - spread @ self._mean
+            self._moved_level, tastes * shift - spread @ self._mean
         )
-
-    def _single(self, which: Indices, g: Indices, left: Floats, counts: Counts) -> Floats:
-        """Return (q,) σ²/n_x, the noise of single scores by what judges and items leave over."""
-        about = np.unique(self.questions.about, axis=0, return_inverse=True)[1].reshape(-1)[which]
-        cell = np.unique(about * np.int64(self.n_items) + g, return_inverse=True)[1]
-        often = np.bincount(cell)
-        for _ in range(_SWEEPS):
-            left = left - (np.bincount(cell, left) / often)[cell]
-            left = left - (np.bincount(which, left, len(counts)) / np.maximum(counts, 1))[which]
-        shared = often[cell] > 1
-        freedom = int(shared.sum()) - len(np.unique(cell[shared])) - len(np.unique(which[shared]))
-        freedom += len(np.unique(about[shared]))
-        if freedom < 1:
-            return np.zeros(len(counts))
-        return float(left[shared] @ left[shared]) / freedom / np.maximum(counts, 1)
 
     # ------------------------------------------------------------------ what it says
 
@@ -251,13 +236,13 @@ class ItemsFit:
             return 0.0  # all options have the same scores
         v = leads @ self._axes
         v = v[np.abs(v).max(axis=1, initial=0.0) > 0.0]
-        if self.n_items < 2 or not len(v):
+        if self.n_clusters < 2 or not len(v):
             return 0.0
         away = np.abs(v @ self._lost).max(axis=1, initial=0.0)
         if (away > IN_SPAN * np.abs(v).max(axis=1)).any():
-            return 0.0  # a lead rests on one item
+            return 0.0  # a lead rests on one cluster
         if self._shares is None:
-            return float(self.n_items - 1)
+            return float(self.n_clusters - 1)
         w = np.einsum("ni,gij,nj->ng", v, self._shares, v)
         carry = w.sum(axis=1) ** 2 / np.maximum((w**2).sum(axis=1), 1e-300)
         return max(0.0, float(carry.min()) - 1.0)

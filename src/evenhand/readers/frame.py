@@ -166,8 +166,12 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     if "task" in table and table["task"].nunique() > 1:
         items = table["task"] + ": " + items
     if int(table["repeat"].max()) > 1:
+        table["cluster"] = items
         items = items.where(table["repeat"] == 1, items + ", again " + table["repeat"].astype(str))
-        notes.append("What was tried several times is told apart: '…, again 2'.")
+        notes.append(
+            "What was tried several times is told apart, '…, again 2'; tries of one item are a "
+            "cluster."
+        )
     key = [table[name] for name in ("option", "judge", "metric", *_rival(table))]
     for name in others:
         if int(table[name].groupby([*key, items]).nunique().max()) > 1:
@@ -215,6 +219,8 @@ def _with_families(
         "item": table["item"],
         "score": table["score"].astype(float),
     }
+    if "cluster" in table:
+        columns["cluster"] = table["cluster"]
     if "rival" in table:
         columns["rival"] = table["rival"]
     columns["option_group"] = of_model

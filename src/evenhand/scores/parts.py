@@ -13,10 +13,19 @@ from evenhand.tables.recipe import no_such_column
 if TYPE_CHECKING:
     from evenhand.tables.sources import Source
 
-BY_NAME = ("evaluator", "rival", "item", "event", "option_group", "rival_group", "evaluator_group")
+BY_NAME = (
+    "evaluator",
+    "rival",
+    "item",
+    "event",
+    "cluster",
+    "option_group",
+    "rival_group",
+    "evaluator_group",
+)
 """Parts that a column of the same name plays, where there is one and nothing else was said."""
 
-SEVERAL = ("item", "event", "attributes", "features")
+SEVERAL = ("item", "event", "cluster", "attributes", "features")
 """Parts that several columns may play together."""
 
 NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
@@ -61,7 +70,7 @@ class Parts:
     @property
     def names(self) -> list[str]:
         """All columns of names that no row may lack."""
-        parts = ("option", "evaluator", "rival", "item", "event")
+        parts = ("option", "evaluator", "rival", "item", "event", "cluster")
         return [column for part in parts for column in self.all(part)]
 
     @property

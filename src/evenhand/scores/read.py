@@ -31,6 +31,7 @@ def read_table(
     rival: str | None = "rival",
     item: str | Sequence[str] | None = "item",
     event: str | Sequence[str] | None = "event",
+    cluster: str | Sequence[str] | None = "cluster",
     option_group: Groups = "option_group",
     rival_group: str | None = "rival_group",
     evaluator_group: Groups = "evaluator_group",
@@ -53,10 +54,10 @@ def read_table(
         A frame of pandas, polars or pyarrow, the path of a CSV, Parquet or Excel file, or `Scores`.
     option, score
         The columns with what was scored and the scores.
-    evaluator, rival, item, event, option_group, rival_group, evaluator_group
+    evaluator, rival, item, event, cluster, option_group, rival_group, evaluator_group
         The columns with these parts, see `Scores`. Where nothing is said, a column of that name has
-        the part, if there is one; None says that nothing has it. Several columns of one item or
-        event are taken together. Groups may also come as a mapping from names to groups.
+        the part, if there is one; None says that nothing has it. Several columns of one item, event
+        or cluster are taken together. Groups may also come as a mapping from names to groups.
     partial, reference, attributes, features, time
         Columns of numbers with these parts, see `Scores`; ``time`` may hold dates, which count in
         days. In comparisons, a column ``length`` with
@@ -97,6 +98,7 @@ def read_table(
         "rival": rival,
         "item": item,
         "event": event,
+        "cluster": cluster,
         "option_group": option_group,
         "rival_group": rival_group,
         "evaluator_group": evaluator_group,
@@ -180,6 +182,7 @@ def _scores(
         rival=rival,
         item=_together(parts, read, "item"),
         event=_together(parts, read, "event"),
+        cluster=_together(parts, read, "cluster"),
         groups=tuple(groups),
         option_group=of_options,
         evaluator_group=of_evaluators,

@@ -58,6 +58,9 @@ class Scores:
     event
         Where options compete with one another. An evaluator may be lenient at one and severe at
         another, and each has a winner of its own.
+    cluster
+        What scores hang together by, beside the item: a template that items come from, a session,
+        a school. Errors are by clusters then.
     groups
         Names of the groups that options and evaluators are of.
     option_group, evaluator_group
@@ -96,6 +99,7 @@ class Scores:
     rival: Codes | None = None
     item: Factor | None = None
     event: Factor | None = None
+    cluster: Factor | None = None
     groups: tuple[str, ...] = ()
     option_group: Codes | None = None
     evaluator_group: Codes | None = None
@@ -136,6 +140,7 @@ class Scores:
             rival=None if self.rival is None else self.rival[rows],
             item=of(self.item),
             event=of(self.event),
+            cluster=of(self.cluster),
             stated=at(self.stated),
             reference=at(self.reference),
             attributes={name: column[rows] for name, column in self.attributes.items()},
