@@ -15,6 +15,7 @@ from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
 from evenhand.answers.least_squares import LeastSquares, least_squares
+from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
@@ -79,7 +80,8 @@ class Answer:
         Whether the option is certainly within ``tolerance`` of the best: by the options' own
         scores, or because the features are exact where the user said so (``deviation=0``).
     certainty
-        What ``loss`` rests on: "own scores", "features exact", or None if nothing certain is said.
+        What ``loss`` rests on: "own scores", "one judge's scores", "features exact", or None if
+        nothing certain is said. `scope` says whom it is about.
     loss
         What the option loses at most against the best; infinite if that is not known.
     confidence
@@ -190,6 +192,23 @@ class Answer:
     def compared(self) -> bool:
         """Whether options were compared in pairs, so that only their differences are known."""
         return compares(self.questions)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Who gave scores, by name; nobody where that was not said."""
+        return _judges(self.conclusion)
+
+    @property
+    def scope(self) -> str:
+        """Whom the answer is about: one judge, these judges, or judges (and items) like these."""
+        items = " and items" if self.conclusion.items else ""
+        if len(self.judges) == 1:
+            return "this judge" + (", items like these" if items else "")
+        if not self.judges:
+            return "items like these" if items else "scores like these"
+        if self.conclusion.scope == "these":
+            return f"these judges{', items like these' if items else ''}"
+        return f"judges{items} like these"
 
     @property
     def comparable(self) -> bool:
@@ -371,6 +390,8 @@ def answer_from(
     sure = within and (
         certainty == "own scores" or (certainty == "features exact" and features_exact)
     )
+    if certainty == "own scores" and len(options) > 1 and len(_judges(said)) == 1:
+        certainty = "one judge's scores"
     raw = raw_scores(said.questions, said.checks)
     return Answer(
         option=decision.option,
@@ -398,8 +419,18 @@ def answer_from(
     )
 
 
+def _judges(said: Conclusion) -> tuple[str, ...]:
+    """Return who gave scores, by name."""
+    who = np.unique(said.questions.evaluator[said.checks.counts > 0]).tolist()
+    names = (said.questions.evaluators[x] for x in who if x >= 0)
+    return tuple(name for name in names if name != SOMEBODY)
+
+
 def _with_known_leads(decision: Decision, values: Floats) -> Decision:
-    """Let leads of which nothing is known be what values say, and not a guess of 0."""
+    """Let leads of which nothing is known be what values say, and not a guess of 0.
+
+    Those that are estimated stay as they are, where nothing is known but how sure they are.
+    """
     if decision.leads is None:
         return decision
     leads = decision.leads.copy()
@@ -407,6 +438,7 @@ def _with_known_leads(decision: Decision, values: Floats) -> Decision:
     unknown[decision.option] = False
     apart = values[decision.option, 0] - values[:, 0]
     apart[np.abs(apart) <= _SAME * np.abs(values[decision.option, 0])] = 0.0
+    unknown &= np.isfinite(apart) | (leads[:, 0] == 0.0)
     leads[unknown, 0] = apart[unknown]
     return replace(decision, leads=leads)
 

@@ -21,7 +21,7 @@ from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import Conclusion, conclusion_of
+from evenhand.policies.conclusion import Conclusion, Scope, conclusion_of
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.sayings import checks_of
@@ -93,6 +93,7 @@ def decide(
     assigned: Assigned = "before",
     noise_scale: float | None = None,
     deviation: float | None = None,
+    scope: Scope = "like these",
     next_n: int = 5,
     seed: int = 0,
 ) -> Answer:
@@ -148,6 +149,10 @@ def decide(
         Standard deviation of a score, if it is known; else it is estimated.
     deviation
         0 says that values follow from the features exactly; see `choose`.
+    scope
+        Whom the answer is about. "like these": judges like those who gave the scores. What a judge
+        thinks of an option is then one opinion, however often it was asked for, and on however many
+        items. "these": these judges alone.
     next_n
         How many next questions are wanted; 0 for none.
     seed
@@ -177,6 +182,8 @@ def decide(
     if scores is None:
         raise InputError("scores are needed: a frame, the path of a file, or Scores.")
     next_n = _whole("next_n", next_n, 0, _MOST_NEXT)
+    if scope not in ("these", "like these"):
+        raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
     table = read_table(
         table_of(scores),
         option=option,
@@ -207,7 +214,7 @@ def decide(
     log = log_of(questions, table, bias, position, place)
     asked = _exact(log.asked, deviation)
     log = replace(log, asked=_comparable(asked))
-    said, fit = _concluded(log, assigned, confidence, tolerance, noise_scale)
+    said, fit = _concluded(log, assigned, confidence, tolerance, noise_scale, scope)
     answer = answer_from(
         said,
         confidence=confidence,
@@ -252,6 +259,7 @@ def _concluded(
     confidence: float,
     tolerance: float,
     noise_scale: float | None,
+    scope: Scope,
 ) -> tuple[Conclusion, ItemsFit | None]:
     """Return what scores come to that were assigned like that, and on items their fit by items."""
     which, y = log.which.tolist(), log.scores.tolist()
@@ -266,12 +274,13 @@ def _concluded(
             raise InputError("on items the noise is heard from items: leave out noise_scale.")
         if log.clusters is not None:
             settings["clusters"] = log.clusters.tolist()
+        settings["judges_too"] = scope == "like these"
         return by_items(log.asked, which, log.items.tolist(), y, **settings)
     settings["noise_scale"] = noise_scale
     if assigned == "adaptively":
         return by_any_design(log.asked, which, y, **settings), None
     told = log.feedback
-    policy = PlannedChoice(log.asked, planned=told.counts, **settings)
+    policy = PlannedChoice(log.asked, planned=told.counts, scope=scope, **settings)
     policy.ask()
     policy.tell(told)
     checks_of(policy).look()

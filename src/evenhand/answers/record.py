@@ -15,6 +15,7 @@ def as_record(answer: Answer) -> dict[str, Any]:
         "option": answer.label,
         "sure": answer.sure,
         "certainty": answer.certainty,
+        "scope": answer.scope,
         "confidence": answer.confidence,
         "tolerance": answer.tolerance,
         "loses_at_most": answer.loss,

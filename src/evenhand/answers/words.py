@@ -60,6 +60,13 @@ def verdict(answer: Answer) -> str:
     if 0.0 < answer.loss <= answer.tolerance:
         what = f"within {number(answer.tolerance)} of the best {among}"
     level = percent(answer.confidence)
+    if answer.sure and answer.certainty == "one judge's scores":
+        (judge,) = answer.judges
+        first = what.replace("the best", "first")
+        return (
+            f"{short(judge)} has {name} {first}: that is {level} sure. Whether others would, one "
+            "judge cannot tell; ask a second."
+        )
     if answer.sure and answer.certainty == "own scores":
         return f"Choose {name}: it is {what}. That is {level} sure, by the options' own scores."
     if answer.sure:
@@ -98,7 +105,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         said += [("Why", end(answer)), ("Scores", scores_in_words(answer))]
     else:
         said += [("Cost", cost(answer)), ("Stopped", end(answer))]
-    said += [("To be surer", advice(answer))]
+    said += [("Holds for", holds_for(answer)), ("To be surer", advice(answer))]
     said += [("Failed", failures(answer))]
     said += [
         ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))
@@ -235,6 +242,15 @@ def scores_in_words(answer: Answer) -> str:
     """Return how many scores there were, and what is assumed of who chose them."""
     n = answer.scores
     return f"{n:,} score{'' if n == 1 else 's'}. {answer.assumed}"
+
+
+def holds_for(answer: Answer) -> str:
+    """Return whom a choice is about that is sure; "" where that was said already."""
+    if not answer.sure or len(answer.judges) < 2:
+        return ""
+    if answer.conclusion.scope == "these":
+        return f"{answer.scope}; whether other judges would say the same is not claimed."
+    return f"{answer.scope}."
 
 
 def end(answer: Answer) -> str:

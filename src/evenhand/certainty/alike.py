@@ -67,7 +67,8 @@ def difference(inference: OneLook) -> Finding | None:
     chance = chance_of_difference(aim.questions, told, aim.noise)
     if chance >= _RARE:
         return None
-    fit, answer, confirmed = _own_fit(aim.questions, told, aim.noise), inference.certain, False
+    answer, confirmed = inference.certain, False
+    fit = _own_fit(aim.questions, told, aim.noise, inference.judges_too)
     if fit is not None and answer is not None:
         everybody = np.arange(len(aim.questions.options))
         leader = leading(fit, everybody, rounding(told, inference.unit))
@@ -77,7 +78,9 @@ def difference(inference: OneLook) -> Finding | None:
     return _finding(chance, confirmed, fit is not None)
 
 
-def _own_fit(questions: Questions, told: Feedback, noise_scale: float | None) -> Fit | None:
+def _own_fit(
+    questions: Questions, told: Feedback, noise_scale: float | None, judges_too: bool
+) -> Fit | None:
     """Return least squares with a bias for each evaluator; None where that leaves values open."""
     apart = with_own_biases(questions)
     if apart is None:
@@ -86,7 +89,7 @@ def _own_fit(questions: Questions, told: Feedback, noise_scale: float | None) ->
         model = model_of(apart)
     except NotIdentifiableError:
         return None
-    units = in_pairs(apart, told)
+    units = in_pairs(apart, told) if judges_too else told
     return with_own_noise(model.fit(units, noise_scale), units)
 
 

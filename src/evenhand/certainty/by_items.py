@@ -103,6 +103,8 @@ def by_items(
         bias=biases[0][1] if biases and columns[0].kind != "leniency" else UNKNOWN,
         findings=(),
         method="one look, with errors by items",
+        scope="like these" if judges_too else "these",
+        items=fit.n_items,
         stopped_because=because,
         biases=biases,
         values=said(fit.values()),

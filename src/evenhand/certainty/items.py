@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, special
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Floats, Indices
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Shared, Spread
 from evenhand.certainty.own_noise import own_variances
@@ -212,7 +212,9 @@ class ItemsFit:
             return
         variances, freedom = own_variances(left)
         ones = np.ones(len(which))
-        of_question = sparse.csr_array((ones, (which, np.arange(len(which)))), shape=(q, len(which)))
+        of_question = sparse.csr_array(
+            (ones, (which, np.arange(len(which)))), shape=(q, len(which))
+        )
         A = (of_question @ (rows - means[g] if self.within else rows)).toarray()
         reach = A @ self._axes @ self._axes.T  # (q, m): what a taste of 1 changes of θ
         self.freedom = min(self.freedom, freedom)
@@ -220,9 +222,7 @@ class ItemsFit:
         spread = tastes[:, None] * reach
         shift = (of_question @ over.T.sum(axis=1)) / max(self.n_items, 1)
         self._moved = np.vstack([self._moved, spread])
-        self._moved_level = np.append(
-            self._moved_level, tastes * shift - spread @ self._mean
-        )
+        self._moved_level = np.append(self._moved_level, tastes * shift - spread @ self._mean)
 
     # ------------------------------------------------------------------ what it says
 

@@ -104,10 +104,12 @@ class OneLook:
         What is to be known.
     record
         What was asked and what came back; it may grow.
+    judges_too
+        Whether it is to hold for other judges like these, and not for these alone.
     """
 
-    def __init__(self, aim: Aim, record: Record) -> None:
-        self.aim, self.record = aim, record
+    def __init__(self, aim: Aim, record: Record, judges_too: bool = True) -> None:
+        self.aim, self.record, self.judges_too = aim, record, judges_too
         alone = aim.same(0).all()  # one option, or all of them alike
         self._said = Said(nothing(record.q), answer=0 if alone else None)
         self._seen = 0, 0  # plans, and looks at the last of them
@@ -212,7 +214,7 @@ class OneLook:
 
     def _fit_of(self, told: Feedback, r: int, count: int) -> Fit:
         if self._fitted is None or self._fitted[0] != (r, count):
-            self._fitted = (r, count), fitted(self.aim, told)
+            self._fitted = (r, count), fitted(self.aim, told, self.judges_too)
         return self._fitted[1]
 
     @property
@@ -274,7 +276,7 @@ class OneLook:
         return np.where(known, so_far / np.where(known, whole, 1.0), 1.0)
 
 
-def fitted(aim: Aim, told: Feedback) -> Fit:
+def fitted(aim: Aim, told: Feedback, judges_too: bool) -> Fit:
     """Return least squares on planned scores, with each option's own noise."""
-    units = in_pairs(aim.questions, told)
+    units = in_pairs(aim.questions, told) if judges_too else told
     return with_own_noise(aim.model.fit(units, aim.noise), units)

@@ -30,6 +30,7 @@ what a question is about.
 from __future__ import annotations
 
 import math
+
 import numpy as np
 from scipy import special
 

@@ -24,6 +24,7 @@ from evenhand.certainty.record import Plan, Stop
 from evenhand.certainty.words import grounds, may_be_chance, not_compared, shown, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError
+from evenhand.policies.conclusion import Scope
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
@@ -68,6 +69,9 @@ class PlannedChoice(Choice):
     give_up
         With looks "always": asking ends, too, when the chance to become sure by what is left seems
         to be less than that. 0: all is asked.
+    scope
+        "like these": what is said holds for judges like those who answer, so that what one of them
+        says of the same question again is no further opinion. "these": for these judges.
     seed
         Where the order comes from.
     budget
@@ -102,6 +106,7 @@ class PlannedChoice(Choice):
         planned: ArrayLike | None = None,
         looks: Looks = "once",
         give_up: float = 0.05,
+        scope: Scope = "like these",
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -110,6 +115,9 @@ class PlannedChoice(Choice):
             raise InputError(f"looks must be 'once' or 'always'; got {looks!r}.")
         if not is_number(give_up) or not 0.0 <= give_up < 1.0:
             raise InputError(f"give_up must be a chance from 0 to less than 1; got {give_up!r}.")
+        if scope not in ("these", "like these"):
+            raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
+        self.scope: Scope = scope
         self._planned: Counts | None = None
         if planned is not None:
             self._planned = checked_plan(planned, Questions.of(checked_askable(actions)))
@@ -136,13 +144,13 @@ class PlannedChoice(Choice):
         self.looks, self.give_up = looks, float(give_up)
         model = model_of(self.actions)
         self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise)
-        self._inference = OneLook(self.aim, self.record)
+        self._inference = OneLook(self.aim, self.record, scope == "like these")
 
     @property
     def inference(self) -> OneLook:
         """What the record says."""
         if self._inference.record is not self.record:
-            self._inference = OneLook(self.aim, self.record)
+            self._inference = OneLook(self.aim, self.record, self.scope == "like these")
         return self._inference
 
     # ------------------------------------------------------------------ what is asked

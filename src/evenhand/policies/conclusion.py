@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
 from evenhand.policies.sayings import biases_of, checks_of, end_of, forecast_of, values_of
 from evenhand.questions import Askable, Column, Questions, checked_askable
+
+Scope = Literal["these", "like these"]
+"""Whom a conclusion is about: the judges who gave the scores, or judges like them."""
 
 UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.0)
 """A bias of which nothing is known."""
@@ -47,6 +50,10 @@ class Conclusion:
     noise_scale, by_bounds
         The standard deviation of a score as it was stated, None if it was not, and whether bounds
         of the scores say so.
+    scope
+        Whom it is about: the judges who gave the scores, or judges like them.
+    items
+        On how many items options were tried; 0 where there are none.
     policy
         What asked; None where the scores were there.
     """
@@ -69,6 +76,8 @@ class Conclusion:
     may_ask: bool = True
     noise_scale: float | None = None
     by_bounds: bool = False
+    scope: Scope = "these"
+    items: int = 0
     policy: Policy | None = None
 
     @property
@@ -109,7 +118,8 @@ def conclusion_of(policy: Policy) -> Conclusion:
         bool(left.any()),
         policy.stated_noise,
         policy.bounds is not None and policy.stated_noise is not None,
-        policy,
+        getattr(policy, "scope", "these"),
+        policy=policy,
     )
 
 

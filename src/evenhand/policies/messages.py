@@ -158,7 +158,7 @@ class Feedback:
         )
 
 
-Certainty = Literal["own scores", "features exact"]
+Certainty = Literal["own scores", "one judge's scores", "features exact"]
 
 
 @dataclass(frozen=True, repr=False)
