@@ -352,6 +352,7 @@ def answer_from(
     failures: Sequence[Failure] = (),
     attempts: Attempts | None = None,
     notes: Sequence[Finding] = (),
+    checked: Sequence[Finding] = (),
 ) -> Answer:
     """Return the answer that scores have come to.
 
@@ -369,6 +370,8 @@ def answer_from(
         Questions that were given up, and how often all were tried.
     notes
         What there is to say about assumptions of which the conclusion says nothing.
+    checked
+        What other checks of the scores found.
     """
     decision, bias, options = said.decision, said.bias, said.questions.options
     fit = least_squares(said.questions, said.checks)
@@ -376,7 +379,7 @@ def answer_from(
     decision = _with_known_leads(decision, values)
     tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]
-    found += tried.findings(said.questions, decision.label)
+    found += [*checked, *tried.findings(said.questions, decision.label)]
     spoken_of = {finding.assumption for finding in found}
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
     if len(options) == 1:

@@ -15,6 +15,9 @@ from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_i
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
+from evenhand.auditing.clusters import clustered
+from evenhand.auditing.diagnosis import diagnose
+from evenhand.auditing.effects import two_way
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
@@ -222,6 +225,7 @@ def decide(
         features_exact=deviation == 0,
         stopped_because=_apart(log),
         notes=_notes(log, said, table),
+        checked=_audited(table),
     )
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
@@ -230,6 +234,18 @@ def decide(
         assumed=_ADAPTIVELY if assigned == "adaptively" else _items(log, fit) + _BEFORE,
         next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed),
     )
+
+
+def _audited(table: Scores) -> list[Finding]:
+    """Return what the checks of the audit find: a choice is sure only if they contradict nothing.
+
+    One stray score moves an audit's bias a little, and may make another option the best.
+    """
+    if table.evaluator is None or len(table.evaluator) < 2:
+        return []
+    effects = two_way(table)
+    found = diagnose(effects, clustered(effects, 0.95))
+    return [replace(one, alarm=True) if one.assumption == "outliers" else one for one in found]
 
 
 def _exact(asked: Askable, deviation: float | None) -> Askable:

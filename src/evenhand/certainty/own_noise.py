@@ -2,7 +2,7 @@
 
 Notation
 --------
-e           residuals of least squares, in units of the questions' relative noise;  M = 1 − hat matrix
+e           residuals, in units of the questions' relative noise;  M = 1 − hat matrix
 S_o         Σ e² over the scores of option o;  t_o = Σ M_ii and q_o = Σ M_ij² over the same scores
 s², ν       Σ S_o/ν, the pooled variance, and ν = Σ t_o its degrees of freedom
 s_o², d_o   the option's own variance, and its degrees of freedom, t_o²/q_o
