@@ -237,15 +237,11 @@ def decide(
 
 
 def _audited(table: Scores) -> list[Finding]:
-    """Return what the checks of the audit find: a choice is sure only if they contradict nothing.
-
-    One stray score moves an audit's bias a little, and may make another option the best.
-    """
+    """Return what the checks of the audit find; a choice is sure only if they raise no alarm."""
     if table.evaluator is None or len(table.evaluator) < 2:
         return []
     effects = two_way(table)
-    found = diagnose(effects, clustered(effects, 0.95))
-    return [replace(one, alarm=True) if one.assumption == "outliers" else one for one in found]
+    return list(diagnose(effects, clustered(effects, 0.95), for_choice=True))
 
 
 def _exact(asked: Askable, deviation: float | None) -> Askable:

@@ -54,7 +54,7 @@ class Asked(NamedTuple):
     found: Callable[[], Finding]
 
 
-def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
+def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> tuple[Finding, ...]:
     """Return what scores say about the model of their bias: alarms and notes.
 
     Parameters
@@ -63,10 +63,13 @@ def diagnose(effects: Effects, bias: BiasEstimate) -> tuple[Finding, ...]:
         The scores, less what options and evaluators explain.
     bias
         The bias with its interval.
+    for_choice
+        Whether an option is to be chosen by the scores. A stray score moves a bias a little, and
+        may make another option the best: then one beyond all others is an alarm.
     """
     if effects.freedom <= 0:
         return ()
-    whole = [*_ends(effects.scores), *_strays(effects), *_driven(effects, bias)]
+    whole = [*_ends(effects.scores), *_strays(effects, for_choice), *_driven(effects, bias)]
     look = _Look(_some_of(effects), bias)
     asked = [
         question
@@ -369,7 +372,7 @@ def _ends(scores: Scores) -> Iterator[Finding]:
             )
 
 
-def _strays(effects: Effects) -> Iterator[Finding]:
+def _strays(effects: Effects, for_choice: bool) -> Iterator[Finding]:
     """Yield a note on a score that is far from all that options and evaluators explain."""
     scores, size = effects.scores, np.abs(effects.residual)
     worst, largest = int(size.argmax()), float(size.max())
@@ -377,14 +380,14 @@ def _strays(effects: Effects) -> Iterator[Finding]:
     if _two_valued(scores) or not 0.0 < _STRAY * scatter < largest:
         return
     who = "" if scores.evaluator is None else f" by {short(_name(scores.evaluator, worst))}"
-    n = int((size > _STRAY * scatter).sum())
+    n, others = int((size > _STRAY * scatter).sum()), np.delete(scores.score, worst)
     beyond = "" if n == 1 else f", and {n - 1:,} more like it"
     yield Finding(
         "outliers",
         f"The score {number(scores.score[worst])} of {short(_name(scores.option, worst))}{who} is "
         f"{number(effects.residual[worst])} off what the others explain{beyond}. Look for typing "
         "errors.",
-        alarm=False,
+        alarm=for_choice and not others.min() <= scores.score[worst] <= others.max(),
     )
 
 
