@@ -1,0 +1,80 @@
+"""How loud scores are by what they are about, by the definition (`docs/people.md`).
+
+Notation
+--------
+H, M        (s, s)  hat matrix of the questions that were answered, M = 1 − H;  n (s,) their scores
+S, t, q     (g,)    of the scores about the same: Σ e², Σ M_ii, Σ M_ij² over single scores
+s², ν               Σ S/ν and Σ t
+d, d₀, s₀²          t²/q; ψ'(d₀/2) is by what the variance of log s_o² exceeds the mean of ψ'(d/2)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy import optimize, special
+
+from evenhand.arrays import Floats, Indices
+from evenhand.campaigns.proof.squares import Fit
+
+_SHOWN, _LEAST, _QUIET = 0.1, 0.5, 1e-4  # when an own variance counts, and as how much at least
+
+
+def heard(
+    fit: Fit, rows: Floats, counts: Floats, means: Floats, within: Floats, about: Indices
+) -> Fit:
+    """Return a fit with the noise of each group, in variances of the estimates themselves.
+
+    Parameters
+    ----------
+    fit, rows, counts, means, within
+        Least squares, and what they are of.
+    about
+        (q,) what questions are about, from 0.
+    """
+    (used,) = np.nonzero(counts)
+    n, groups = counts[used], np.eye(int(about.max()) + 1)[about[used]]  # (s, g)
+    reach = np.sqrt(n)[:, None] * fit.factor(rows[used])
+    H = reach @ reach.T
+    left = np.sqrt(n) * (means[used] - (rows[used] / fit.scales) @ fit.theta)
+    S = groups.T @ (left**2 + within[used])
+    t = groups.T @ (n - np.diagonal(H))
+    q = np.einsum("ig,ij,jg->g", groups, H**2, groups) + groups.T @ (n - 2.0 * np.diagonal(H))
+    variances, freedom = _variances(S, t, np.maximum(q, 0.0))
+    noise = reach.T @ ((groups @ variances)[:, None] * reach)
+    size, axes = np.linalg.eigh(noise)
+    root = fit.root @ (axes * np.sqrt(np.maximum(size, 0.0)))
+    return replace(fit, root=root, scatter=freedom, freedom=freedom)
+
+
+def _variances(S: Floats, t: Floats, q: Floats) -> tuple[Floats, float]:
+    """Return (g,) σ̃² and how many degrees of freedom the least known has."""
+    nu = float(t.sum())
+    pooled, own = float(S.sum()) / nu, np.full(len(t), math.nan)
+    for o in range(len(t)):
+        rest = nu - t[o]
+        if t[o] < _LEAST or rest < _LEAST:
+            continue
+        # S_o = q x + (t − q)(ν s² − t x)/(ν − t), solved for the variance x
+        slope = q[o] - max(t[o] - q[o], 0.0) * t[o] / rest
+        if slope > _SHOWN * q[o]:
+            own[o] = (S[o] - max(t[o] - q[o], 0.0) * nu * pooled / rest) / slope
+    shown = ~np.isnan(own)
+    if shown.sum() < 2:
+        return np.full(len(t), pooled), nu
+    d = np.where(shown, t**2 / np.maximum(q, 1e-300), 0.0)
+    x = np.log(np.maximum(own[shown], _QUIET * pooled)) - special.digamma(d[shown] / 2)
+    x = x + np.log(d[shown] / 2)
+    excess = float(np.var(x, ddof=1) - special.polygamma(1, d[shown] / 2).mean())
+    own = np.where(shown, own, 0.0)
+    if excess <= 0.0:
+        return np.maximum(own, pooled), nu
+    log_half = optimize.brentq(
+        lambda u: math.log(special.polygamma(1, math.exp(u)) / excess), -350.0, 350.0, xtol=1e-13
+    )
+    half = math.exp(log_half)
+    general = math.exp(float(x.mean()) + special.digamma(half) - log_half)
+    drawn = (2.0 * half * general + d * np.maximum(own, 0.0)) / (2.0 * half + d)
+    return np.maximum(own, drawn), min(nu, 2.0 * half + float(d.min()))
