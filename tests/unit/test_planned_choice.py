@@ -12,6 +12,8 @@ from scipy import optimize, stats
 
 import evenhand as eh
 from evenhand import families
+from evenhand.campaigns.proof.loudness import heard
+from evenhand.campaigns.proof.squares import Fit
 from evenhand.certainty import model_choice
 from evenhand.certainty.assignment import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
@@ -322,11 +324,12 @@ def test_real_judges_are_asked_once_each_and_leniencies_add_to_zero() -> None:
     bias = next(value for column, value in biases.items() if column.kind == "bias")
     assert bias.value == pytest.approx(policy.bias().value)
     A = panel.questions().points
-    theta, rss, *_ = np.linalg.lstsq(A, panel.scores, rcond=None)
-    freedom = len(A) - A.shape[1]
-    sd = math.sqrt(float(rss[0]) / freedom * np.linalg.inv(A.T @ A)[6, 6])
+    theta = np.linalg.lstsq(A, panel.scores, rcond=None)[0]
+    told = np.ones(len(A)), panel.scores, np.zeros(len(A))
+    fit = heard(Fit.of(A, *told, noise_known=False), A, *told, panel.questions().about[:, 0])
+    sd = math.sqrt(fit.of_rows(np.eye(A.shape[1])[6:7]).variances[0])
     assert bias.value == pytest.approx(theta[6])
-    assert bias.high - bias.value == pytest.approx(stats.t.isf(0.025, freedom) * sd)
+    assert bias.high - bias.value == pytest.approx(stats.t.isf(0.025, fit.freedom) * sd)
     lenient = [value.value for column, value in biases.items() if column.kind == "leniency"]
     means = panel.table.mean(axis=0) - theta[6] * panel.partial.mean(axis=0)
     assert lenient == pytest.approx(means - means.mean())
@@ -532,7 +535,8 @@ def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(noise_scale: flo
         assert policy.inference.said().used <= 1.0
         purposes |= {one.plan.purpose for one in policy.record.rounds[1:]}
         wrong += np.arange(2) < len(answers)
-    assert purposes == {"ask more", "ask what was planned"}
+    assert purposes <= {"ask more", "ask what was planned"}
+    assert len(purposes) == 2 or noise_scale is None
     assert wrong[0] <= stats.binom.isf(1e-4, runs, 0.05)
     assert wrong[1] <= stats.binom.isf(1e-4, runs, 0.05**2)
 

@@ -21,7 +21,7 @@ from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
 
-_HEARD = 5  # degrees of freedom from which on an unknown noise is known well enough to give up
+_HEARD = 3  # degrees of freedom from which on an unknown noise is known well enough to give up
 _MOST_LOOKS = 500  # that are taken at a long plan
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot

@@ -70,8 +70,8 @@ class PlannedChoice(Choice):
         With looks "always": asking ends, too, when the chance to become sure by what is left seems
         to be less than that. 0: all is asked.
     scope
-        "like these": what is said holds for judges like those who answer, so that what one of them
-        says of the same question again is no further opinion. "these": for these judges.
+        "these": what is said holds for the judges who answer. "like these": for judges like them,
+        so that what one of them says of the same question again is no further opinion.
     seed
         Where the order comes from.
     budget
@@ -106,7 +106,7 @@ class PlannedChoice(Choice):
         planned: ArrayLike | None = None,
         looks: Looks = "once",
         give_up: float = 0.05,
-        scope: Scope = "like these",
+        scope: Scope = "these",
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -117,7 +117,7 @@ class PlannedChoice(Choice):
             raise InputError(f"give_up must be a chance from 0 to less than 1; got {give_up!r}.")
         if scope not in ("these", "like these"):
             raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-        self.scope: Scope = scope
+        self.judges_too = scope == "like these"
         self._planned: Counts | None = None
         if planned is not None:
             self._planned = checked_plan(planned, Questions.of(checked_askable(actions)))
@@ -144,14 +144,23 @@ class PlannedChoice(Choice):
         self.looks, self.give_up = looks, float(give_up)
         model = model_of(self.actions)
         self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise)
-        self._inference = OneLook(self.aim, self.record, scope == "like these")
+        self._inference = OneLook(self.aim, self.record, self.judges_too)
 
     @property
     def inference(self) -> OneLook:
         """What the record says."""
         if self._inference.record is not self.record:
-            self._inference = OneLook(self.aim, self.record, self.scope == "like these")
+            self._inference = OneLook(self.aim, self.record, self.judges_too)
         return self._inference
+
+    @property
+    def scope(self) -> Scope:
+        """Whom it is about; where nobody was asked the same twice, judges like these in any case.
+
+        What a judge thinks of an option is then part of the noise.
+        """
+        once = bool((self.inference.told.counts <= 1).all())
+        return "like these" if self.judges_too or once else "these"
 
     # ------------------------------------------------------------------ what is asked
 

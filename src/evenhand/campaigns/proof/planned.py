@@ -83,7 +83,7 @@ class Planned(Checker):
         """Return counts, means and squares about them; a judge's repeats count as one opinion."""
         counts, means, within = scores.means(len(self.record.loud))
         asked = self.record.questions
-        if self.record.policy.scope == "like these" and len(asked.evaluators) > 1:
+        if self.record.policy.judges_too and len(asked.evaluators) > 1:
             again = (counts > 1.0) & (asked.evaluator >= 0)
             counts, within = np.where(again, 1.0, counts), np.where(again, 0.0, within)
         return counts, means, within
