@@ -179,7 +179,8 @@ def tried(k: int, e: int, G: int, seed: int, share: float = 1.0) -> pd.DataFrame
 def fit_of(frame: pd.DataFrame, questions: Questions) -> ItemsFit:
     """Return least squares with errors by items."""
     which = questions.find(frame["option"].tolist(), frame["evaluator"].tolist())
-    return ItemsFit(questions, which, pd.factorize(frame["item"])[0], frame["score"].to_numpy())
+    items, scores = pd.factorize(frame["item"])[0], frame["score"].to_numpy()
+    return ItemsFit(questions, which, items, scores, judges_too=False)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -187,11 +188,11 @@ def test_two_options_on_items_are_a_t_test_on_the_items(seed: int) -> None:
     frame = tried(2, 3, 7, seed)
     means = frame.pivot_table(index="item", columns="option", values="score")
     p = stats.ttest_rel(means["o0"], means["o1"]).pvalue
-    assert eh.decide(frame, confidence=1.0 - 1.01 * p).sure
-    assert not eh.decide(frame, confidence=1.0 - 0.99 * p).sure
+    assert eh.decide(frame, confidence=1.0 - 1.01 * p, scope="these").sure
+    assert not eh.decide(frame, confidence=1.0 - 0.99 * p, scope="these").sure
     # judges who all say the same again make nothing surer
     again = pd.concat([frame, frame.assign(evaluator=frame["evaluator"] + " again")])
-    assert not eh.decide(again, confidence=1.0 - 0.99 * p).sure
+    assert not eh.decide(again, confidence=1.0 - 0.99 * p, scope="these").sure
 
 
 def test_errors_on_items_are_what_leaving_out_an_item_changes() -> None:
@@ -231,11 +232,60 @@ def test_a_value_on_items_is_that_of_an_average_item() -> None:
         assert standing.high - standing.value == pytest.approx(width)
 
 
-@pytest.mark.parametrize(("n", "sure"), [(1, False), (5, False), (7, True)])
+@pytest.mark.parametrize(("n", "sure"), [(1, False), (4, False), (5, True), (9, True)])
 def test_options_that_differ_alike_on_every_item_need_enough_of_them(n: int, sure: bool) -> None:
-    """Of n items all agree by chance with 2^(1 − n): at 95% six are enough."""
+    """On 1 − 0.05^(1/n) of all items, 45% for n = 5, Bo may have 1 and Ann 0."""
     rows = [(o, "J", f"i{g}", y) for g in range(n) for o, y in (("Ann", 1.0), ("Bo", 0.0))]
-    assert eh.decide(table(rows, "option", "evaluator", "item", "score")).sure is sure
+    frame = table(rows, "option", "evaluator", "item", "score")
+    assert eh.decide(frame, scale=(0, 1)).sure is sure
+    assert not eh.decide(frame).sure  # a rare item might undo it all
+    assert eh.decide(frame).comparable or n == 1
+
+
+def test_rare_items_make_nothing_sure_that_none_of_them_shows() -> None:
+    """Ann leads by 1 on 95% of all items, and is behind by 19 on the others: neither is better."""
+    rng, n, sure = np.random.default_rng(8), 60, 0
+    for _ in range(n):
+        lead = np.where(rng.random(20) < 0.05, -19.0, 1.0)
+        rows = [(o, "J", f"i{g}", y) for g in range(20) for o, y in (("Ann", lead[g]), ("Bo", 0.0))]
+        sure += eh.decide(table(rows, "option", "evaluator", "item", "score"), next_n=0).sure
+    assert sure <= stats.binom.isf(1e-3, n, 0.05)
+
+
+def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these() -> None:
+    """Two options are worth the same; three judges like one or the other, on every item."""
+    rng, n = np.random.default_rng(9), 60
+    sure = {"these": 0, "like these": 0}
+    for _ in range(n):
+        taste, y = 0.6 * rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 40))
+        rows = [
+            (f"o{o}", f"j{j}", f"i{g}", taste[o, j] + y[o, j, g])
+            for o in range(2)
+            for j in range(3)
+            for g in range(40)
+        ]
+        frame = table(rows, "option", "evaluator", "item", "score")
+        for scope in sure:
+            sure[scope] += eh.decide(frame, scope=scope, next_n=0).sure
+    assert sure["like these"] <= stats.binom.isf(1e-3, n, 0.05)
+    assert sure["these"] > n / 4
+
+
+def test_errors_are_by_clusters_of_items() -> None:
+    """Items made from templates: what leaving out a template changes."""
+    frame = tried(3, 1, 12, 6)
+    frame["cluster"] = [f"t{int(item[1:]) % 4}" for item in frame["item"]]
+    answer = eh.decide(frame)
+    means = frame.pivot_table(index="item", columns="option", values="score")
+    lead = (means[answer.label] - means["o2"]).groupby(lambda item: int(item[1:]) % 4).mean()
+    questions = answer.questions
+    which = questions.find(frame["option"].tolist(), frame["evaluator"].tolist())
+    codes = [pd.factorize(frame[name])[0] for name in ("item", "cluster")]
+    fit = ItemsFit(questions, which, codes[0], frame["score"].to_numpy(), codes[1])
+    found = fit.leads(answer.option, np.array([2]))
+    assert found.estimates[0] == pytest.approx(lead.mean())
+    assert found.variances[0] == pytest.approx(lead.var() / 4)
+    assert fit.freedom == pytest.approx(3.0)
 
 
 def test_options_with_items_of_their_own_are_compared_over_items() -> None:
@@ -436,7 +486,7 @@ def test_dearer_questions_must_be_worth_it() -> None:
 
 
 def test_a_sure_answer_asks_nothing_and_goes_through_pickle(event: SkatingPanel) -> None:
-    for frame in (of_event(event), tried(2, 2, 4, 1)):
+    for frame in (of_event(event), tried(2, 1, 4, 1)):
         answer = eh.decide(frame)
         again = pickle.loads(pickle.dumps(answer))
         assert str(again) == str(answer)

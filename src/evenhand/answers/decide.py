@@ -217,7 +217,7 @@ def decide(
     log = log_of(questions, table, bias, position, place)
     asked = _exact(log.asked, deviation)
     log = replace(log, asked=_comparable(asked))
-    said, fit = _concluded(log, assigned, confidence, tolerance, noise_scale, scope)
+    said, fit = _concluded(log, assigned, confidence, tolerance, noise_scale, scope, table.scale)
     answer = answer_from(
         said,
         confidence=confidence,
@@ -272,6 +272,7 @@ def _concluded(
     tolerance: float,
     noise_scale: float | None,
     scope: Scope,
+    scale: tuple[float, float] | None,
 ) -> tuple[Conclusion, ItemsFit | None]:
     """Return what scores come to that were assigned like that, and on items their fit by items."""
     which, y = log.which.tolist(), log.scores.tolist()
@@ -286,7 +287,7 @@ def _concluded(
             raise InputError("on items the noise is heard from items: leave out noise_scale.")
         if log.clusters is not None:
             settings["clusters"] = log.clusters.tolist()
-        settings["judges_too"] = scope == "like these"
+        settings |= {"judges_too": scope == "like these", "scale": scale}
         return by_items(log.asked, which, log.items.tolist(), y, **settings)
     settings["noise_scale"] = noise_scale
     if assigned == "adaptively":

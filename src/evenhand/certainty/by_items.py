@@ -38,6 +38,7 @@ def by_items(
     confidence: float = 0.95,
     tolerance: float = 0.0,
     judges_too: bool = True,
+    scale: tuple[float, float] | None = None,
 ) -> tuple[Conclusion, ItemsFit]:
     """Say how sure a choice is by scores on items, which are what is drawn independently.
 
@@ -58,6 +59,8 @@ def by_items(
         Probability of not being wrong, and how much may be lost, in units of value.
     judges_too
         Whether it is to hold for other judges like these, and not for these alone.
+    scale
+        The lowest and highest score there is; None if nobody says.
 
     Returns
     -------
@@ -83,8 +86,8 @@ def by_items(
         )
     told, checks, known = scored(actions, asked, scores, None)
     questions, size = checks.questions, rounding(told, 1.0)
-    fit = ItemsFit(questions, asked, items, scores, clusters, judges_too)
-    failure = 1.0 - confidence
+    span, failure = None if scale is None else scale[1] - scale[0], 1.0 - confidence
+    fit = ItemsFit(questions, asked, items, scores, clusters, judges_too, span, failure)
 
     def said(found: Spread) -> Floats:
         found = found._replace(estimates=told_apart(found.estimates, size))

@@ -72,6 +72,9 @@ class ItemsFit:
         then these are what is left out. None: every item by itself.
     judges_too
         Whether it is to hold for other judges like these, and not for these alone.
+    span, failure
+        How far apart two scores may lie, None if nobody says; and δ. For leads that are the same on
+        every item.
 
     Attributes
     ----------
@@ -102,6 +105,8 @@ class ItemsFit:
         scores: Any,
         clusters: Any = None,
         judges_too: bool = True,
+        span: float | None = None,
+        failure: float = 0.05,
     ) -> None:
         self.questions = questions
         which = np.asarray(asked, dtype=np.intp)
@@ -116,7 +121,7 @@ class ItemsFit:
         if self.within and self._form.outside(leads).any():
             self.within = False
             self._take(questions, which, g, y)
-        self.unit = 1.0
+        self.unit, self._span, self._failure = 1.0, span, failure
         self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
         self.size = 0.0
         self.freedom = self._freedom()
@@ -260,14 +265,18 @@ class ItemsFit:
     def _least(self, leads: Floats, variances: Floats) -> Floats:
         """Return what to add to variances that are 0: leads that are the same on every item.
 
-        Were either sign as probable on each, all G would agree by a chance of 2^(1 − G); so the
-        variance is the one that gives a lead this chance.
+        Such leads say nothing of items that are rare, and not among these. With a chance of δ none
+        of G is of a kind that has a share of 1 − δ^(1/G); on it a lead may be as low as −span, if
+        that is how far scores may lie apart. So the variance is the one by which a lead is not
+        certain if it may be 0 then; and not in any case, where nobody says what scores there are.
         """
         if self.freedom < 1.0:
             return np.full(len(leads), self._rounding**2)
-        t = -float(special.stdtrit(self.freedom, 2.0**-self.n_items))
         same = variances <= self._rounding**2
-        return np.where(same, np.maximum(np.abs(leads) / t, self._rounding) ** 2, 0.0)
+        t, lead = -float(special.stdtrit(self.freedom, 0.5 * self._failure)), np.abs(leads)
+        unseen = -math.expm1(math.log(self._failure) / max(self.n_clusters, 1))
+        least = lead if self._span is None else unseen * (lead + self._span) / t
+        return np.where(same, np.maximum(least, self._rounding) ** 2, 0.0)
 
     def values(self) -> Spread:
         """Return (k,) the value of every option, on an average item."""
