@@ -469,3 +469,11 @@ def test_what_the_budget_does_not_pay_for_keeps_nobody_from_cheaper_questions(se
         policy.tell(answers.evaluate(asked))
     assert policy.stopped_because is not None
     assert policy.limits.paid <= 150.0 + 1e-9
+
+
+def test_bounds_hold_for_questions_that_are_said_to_be_quiet() -> None:
+    """Scores in [0, 1] are sub-Gaussian with σ = ½, whatever their relative noise is said to be."""
+    panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None, noise={"P": 0.2, "Q": 3.0})
+    policy = eh.CertainChoice(panel, bounds=(0.0, 1.0))
+    assert panel.noise is not None
+    assert (policy.noise_scale * panel.noise).min() == pytest.approx(0.5)

@@ -93,8 +93,10 @@ def choose(
         'tie' (True and False are the first and the second), or a number from −1 to 1.
     bounds
         Lowest and highest score that there can be; others are refused. With ``deviation=0`` or
-        questions, and without a ``noise_scale``, they also say how loud noise can be: valid for
-        any scores, but costly where they are wide. Where options are compared, the middle is a tie.
+        questions that can be asked often, and without a ``noise_scale``, they also say how loud
+        noise can be: valid for any scores, but costly where they are wide. Questions that can be
+        asked a few times only are decided by one plan, and the noise of each option by its own
+        scores. Where options are compared, the middle is a tie.
     checks
         Whether to spend some evaluations on options that would otherwise be left out, so that a
         wrong model can show.

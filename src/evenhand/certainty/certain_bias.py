@@ -31,7 +31,7 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies.confidence import Frame
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column
+from evenhand.questions import Askable, Column, Questions, checked_askable
 
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the order is repeated; of bounded scores
 _GROWTH = 1.0 / 24.0  # a plan as a share of what was told
@@ -115,7 +115,7 @@ class CertainBias(Choice):
     ) -> None:
         ends = checked_bounds(bounds)
         if ends is not None:
-            noise_scale = noise_within(ends, noise_scale)
+            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),

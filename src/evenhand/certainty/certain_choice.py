@@ -25,7 +25,7 @@ from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column
+from evenhand.questions import Askable, Column, Questions, checked_askable
 
 
 @registered
@@ -120,7 +120,7 @@ class CertainChoice(Choice):
             raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
         ends = checked_bounds(bounds)
         if ends is not None:
-            noise_scale = noise_within(ends, noise_scale)
+            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
@@ -286,14 +286,21 @@ class CertainChoice(Choice):
         return np.column_stack([middle, low, high]) * self._unit
 
 
-def noise_within(bounds: tuple[float, float], noise_scale: float | None) -> float:
-    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are."""
+def noise_within(
+    bounds: tuple[float, float], noise_scale: float | None, questions: Questions
+) -> float:
+    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are.
+
+    Bounds know nothing of some questions that are quieter than others: σ times the relative noise
+    is half the range of scores, or more.
+    """
     if noise_scale is not None:
         raise InputError(
             "bounds say how loud noise can be, so noise_scale must not be given too; got "
             f"{noise_scale!r}."
         )
-    return 0.5 * (bounds[1] - bounds[0])
+    quietest = 1.0 if questions.noise is None else min(1.0, float(questions.noise.min()))
+    return 0.5 * (bounds[1] - bounds[0]) / quietest
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:
