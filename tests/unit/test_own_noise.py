@@ -49,7 +49,7 @@ def test_a_whole_panel_has_the_closed_form() -> None:
     e = Y - Y.mean(axis=1, keepdims=True) - Y.mean(axis=0) + Y.mean()
     S, nu = (e**2).sum(axis=1), (k - 1) * (n - 1)
     own = (S / (n - 1) - S.sum() / nu / k) / (1.0 - 2.0 / k)
-    z = np.log(np.maximum(own, 1e-4 * S.sum() / nu))
+    z = np.log(np.maximum(own, 0.05 * S / ((n - 1) * (1.0 - 1.0 / k))))
     excess = z.var(ddof=1) - special.polygamma(1, (n - 1) / 2)
     half = optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, 1e3)
     level = z - special.digamma((n - 1) / 2) + math.log((n - 1) / 2)

@@ -42,7 +42,7 @@ from evenhand.questions import Questions
 _REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 _SHOWN = 0.1  # share of S_o that must be the option's own for s_o² to be told from the others',
 _LEAST = 0.5  # and degrees of freedom that S_o must have
-_QUIET = 1e-4  # share of s² that a variance counts as at least, when variances are compared
+_QUIET, _QUIETEST = 0.05, 1e-4  # shares of S_o/t_o and of s² that s_o² counts as at least
 
 
 def own_variances(left: Leftovers) -> tuple[Floats, float]:
@@ -69,7 +69,9 @@ def own_variances(left: Leftovers) -> tuple[Floats, float]:
     variances = np.zeros(len(left.free))
     variances[shown] = (left.scatter - beside * pooled * nu)[shown] / own[shown]
     freedom = np.where(shown, left.free**2 / np.maximum(left.squared, 1e-300), 0.0)
-    s0, d0 = _in_general(np.maximum(variances, _QUIET * pooled)[shown], freedom[shown])
+    # where an option has few scores s_o² may be 0 or less, which says little of how alike they are
+    least = np.maximum(_QUIET * left.scatter / np.maximum(left.free, _LEAST), _QUIETEST * pooled)
+    s0, d0 = _in_general(np.maximum(variances, least)[shown], freedom[shown])
     if math.isinf(d0):
         return np.maximum(variances, pooled), nu
     drawn = (d0 * s0 + freedom * np.maximum(variances, 0.0)) / (d0 + freedom)

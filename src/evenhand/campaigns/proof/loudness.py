@@ -19,7 +19,8 @@ from scipy import optimize, special
 from evenhand.arrays import Floats, Indices
 from evenhand.campaigns.proof.squares import Fit
 
-_SHOWN, _LEAST, _QUIET = 0.1, 0.5, 1e-4  # when an own variance counts, and as how much at least
+_SHOWN, _LEAST = 0.1, 0.5  # when an own variance counts,
+_QUIET, _QUIETEST = 0.05, 1e-4  # and as how much at least: of S/t, of s²
 
 
 def heard(
@@ -65,7 +66,8 @@ def _variances(S: Floats, t: Floats, q: Floats) -> tuple[Floats, float]:
     if shown.sum() < 2:
         return np.full(len(t), pooled), nu
     d = np.where(shown, t**2 / np.maximum(q, 1e-300), 0.0)
-    x = np.log(np.maximum(own[shown], _QUIET * pooled)) - special.digamma(d[shown] / 2)
+    least = np.maximum(_QUIET * S[shown] / t[shown], _QUIETEST * pooled)
+    x = np.log(np.maximum(own[shown], least)) - special.digamma(d[shown] / 2)
     x = x + np.log(d[shown] / 2)
     excess = float(np.var(x, ddof=1) - special.polygamma(1, d[shown] / 2).mean())
     own = np.where(shown, own, 0.0)
