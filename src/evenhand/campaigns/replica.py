@@ -461,8 +461,6 @@ class Replica:
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
-        if not self.policy.heeds_limits:
-            return None  # it cannot do without
         names = self.questions.evaluators
         for who, times in self._in_row.items():
             if times >= _PATIENCE and who in names and who not in self.left:
@@ -475,8 +473,7 @@ class Replica:
         for about, times in self._in_row_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"
-        alone = not (self.questions.evaluators and self.policy.heeds_limits)
-        if alone and sum(self._in_row.values()) >= _PATIENCE:
+        if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
             return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
         return None
 

@@ -87,9 +87,7 @@ class CarefulChoice(Choice):
     """
 
     name = "careful-choice"
-    heeds_checks = True
     plays_questions = False
-    heeds_limits = False
     least_confidence = 0.5
 
     def __init__(

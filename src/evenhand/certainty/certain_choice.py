@@ -94,7 +94,6 @@ class CertainChoice(Choice):
     """
 
     name = "certain-choice"
-    heeds_checks = True
     planner: ClassVar[type[Planner]] = Planner
     """What makes the plans; certainty does not rest on it."""
 

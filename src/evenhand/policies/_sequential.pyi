@@ -79,3 +79,9 @@ class Stepper:
         sums: NDArray[np.float64],
         squares: NDArray[np.float64],
     ) -> None: ...
+
+class RegressionStepper(Stepper):
+    regression: Regression
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    told: int

@@ -434,3 +434,58 @@ cdef class Stepper:
             if counts[x] > 0:
                 self.learn(x, counts[x], sums[x], squares[x])
         self.proposed = False
+
+
+cdef class RegressionStepper(Stepper):
+    """A stepper that learns by least squares on all evaluations.
+
+    Parameters
+    ----------
+    rows, root
+        As for `Regression`.
+    most_items
+        As for `Stepper`.
+
+    Attributes
+    ----------
+    counts, sums
+        (k,) all evaluations and their sums.
+    """
+
+    def __init__(self, rows, root, Py_ssize_t most_items=1):
+        Stepper.__init__(self, len(rows), most_items)
+        self.regression = Regression(rows, root)
+        self.counts, self.sums = np.zeros(self.k, dtype=np.int64), np.zeros(self.k)
+        self._counts, self._sums = self.counts, self.sums
+        self.told = 0
+
+    cdef void count(self, Py_ssize_t x, long long n, double total) noexcept nogil:
+        self._counts[x] += n
+        self._sums[x] += total
+        self.told += n
+
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        return self.regression.predicted(x)
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        return {
+            "regression": self.regression.memory(),
+            "counts": np.array(self.counts),
+            "sums": np.array(self.sums),
+        }
+
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        return {
+            "regression": self.regression.checked(memory["regression"]),
+            "counts": recalled_counts(memory, "counts", self.k),
+            "sums": recalled(memory, "sums", (self.k,)),
+        }
+
+    def recall(self, memory):
+        """Go back to what `memory` returned, or `checked`."""
+        self.regression.recall(memory["regression"])
+        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
+        self.told = self.counts.sum()
+        self.proposed = False

@@ -42,7 +42,6 @@ class Oracle(OptimisticPolicy):
     """
 
     name: ClassVar[str] = "oracle"
-    plays_questions: ClassVar[bool] = False
     told: ClassVar[tuple[str, ...]] = ("noise_scale", "omega")
 
     def __init__(

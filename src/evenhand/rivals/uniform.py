@@ -39,7 +39,6 @@ class Uniform(Policy):
 
     name = "uniform"
     plays_questions = True
-    heeds_limits = True
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class Uniform(Policy):
         e = np.zeros((1, self.questions.weighted_points.shape[1]))
         w = np.zeros(len(self.questions.weighted_points))
         if self.questions.n_attributes:
-            e[0, self.n_features] = 1.0
+            e[0, self.questions.n_features] = 1.0
             w = self._estimator(e)[0]
         whole = bool(self._counts.all()) and self.questions.n_attributes > 0
         if not whole or not np.allclose(w @ self.questions.weighted_points, e[0]):
