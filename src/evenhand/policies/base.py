@@ -49,7 +49,10 @@ from evenhand.policies.messages import (
     counts_of,
     refuse_impossible,
 )
+from evenhand.policies.page import page_of
+from evenhand.policies.registry import IN_MEMORY
 from evenhand.policies.rounds import Rounds
+from evenhand.policies.state import as_it_was, plain, revived, snapshot_of, state_of
 from evenhand.questions import Askable, Questions, checked_askable
 
 _UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
@@ -130,6 +133,11 @@ class Policy(ABC):
     """Whether it tells what can be asked from what can be chosen, and keeps to ``limits``."""
 
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]  # by place, and by name
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the class known by its name, for `restore`."""
+        super().__init_subclass__(**options)
+        IN_MEMORY.add(cls)
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Take down what the policy is made of, for `state`."""
@@ -302,8 +310,6 @@ class Policy(ABC):
         >>> there.plan() is None, policy.plan() is None
         (True, False)
         """
-        from evenhand.policies.state import plain  # noqa: PLC0415 # it knows all policies
-
         if self._failure is not None:
             raise self._failure
         plan = self._next_plan(self._checked_pending(pending))
@@ -314,8 +320,6 @@ class Policy(ABC):
 
         What is told from now on counts for it; the plan before it is closed with what it has.
         """
-        from evenhand.policies.state import as_it_was  # noqa: PLC0415 # as above
-
         if self._failure is not None:
             raise self._failure
         try:
@@ -382,18 +386,12 @@ class Policy(ABC):
 
         `evenhand.restore` makes the policy of it again, on any machine, with the plan in force.
         """
-        from evenhand.policies.state import state_of  # noqa: PLC0415 # it knows all policies
-
         return state_of(self)
 
     def _repr_html_(self) -> str:
-        from evenhand.policies.page import page_of  # noqa: PLC0415 # only notebooks need it
-
         return page_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from evenhand.policies.state import revived, snapshot_of  # noqa: PLC0415 # likewise
-
         return revived, (type(self), *snapshot_of(self))
 
     # ------------------------------------------------------------------ what an author wrote

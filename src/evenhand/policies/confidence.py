@@ -40,7 +40,7 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.kept import per_action_set
+from evenhand.policies.cache import per_action_set
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Askable, Questions
 

@@ -33,16 +33,16 @@ import numpy as np
 from scipy.special import gammaln
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.estimation import fixed_design_width, least_squares_estimator
+from evenhand.estimation import fixed_design_width, least_squares
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.kept import per_action_set
+from evenhand.policies.cache import per_action_set
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback
-from evenhand.policies.plans import whole
+from evenhand.policies.phase_designs import whole
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 
@@ -119,15 +119,12 @@ class ExploreThenCommit(Policy):
     def _learn(self, feedback: Feedback) -> None:
         """Estimate by least squares; the counts were fixed, so one interval will do."""
         points, d = self.actions.points, self.actions.n_features
-        counts: Counts = feedback.counts
-        estimator = least_squares_estimator(points, counts, np.eye(points.shape[1]))
-        theta = estimator @ feedback.means
+        fit = least_squares(points, feedback.counts, np.eye(points.shape[1]))
+        theta, deviation = fit.estimates(feedback.means), float(fit.deviations[d])
         self._best = first_largest(self.actions.features @ theta[:d])
-        w, e = estimator[d], np.eye(points.shape[1])[d]
-        if not np.allclose(w @ points, e):
+        if np.isinf(deviation):
             return  # the differences between attributes are known, but not the first one's effect
         value = float(theta[d])
-        deviation = float(np.sqrt((w**2 / np.maximum(counts, 1)).sum()))
         width = fixed_design_width(deviation, self.delta, *feedback.parts, self.stated_noise)
         self._bias = Estimate(value, value - width, value + width, 1.0 - self.delta)
 
