@@ -265,9 +265,7 @@ def test_compiled_steps_go_the_same_way(inner: str, budget: float, anytime: bool
         ) -> eh.Policy:
             inside: eh.Policy
             if inner.startswith("boundary"):
-                inside = BoundaryExploration(
-                    actions, horizon, noise_known=False, horizon_known=not anytime
-                )
+                inside = BoundaryExploration(actions, horizon, horizon_known=not anytime)
             else:
                 inside = eh.policy(inner, actions, horizon, seed=seed)
             return envelope(inside, budget=budget, anytime=anytime)

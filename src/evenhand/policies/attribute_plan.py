@@ -23,7 +23,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.policies.cache import per_action_set
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.policies.phase_designs import PhaseDesigns, whole
 
 

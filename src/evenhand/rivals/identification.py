@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -245,17 +245,9 @@ class IdentificationPolicy(Policy):
         checks, nothing is said of it.
         """
         found = self.leads if self._settled is None else self._settled
-        decision = Decision.of(self, found.option)
-        if self.threshold == "usual" or self._alarmed:
-            return decision
-        low, high = found.leads - found.widths, found.leads + found.widths
-        return replace(
-            decision,
-            loss=found.loss,
-            level=self.confidence,
-            leads=np.column_stack([found.leads, low, high]),
-            certainty="features exact" if math.isfinite(found.loss) else None,
-        )
+        if self.threshold == "usual":
+            return Decision.of(self, found.option)
+        return found.decision(self, self.confidence)
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times at once.
@@ -263,10 +255,7 @@ class IdentificationPolicy(Policy):
         After an alarm of the checks it is everything, at level 0.
         """
         failure, noise = self._certain_noise()
-        estimate = self.fit.bias(failure, noise)
-        if self._alarmed:
-            return Estimate(estimate.value, -np.inf, np.inf, 0.0)
-        return replace(estimate, level=self.confidence)
+        return self.fit.stated_bias(self, failure, noise, self.confidence)
 
     def forecast(self) -> float:
         """Return how many evaluations it would take if leads stayed and widths fell like 1/√t."""

@@ -32,7 +32,8 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.cache import per_action_set
-from evenhand.policies.confidence import Ellipsoid, Frame
+from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.sequential import SequentialPolicy
