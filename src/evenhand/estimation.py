@@ -18,9 +18,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.identifying import INDEPENDENT
 from evenhand.numerics.row_space import RANK_TOLERANCE
-
-_SHOWN = 1e-8  # relative distance from the span of the rows below which a target lies in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ def least_squares(points: Floats, counts: Counts, targets: Floats) -> LeastSquar
         return LeastSquares(used, np.zeros((len(targets), 0)), np.full(len(targets), np.inf))
     solution = np.linalg.lstsq(rows.T, wanted.T, rcond=RANK_TOLERANCE)[0].T
     missed = np.linalg.norm(solution @ rows - wanted, axis=1)
-    shown = missed <= _SHOWN * np.linalg.norm(wanted, axis=1)
+    shown = missed <= INDEPENDENT * np.linalg.norm(wanted, axis=1)
     deviations = np.where(shown, np.linalg.norm(solution, axis=1), np.inf)
     return LeastSquares(used, solution * root, deviations)
 

@@ -13,7 +13,7 @@ It costs as much as Sherman and Morrison's and keeps V⁻¹ positive, whatever t
 
 import numpy as np
 
-from libc.math cimport INFINITY, fmax, log, log1p, pow, sqrt
+from libc.math cimport INFINITY, fabs, fmax, log, log1p, pow, sqrt
 from libc.string cimport memset
 
 from evenhand.arrays import recalled, recalled_counts
@@ -31,6 +31,26 @@ def lost(what):
         f"{what}: what was learnt has become too large for numbers. Give scores in other units, "
         "nearer to 1, or a state as policy.state() returned it."
     )
+
+
+def first_misfit(const long long[::1] most, const long long[::1] counts,
+                 const double[::1] sums, const double[::1] squares):
+    """Return the first option whose feedback cannot be right, or -1.
+
+    Right is: 0 or more evaluations, at most so many; none, then sums of zero; otherwise
+    |sum| ≤ √(count · sum of squares) (Cauchy and Schwarz), both finite. A NaN fails everything.
+    """
+    cdef Py_ssize_t x
+    for x in range(most.shape[0]):
+        if counts[x] > most[x] or counts[x] < 0:
+            return x
+        if counts[x] == 0:
+            if not (sums[x] == 0.0 and squares[x] == 0.0):
+                return x
+        elif not (squares[x] >= 0.0 and squares[x] < INFINITY and
+                  fabs(sums[x]) <= sqrt(squares[x]) * sqrt(<double>counts[x]) * (1.0 + 1e-9)):
+            return x
+    return -1
 
 
 cdef class Regression:

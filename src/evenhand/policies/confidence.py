@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.errors import InputError
+from evenhand.numerics.identifying import INDEPENDENT
 from evenhand.numerics.row_space import RANK_TOLERANCE
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy
@@ -37,8 +38,6 @@ from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.questions import Askable
 
-_IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
-_FULL_RANK = 1e-10  # eigenvalues of a Gram matrix above this, relatively, are no rounding error
 _FAVOURITES = 3  # most evaluated options whose R_jx are tried
 _CHUNK = 8192  # directions worked on at once
 
@@ -260,7 +259,7 @@ class Fit:
         """Tell which directions do not lie in the range of V."""
         beside = directions - directions @ self._range @ self._range.T
         lengths = np.linalg.norm(directions, axis=1)
-        return np.asarray(np.linalg.norm(beside, axis=1) > _IN_SPAN * lengths)
+        return np.asarray(np.linalg.norm(beside, axis=1) > INDEPENDENT * lengths)
 
     def _components(self, failure: float) -> Floats:
         """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
@@ -294,11 +293,6 @@ class Fit:
 
 def _range(rows: Floats) -> Floats:
     """Return (r, q) orthonormal columns that span the rows: the range of V, whatever the counts."""
-    r = rows.shape[1]
-    spectrum = np.linalg.eigvalsh(rows.T @ rows)
-    if spectrum[0] > _FULL_RANK * max(float(spectrum[-1]), 1.0):
-        return np.eye(r)
-    # the Gram matrix has lost half of the digits: look at the rows themselves
     _, s, Wt = np.linalg.svd(rows, full_matrices=False)
     return np.asarray(Wt[s > RANK_TOLERANCE * s.max(initial=0.0)].T)
 

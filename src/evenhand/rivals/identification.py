@@ -27,19 +27,18 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
-from evenhand.certainty.choice import limit_of
+from evenhand.certainty.choice import checked_aim, limit_of
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
-from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback
 
 Threshold = Literal["proved", "usual"]
@@ -47,17 +46,13 @@ Threshold = Literal["proved", "usual"]
 _SPARE = 15  # evaluations beyond the rank of the points before an unknown noise is estimated
 
 
-class IdentificationSettings(TypedDict, total=False):
+class IdentificationSettings(Settings, total=False):
     """What a policy that looks for the best option can be told; see `IdentificationPolicy`."""
 
     at_most: int | None
     confidence: float
     tolerance: float
     threshold: Threshold
-    noise_scale: float | None
-    value_bound: float
-    seed: int
-    budget: float | None
 
 
 class IdentificationPolicy(Policy):
@@ -71,14 +66,15 @@ class IdentificationPolicy(Policy):
         The options: two groups, or any attributes.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
+    confidence
+        Probability 1 − δ that the option it stops with is the best.
+    tolerance
+        ε, what that option may lose at most.
+    threshold
+        When to stop. "proved" holds at all times; "usual" stops earlier and states no level.
     settings
-        ``confidence``: probability 1 − δ that the option it stops with is the best.
-        ``tolerance``: ε, what that option may lose at most.
-        ``threshold``: when to stop. "proved" holds at all times; "usual" stops earlier and states
-        no level.
-        ``noise_scale``: standard deviation σ of an evaluation; None if it is not known (noise is
-        then taken to be Gaussian).
-        ``value_bound``, ``seed`` and ``budget``, as for every policy; the first two are not used.
+        ``noise_scale``, None if it is not known (noise is then taken to be Gaussian), and
+        ``budget``, as for every policy; ``value_bound`` and ``seed``, which are not used.
 
     Attributes
     ----------
@@ -98,31 +94,18 @@ class IdentificationPolicy(Policy):
         self,
         actions: ActionSet,
         horizon: int | None = None,
-        **settings: Unpack[IdentificationSettings],
+        *,
+        at_most: int | None = None,
+        confidence: float = 0.95,
+        tolerance: float = 0.0,
+        threshold: Threshold = "proved",
+        **settings: Unpack[Settings],
     ) -> None:
-        unknown = sorted(settings.keys() - IdentificationSettings.__optional_keys__)
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no setting {unknown[0]!r}")
-        limit = limit_of(actions, horizon, settings.get("at_most"))
-        noise_scale = settings.get("noise_scale")
-        told: Settings = {
-            "noise_scale": 1.0 if noise_scale is None else noise_scale,
-            "seed": settings.get("seed", 0),
-            "budget": settings.get("budget"),
-        }
-        if "value_bound" in settings:
-            told["value_bound"] = settings["value_bound"]
-        super().__init__(actions, limit, **told)
-        self.stated_noise = noise_scale
-        self.confidence = settings.get("confidence", 0.95)
-        self.tolerance = settings.get("tolerance", 0.0)
-        self.threshold: Threshold = settings.get("threshold", "proved")
-        if not is_number(self.confidence) or not 0.0 < self.confidence < 1.0:
-            raise InputError(f"confidence must lie in (0, 1); got {self.confidence!r}.")
-        if not is_number(self.tolerance) or self.tolerance < 0.0:
-            raise InputError(f"tolerance must be a number ≥ 0; got {self.tolerance!r}.")
-        if self.threshold not in ("proved", "usual"):
-            raise InputError(f"threshold must be 'proved' or 'usual'; got {self.threshold!r}.")
+        super().__init__(actions, limit_of(actions, horizon, at_most), **settings)
+        self.confidence, self.tolerance = checked_aim(confidence, tolerance)
+        if threshold not in ("proved", "usual"):
+            raise InputError(f"threshold must be 'proved' or 'usual'; got {threshold!r}.")
+        self.threshold = threshold
         self._ellipsoid = Ellipsoid(self.actions, self.horizon)
         self.frame = self._ellipsoid.frame
         self.ledger = Ledger(
