@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -265,21 +265,10 @@ class FairPhasedElimination(Policy):
         return str(self.actions.group_names[0 if z == -1 else 1])
 
     def _record(
-        self,
-        phase: int,
-        eps: float,
-        step: Step,
-        z: int,
-        counts: Counts,
-        eliminated: tuple[int, ...] = (),
-        bias: Estimate | None = None,
-        kappa: float | None = None,
-        verdict: str = "",
+        self, phase: int, eps: float, step: Step, z: int, counts: Counts, **more: Any
     ) -> None:
         group = self._group_name(z) if z else None
-        self.history.append(
-            Phase(phase, eps, step, group, counts, eliminated, bias, kappa, verdict)
-        )
+        self.history.append(Phase(phase, eps, step, group, counts, **more))
 
 
 class _Plans(PhaseDesigns):

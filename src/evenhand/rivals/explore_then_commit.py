@@ -26,7 +26,6 @@ bound in probability would put into N is not needed for the mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
@@ -90,8 +89,8 @@ class ExploreThenCommit(Policy):
     ) -> None:
         super().__init__(actions, horizon, **settings)
         self.delta = checked_failure(delta)
-        self._designs = _Designs.of(actions)
-        shares = self._designs.prices ** (1 / 3)
+        self._weights, prices = _designs(actions)
+        shares = prices ** (1 / 3)
         if exploration is None:
             scale = self.noise_scale * self.horizon / (4.0 * self.value_bound)
             # beyond T/2 the bound on the regret is above 2BT, which is no bound
@@ -108,7 +107,7 @@ class ExploreThenCommit(Policy):
 
     def play(self) -> Play:
         """Explore in one go; then play what looks best."""
-        counts = whole(self._split @ self._designs.weights)
+        counts = whole(self._split @ self._weights)
         if counts.any():
             # a horizon shorter than the exploration, rounded up, takes the first of it
             end = np.minimum(np.cumsum(counts), self.remaining)
@@ -137,37 +136,20 @@ class ExploreThenCommit(Policy):
         return self._bias
 
 
-@dataclass(frozen=True, eq=False)
-class _Designs:
-    """The two designs of some options, and what their precision costs.
+@per_action_set
+def _designs(actions: ActionSet) -> tuple[Floats, Floats]:
+    """Return (2, k) shares, for the evaluations and for the attributes, and (2,) their prices.
 
-    Parameters
-    ----------
-    weights
-        (2, k) shares: for the evaluations, and for the attributes.
-    prices
-        (2,) r c_1² and κ_A c_2².
+    Prices are r c_1² and κ_A c_2²; all of it is kept as long as the options are.
     """
-
-    weights: Floats
-    prices: Floats
-
-    @staticmethod
-    @per_action_set
-    def of(actions: ActionSet) -> _Designs:
-        """Return the designs of these options, kept as long as they are."""
-        plan = AttributePlan.of(actions)
-        pulls, kappa = plan.pulls(np.ones(len(actions)))
-        rank, cells = plan.frame.rank, len(plan.frame.cells)
-        return _Designs(
-            np.array([plan.frame.weights, pulls / max(kappa, 1e-300)]),
-            np.array(
-                [
-                    rank * expected_maximum(len(actions), rank) ** 2,
-                    kappa * expected_maximum(cells, plan.rank) ** 2,
-                ]
-            ),
-        )
+    plan = AttributePlan.of(actions)
+    pulls, kappa = plan.pulls(np.ones(len(actions)))
+    rank, cells = plan.frame.rank, len(plan.frame.cells)
+    prices = (
+        rank * expected_maximum(len(actions), rank) ** 2,
+        kappa * expected_maximum(cells, plan.rank) ** 2,
+    )
+    return np.array([plan.frame.weights, pulls / max(kappa, 1e-300)]), np.array(prices)
 
 
 def expected_maximum(n: int, dimension: int) -> float:
