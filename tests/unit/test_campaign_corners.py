@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import asking
+from evenhand.campaigns import ask
 from evenhand.campaigns.replica import Replica
 
 ITEMS, JUDGES = {"Ann": "x", "Bo": "y"}, {"P": "x", "Q": "y", "R": "z"}
@@ -97,15 +97,15 @@ def test_what_came_while_somebody_looked_for_work_is_looked_at(
         at_most=1,
     )
     out = ticket_of(one, "other")
-    work_out = asking._proposal
+    work_out = ask._proposal
 
     def overtaken(*given: Any) -> Any:
         proposal = work_out(*given)
-        monkeypatch.setattr(asking, "_proposal", work_out)
+        monkeypatch.setattr(ask, "_proposal", work_out)
         one.tell(out, 1.0)
         return proposal
 
-    monkeypatch.setattr(asking, "_proposal", overtaken)
+    monkeypatch.setattr(ask, "_proposal", overtaken)
     nothing = one.ask("me")
     assert isinstance(nothing, eh.NoTicket)
     assert nothing.reason == "finished"
@@ -193,7 +193,7 @@ def test_a_ticket_asks_the_same_while_questions_are_added(
     """Another thread looks a ticket up when the policy is extended, and its numbers not yet."""
     ticket = ticket_of(panel, "P")
     replica = panel._followed()
-    row = panel.store.read(lambda s: asking.Page(s, panel._id, lock=False).ticket(ticket.number))
+    row = panel.store.read(lambda s: ask.Page(s, panel._id, lock=False).ticket(ticket.number))
     assert row is not None
     seen = []
     numbers = Replica.numbers
@@ -218,7 +218,6 @@ def test_a_policy_in_rounds_learns_though_something_is_withdrawn_later(tmp_path:
     campaign = eh.Campaign.create(
         tmp_path / "store.db", "it", options, policy="fair-phased-elimination", at_most=300
     )
-    assert campaign._followed().policy.in_rounds
     numbers = []
     for turn in range(30):
         numbers.append(campaign.tell(ticket_of(campaign), 0.1 * (turn % 7)).evaluation)

@@ -178,7 +178,7 @@ def choose(
             f"available must be a function that returns names of evaluators; got {available!r}."
         )
     if store is not None:
-        from evenhand.campaigns.choosing import choose_on  # noqa: PLC0415 # the door upstairs
+        from evenhand.campaigns.run import choose_on  # noqa: PLC0415 # the door upstairs
 
         made = {
             "policy": policy,

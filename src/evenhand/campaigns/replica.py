@@ -169,6 +169,11 @@ class Replica:
             self.version += event.kind in TURNS
         return True
 
+    @property
+    def known(self) -> tuple[int, int, str]:
+        """Version, last event and its seal: what a proposal made from this replica rests on."""
+        return self.version, self.head, self.seal
+
     def _created(self, content: Any) -> None:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]

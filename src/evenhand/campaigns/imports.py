@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
+from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.events import evaluations_to
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_name
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.sheets import (
@@ -33,8 +33,8 @@ from evenhand.campaigns.sheets import (
     texts_in,
 )
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.telling import Desk, Reply, own
-from evenhand.campaigns.tickets import Receipt, identifier, parsed
+from evenhand.campaigns.tell import Desk, Reply, row_of
+from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
 from evenhand.tables.names import listed
@@ -157,8 +157,7 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
     with _column(TICKET):
         if not line.ticket:
             raise InputError("it is empty; it must be as the sheet had it, such as 17-9f3a2c")
-        number, token = parsed(line.ticket)
-        row = own(page, number, token, line.ticket, follower.name)
+        row = row_of(page, line.ticket)
     question = follower.question(row)
     said = tuple(name_in(label, question.labels, file=True) for label in line.labels)
     if said and said != question.labels:
@@ -172,7 +171,7 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
     with _column(SCORE):
         value = score_in(line.score, decimal, reading.allows, verdicts=reading.kind == "verdicts")
         score = reading.read(question, value)
-    return Reply(identifier(number, token), number, token, None, score, None, line.note)
+    return Reply(identifier(row.number, row.token), score, note=line.note)
 
 
 def _take_log(
