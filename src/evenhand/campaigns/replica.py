@@ -200,8 +200,8 @@ class Replica:
             self._answered(one.evaluator, question)
             self.done += 1
             since, _ = self._leases.pop(one.ticket, (math.nan, 0.0))
-            self.attempts.answer(one.question, one.score, self._at - since)
             if self._counts(one):
+                self.attempts.answer(one.question, one.score, self._at - since)
                 self._let(self.policy.tell, self.feedback([one.question], [one.score]))
             else:
                 self._spoilt[one.number] = one.ticket, question, turn
