@@ -109,7 +109,13 @@ def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
     )
     decided = log(campaign)[-1]
     assert decided.kind == "decided"
-    assert decided.content["answer"] == status.plain(own.to_dict())
+    tried = decided.content["answer"]["attempts"]  # which the policy knows nothing of
+    assert decided.content["answer"] == status.plain(own.to_dict()) | {"attempts": tried}
+    kinds = [event.kind for event in log(campaign)]
+    assert (tried["failures"], tried["tries"]) == (
+        kinds.count("failed"),
+        policy.spent + kinds.count("failed"),
+    )
     assert decided.content["because"] == own.stopped_because
     assert decided.content["evaluations"] == policy.spent
     again = eh.Campaign.open(tmp_path / "store.db", "it").answer()

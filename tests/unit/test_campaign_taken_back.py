@@ -82,23 +82,23 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
     tickets = [campaign.ask("Paul"), campaign.ask("Quinn")]
     before = all_rows(store)
     seen, known = [], []
-    write, work_out = Store.write, ask._proposal
+    write, work_out = follower.Follower.write, ask._proposal
 
     def noting(*given: Any) -> Any:
         proposal = work_out(*given)
         known.append(proposal.known[1:])
         return proposal
 
-    def lost_meanwhile(self: Store, work: Any) -> Any:
+    def lost_meanwhile(self: follower.Follower, work: Any) -> Any:
         if "put_in" in repr(work) and not seen:
             seen.append(work)
-            take_back(self, before)
+            take_back(self.store, before)
         return write(self, work)
 
     for ticket in tickets:
         campaign.tell(ticket, 5.0)
     monkeypatch.setattr(ask, "_proposal", noting)
-    monkeypatch.setattr(Store, "write", lost_meanwhile)
+    monkeypatch.setattr(follower.Follower, "write", lost_meanwhile)
     campaign.ask("Paul", n=5)
     assert seen
     record = Record(store, "prize")
