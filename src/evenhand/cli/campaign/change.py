@@ -8,23 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened
-from evenhand.cli.campaign.tables import (
-    WHO,
-    Bias,
-    Capacity,
-    Compare,
-    EvaluatorGroup,
-    EvaluatorLabel,
-    Evaluators,
-    Features,
-    Group,
-    Label,
-    Position,
-    Prices,
-    Show,
-    Tables,
-    Workload,
-)
+from evenhand.cli.campaign.tables import WHO, Tables, takes_tables
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
@@ -53,6 +37,7 @@ def resume(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     _said(as_json, f"Campaign {name!r} goes on.", status="running")
 
 
+@takes_tables
 def extend(
     store: StoreName,
     name: CampaignName,
@@ -74,19 +59,7 @@ def extend(
             rich_help_panel=WHO,
         ),
     ] = None,
-    evaluators: Evaluators = None,
-    group: Group = None,
-    evaluator_group: EvaluatorGroup = None,
-    label: Label = None,
-    evaluator_label: EvaluatorLabel = None,
-    features: Features = None,
-    show: Show = None,
-    bias: Bias = None,
-    compare: Compare = False,
-    position: Position = True,
-    capacity: Capacity = None,
-    workload: Workload = None,
-    prices: Prices = None,
+    tables: Tables,
     as_json: AsJson = False,
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
@@ -101,29 +74,11 @@ def extend(
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
     --group nation --show programme,video`
     """
-    tables = None
-    if options is not None:
-        tables = Tables(
-            options,
-            evaluators,
-            group,
-            evaluator_group,
-            label,
-            evaluator_label,
-            features,
-            show,
-            bias,
-            compare,
-            position,
-            capacity,
-            workload,
-            prices,
-        )
-    elif evaluators is not None:
+    if options is None and tables.evaluators is not None:
         raise InputError("--evaluators goes with the options that they are asked about: --options.")
     with opened(store, name) as campaign:
         before = campaign._followed().policy.actions
-        asked, shown = (None, None) if tables is None else tables.read(before)
+        asked, shown = (None, None) if options is None else tables.read(options, before)
         campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
