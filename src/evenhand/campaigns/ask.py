@@ -232,7 +232,11 @@ def _put_in_force(proposal: _Proposal, page: Page) -> None:
 
 def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting) -> _Proposal:
     known = replica.known
-    nothing = _reason(replica, asker)
+    nothing = None
+    if asker.evaluator in replica.left:
+        why = replica.left[asker.evaluator]
+        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
+        nothing = NoTicket("left", text, None)
     try:
         wanted: list[tuple[int, int, str]] = []
         if nothing is None:
@@ -254,7 +258,8 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             snapshot=follower.due_snapshot(),
         )
     except Exception as error:  # a policy that breaks must not break the campaign
-        return _Proposal(known, replica.evaluations, nothing=_blocked(said(error)))
+        nothing = NoTicket("blocked", f"nothing can be asked now: {said(error)}", None)
+        return _Proposal(known, replica.evaluations, nothing=nothing)
 
 
 def _give_up(tries: int, page: Page) -> None:
@@ -291,19 +296,6 @@ def _not_running(replica: Replica) -> NoTicket:
     if replica.status == "finished":
         return NoTicket("finished", f"the campaign is finished{why}", math.inf)
     return NoTicket("paused", f"the campaign is paused{why}", None)
-
-
-def _blocked(why: str) -> NoTicket:
-    return NoTicket("blocked", f"nothing can be asked now: {why}", None)
-
-
-def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
-    """Return why there is nothing for somebody, whatever the tickets are; None if that decides."""
-    if asker.evaluator in replica.left:
-        why = replica.left[asker.evaluator]
-        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
-        return NoTicket("left", text, None)
-    return None
 
 
 def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:

@@ -140,7 +140,7 @@ def status_of(follower: Follower) -> Status:
             why=replica.why,
             trouble=replica.trouble,
             evaluations=page.counted,
-            late=replica.late,
+            late=sum(late for _, late, *_ in replica.tally.values()),
             withdrawn=len(replica.withdrawn),
             open=sum(out.open.values()),
             leased=sum(out.leased.values()),

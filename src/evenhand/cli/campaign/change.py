@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened
+from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say
 from evenhand.cli.campaign.tables import WHO, Tables, takes_tables
 from evenhand.cli.options import AsJson
-from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 
 TicketId = Annotated[
@@ -27,14 +26,14 @@ def pause(
     """Hand out nothing until `resume`. What is out may still come back."""
     with opened(store, name) as campaign:
         campaign.pause(because)
-    _said(as_json, f"Campaign {name!r} is paused.", status="paused")
+    say(as_json, f"Campaign {name!r} is paused.", status="paused")
 
 
 def resume(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> None:
     """Go on after `pause`."""
     with opened(store, name) as campaign:
         campaign.resume()
-    _said(as_json, f"Campaign {name!r} goes on.", status="running")
+    say(as_json, f"Campaign {name!r} goes on.", status="running")
 
 
 @takes_tables
@@ -82,7 +81,7 @@ def extend(
         campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
-    _said(
+    say(
         as_json,
         f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.",
         status=found.status,
@@ -120,7 +119,7 @@ def withdraw(
         number = evaluation_of(campaign._follower, evaluation)
         receipt = campaign.withdraw(number, because)
     again = " before" if receipt.repeated else ""
-    _said(
+    say(
         as_json,
         f"Evaluation {number} was withdrawn{again}. It counts no more; its ticket waits for "
         "another score.",
@@ -140,7 +139,7 @@ def fail(
     """Give a ticket back that could not be answered; after some tries it is given up."""
     with opened(store, name) as campaign:
         notice = campaign.fail(ticket, because)
-    _said(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
 
 
 def release(
@@ -149,7 +148,7 @@ def release(
     """Give a ticket back unanswered; it waits for whoever asks next."""
     with opened(store, name) as campaign:
         notice = campaign.release(ticket)
-    _said(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
 
 
 def leave(
@@ -163,7 +162,7 @@ def leave(
     """Go on without an evaluator, until `join`."""
     with opened(store, name) as campaign:
         campaign.leave(evaluator, because)
-    _said(as_json, f"The campaign goes on without {evaluator}.", left=evaluator)
+    say(as_json, f"The campaign goes on without {evaluator}.", left=evaluator)
 
 
 def join(
@@ -172,12 +171,4 @@ def join(
     """Have an evaluator back who left."""
     with opened(store, name) as campaign:
         campaign.join(evaluator)
-    _said(as_json, f"{evaluator} is asked again.", joined=evaluator)
-
-
-def _said(as_json: bool, text: str, **values: Any) -> None:
-    """Say what was done, to a person or to a machine."""
-    if as_json:
-        print_json(values)
-    else:
-        console().print(text, soft_wrap=True)
+    say(as_json, f"{evaluator} is asked again.", joined=evaluator)
