@@ -59,8 +59,8 @@ _PLAIN = (  # what a snapshot keeps as it is
     "given_up",
     "left",
     "tally",
-    "_in_row",
-    "_in_row_on",
+    "_given_up_by",
+    "_given_up_on",
 )
 
 
@@ -140,10 +140,10 @@ class Replica:
         self.given_up: list[list[Any]] = []
         self.left: dict[str, str] = {}
         self.tally: dict[str, list[int]] = {}
-        self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
-        self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
+        self._given_up_by: dict[str, int] = {}  # given up since the last answer, by evaluator
+        self._given_up_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, _Out] = {}  # by ticket
-        self._spoilt: dict[int, tuple[int, _Out]] = {}  # tickets by evaluations that are withdrawn
+        self._of_withdrawn: dict[int, tuple[int, _Out]] = {}  # tickets, by evaluation
         self._turns = Turns()
         self.attempts = Attempts()
         self._at = 0.0  # of the event that is taken in
@@ -214,7 +214,7 @@ class Replica:
                 self.attempts.answer(one.question, one.score, seconds)
                 self._let(self.policy.tell, self.feedback([one.question], [one.score]))
             else:
-                self._spoilt[one.number] = one.ticket, out
+                self._of_withdrawn[one.number] = one.ticket, out
 
     def _late(self, content: Any) -> None:
         for one in evaluations_in(content):
@@ -228,9 +228,8 @@ class Replica:
             self._let(self.policy.observe, told)
 
     def _withdrawn(self, content: Any) -> None:
-        spoilt = self._spoilt.pop(content["evaluation"], None)
-        if spoilt is not None:
-            ticket, out = spoilt
+        if content["evaluation"] in self._of_withdrawn:  # else it was imported
+            ticket, out = self._of_withdrawn.pop(content["evaluation"])
             self.done -= 1
             if content["reopened"]:
                 self._out[ticket] = _Out(out.question, out.turn)
@@ -252,13 +251,13 @@ class Replica:
         who = self.evaluator_of(question) or content["holder"]
         self._tally(who)[3] += 1
         about = self.question(question).label
-        self._in_row[who] = self._in_row.get(who, 0) + 1
-        self._in_row_on[about] = self._in_row_on.get(about, 0) + 1
+        self._given_up_by[who] = self._given_up_by.get(who, 0) + 1
+        self._given_up_on[about] = self._given_up_on.get(about, 0) + 1
 
     def _left(self, content: Any) -> None:
         name = content["evaluator"]
         self.left[name] = content["reason"]
-        self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
+        self._given_up_on.clear()  # what was given up may have been so for him, and not for itself
         for ticket in content["tickets"]:
             self._return(ticket)
         self.voided += len(content["tickets"])
@@ -267,7 +266,7 @@ class Replica:
     def _joined(self, content: Any) -> None:
         name = content["evaluator"]
         self.left.pop(name, None)
-        self._in_row.pop(name, None)
+        self._given_up_by.pop(name, None)
         self._reopen()
         self.policy.limits.join(name)
 
@@ -275,8 +274,8 @@ class Replica:
         self.status, self.why = "paused", content["reason"]
 
     def _resumed(self, content: Any) -> None:
-        self._in_row.clear()
-        self._in_row_on.clear()
+        self._given_up_by.clear()
+        self._given_up_on.clear()
         self.status, self.why = "running", ""
 
     def _extended(self, content: Any) -> None:
@@ -336,10 +335,10 @@ class Replica:
 
     def _answered(self, evaluator: str, question: int) -> None:
         """Take note that somebody, and something, is not broken."""
-        if self._in_row:
-            self._in_row.pop(evaluator, None)
-        if self._in_row_on:
-            self._in_row_on.pop(self.question(question).label, None)
+        if self._given_up_by:
+            self._given_up_by.pop(evaluator, None)
+        if self._given_up_on:
+            self._given_up_on.pop(self.question(question).label, None)
 
     def _return(self, ticket: int) -> None:
         """Take note that a ticket will not be answered."""
@@ -482,7 +481,7 @@ class Replica:
         if not self.policy.heeds_limits:
             return None  # it cannot do without
         names = self.questions.evaluators
-        for who, times in self._in_row.items():
+        for who, times in self._given_up_by.items():
             if times >= _PATIENCE and who in names and who not in self.left:
                 return who
         return None
@@ -490,11 +489,11 @@ class Replica:
     def hopeless(self) -> str | None:
         """Return what is given up again and again, in words; None if nothing is."""
         reason = self.given_up[-1][2] if self.given_up else ""
-        for about, times in self._in_row_on.items():
+        for about, times in self._given_up_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"
         alone = not (self.questions.evaluators and self.policy.heeds_limits)
-        if alone and sum(self._in_row.values()) >= _PATIENCE:
+        if alone and sum(self._given_up_by.values()) >= _PATIENCE:
             return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
         return None
 
@@ -506,7 +505,7 @@ class Replica:
             "policy": self.policy.state(),
             "withdrawn": sorted(self.withdrawn),
             "out": [[ticket, *astuple(out)] for ticket, out in self._out.items()],
-            "spoilt": [[n, ticket, *astuple(out)] for n, (ticket, out) in self._spoilt.items()],
+            "of_withdrawn": [[n, t, *astuple(out)] for n, (t, out) in self._of_withdrawn.items()],
             "issued": list(self._turns.issued.items()),
             "attempts": self.attempts.memory(),
             "returned": [[x, turns] for x, turns in self._turns.returned.items() if turns],
@@ -526,7 +525,7 @@ class Replica:
         for name in _PLAIN:
             setattr(replica, name, content[name])
         replica._out = {ticket: _Out(*out) for ticket, *out in content["out"]}
-        replica._spoilt = {n: (ticket, _Out(*out)) for n, ticket, *out in content["spoilt"]}
+        replica._of_withdrawn = {n: (t, _Out(*out)) for n, t, *out in content["of_withdrawn"]}
         replica.attempts = Attempts.recall(content["attempts"])
         replica._turns = Turns(dict(content["issued"]), dict(content["returned"]))
         replica.numbers = np.asarray(content["numbers"], dtype=np.intp)
