@@ -343,7 +343,9 @@ def test_changes_on_the_way() -> None:
     ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
     assert found("fail", "p.db", "prize", ticket, "--because", "no sound")["done"]
     said("leave", "p.db", "prize", "Tom", "--because", "ill")
-    assert run("ask", "p.db", "prize", "-e", "Tom").exit_code == 4
+    nothing = run("ask", "p.db", "prize", "-e", "Tom")
+    assert nothing.exit_code == 4
+    assert nothing.stdout.startswith("Nothing to evaluate: Tom left: ill; ")  # as he is written
     said("join", "p.db", "prize", "Tom")
     assert found("extend", "p.db", "prize", "--at-most", "20")["at_most"] == 20
     skaters, judges = pd.read_csv("skaters.csv"), pd.read_csv("judges.csv")
