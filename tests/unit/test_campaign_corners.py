@@ -213,6 +213,18 @@ def test_a_ticket_asks_the_same_while_questions_are_added(
 # ---------------------------------------------------------------------- what is withdrawn
 
 
+def test_tickets_add_up_though_one_is_withdrawn_of_who_left(panel: eh.Campaign) -> None:
+    """Nobody can answer it any more: it is void, and neither waits nor is done."""
+    told = panel.tell(ticket_of(panel, "P"), 1.0)
+    panel.leave("P")
+    before = panel.status()
+    panel.withdraw(told, "a slip")
+    after = panel.status()
+    assert (after.done, after.void) == (before.done - 1, before.void + 1)
+    made = after.open + after.leased + after.done + after.given_up + after.void
+    assert made == before.open + before.leased + before.done + before.given_up + before.void
+
+
 def test_a_policy_in_rounds_learns_though_something_is_withdrawn_later(tmp_path: Path) -> None:
     options = eh.ActionSet([[1.0, 0.2], [0.3, 1.0], [1.0, 1.0]], ["a", "b", "a"], list("ABC"))
     campaign = eh.Campaign.create(

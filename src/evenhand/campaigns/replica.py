@@ -237,6 +237,7 @@ class Replica:
                 counts[self.places[out.question]] = 1
                 self._hand_out(counts)
             else:
+                self.voided += 1
                 self._turns.give_back(out.question, out.turn)
         self._reopen()
 
