@@ -375,6 +375,18 @@ def test_changes_on_the_way() -> None:
     assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
 
 
+def test_a_score_of_who_left_is_withdrawn_and_nobody_is_asked_for_another() -> None:
+    new()
+    for who, then in (("Paul", "; its ticket waits for another score."), ("Tom", ".")):
+        ticket = found("ask", "p.db", "prize", "-e", who)["tickets"][0]["ticket"]
+        number = found("tell", "p.db", "prize", ticket, "70")["evaluation"]
+        if who == "Tom":
+            said("leave", "p.db", "prize", "Tom")
+        withdrawn = said("withdraw", "p.db", "prize", str(number), "--because", "a slip")
+        assert withdrawn == f"Evaluation {number} was withdrawn. It counts no more{then}\n"
+    assert "Tom left and was not asked again\n" in said("answer", "p.db", "prize")
+
+
 def test_options_with_features_are_extended_in_the_units_that_they_had() -> None:
     skaters = pd.read_csv("skaters.csv").assign(
         side=["home", "away"] * 2 + ["home"], base=[10.0, 12.0, 9.0, 15.0, 11.0], style="plain"

@@ -330,9 +330,11 @@ class _Log:
     ) -> None:
         self._replica, self._columns, self._file = replica, columns, file
         self._decimal = decimal or decimal_of(columns["score"])
-        asked = replica.questions
-        self._names = {part: asked.items for part in ("option", "rival") if part in columns}
-        self._names |= {"evaluator": asked.evaluators} if asked.evaluators else {}
+        names: dict[str, Sequence[str]] = dict.fromkeys(
+            ("option", "rival"), replica.questions.items
+        )
+        names |= {"evaluator": replica.questions.evaluators}
+        self._names = {part: some for part, some in names.items() if some and part in columns}
         self._sets = {part: set(names) for part, names in self._names.items()}
         self._seen: Counter[tuple[str, str]] = Counter()
 

@@ -16,10 +16,12 @@ from evenhand.answers.report import report_of
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.replica import Replica, asked_from
 from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
 from evenhand.html import Markup
+from evenhand.policies.state import restore
+from evenhand.questions import Questions
 from evenhand.report.document import Section, facts, note, points, table, write_page
 from evenhand.report.phrases import listed, short
 
@@ -98,9 +100,13 @@ def _story(follower: Follower, replica: Replica) -> _Story:
         said = _said(event.kind, content, given)
         if event.kind == "proposed":
             told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
-        elif event.kind in ("created", "extended"):
-            before, there = there, there | _names(event.kind, content)
-            said = said or _extended(content, there - before)
+        elif event.kind == "created":
+            there = _names(restore(content["policy"]).questions)
+        elif event.kind == "extended":
+            asked = content["questions"]
+            new = set() if asked is None else _names(Questions.of(asked_from(asked))) - there
+            there |= new
+            said = _extended(content, new)
         if said:
             told.lines.append((event.at, said))
     for one in scores.values():
@@ -161,15 +167,10 @@ def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
     return ""
 
 
-def _names(kind: str, content: Any) -> set[tuple[str, str]]:
-    """Return the options and evaluators of an event, each as what it is and its name."""
-    asked = (
-        content["policy"]["arguments"]["placed"][0] if kind == "created" else content["questions"]
-    )
-    options = (asked or {}).get("actions", {}).get("labels", ())
-    several = (asked or {}).get("questions", {})
-    return {("option", name) for name in [*options, *several.get("items", ())]} | {
-        ("evaluator", name) for name in several.get("evaluators", ())
+def _names(questions: Questions) -> set[tuple[str, str]]:
+    """Return the options and evaluators of questions, each as what it is and its name."""
+    return {("option", name) for name in questions.items} | {
+        ("evaluator", name) for name in questions.evaluators
     }
 
 

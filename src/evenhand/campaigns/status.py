@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evenhand.answers.answer import Answer, answer_of
-from evenhand.answers.choose import notes_on
+from evenhand.answers.choose import absences, notes_on
 from evenhand.answers.question import Failure
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import Replica
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Finding
 from evenhand.policies.sayings import certificate_of, checks_of, forecast_of
 
 _NAMED = 20  # questions that were given up, in words
@@ -202,7 +201,10 @@ def answer_from(replica: Replica) -> Answer:
             for number, ticket, reason in replica.given_up
         ],
         attempts=replica.attempts.moved(lambda number: int(replica.places[number])),
-        notes=[*_absences(replica), *notes_on(policy, settings["checks"])],
+        notes=[
+            *absences(dict(sorted(replica.left.items()))),
+            *notes_on(policy, settings["checks"]),
+        ],
     )
 
 
@@ -215,13 +217,6 @@ def _stopped_because(replica: Replica) -> str | None:
     if replica.status == "paused":
         return f"the campaign is paused{': ' if replica.why else ''}{replica.why}"
     return None if replica.status == "finished" or replica.finished else "the campaign goes on"
-
-
-def _absences(replica: Replica) -> list[Finding]:
-    return [
-        Finding("attendance", f"{name} left and was not asked again: {why}", alarm=False)
-        for name, why in sorted(replica.left.items())
-    ]
 
 
 def plain(value: Any) -> Any:

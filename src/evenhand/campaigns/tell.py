@@ -223,7 +223,8 @@ def withdraw(follower: Follower, evaluation: Any, reason: Any) -> Receipt:
             {"evaluation": number, "ticket": row.ticket, "reason": reason, "reopened": reopened},
         )
         reopen(page)
-        return Receipt(number, False, why="it was withdrawn")
+        waits = "; its ticket waits for another score" if reopened else ""
+        return Receipt(number, False, why=f"it was withdrawn{waits}")
 
     return changed(follower, change)
 

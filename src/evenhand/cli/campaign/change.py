@@ -119,13 +119,9 @@ def withdraw(
         number = evaluation_of(campaign._follower, evaluation)
         receipt = campaign.withdraw(number, because)
     again = " before" if receipt.repeated else ""
-    say(
-        as_json,
-        f"Evaluation {number} was withdrawn{again}. It counts no more; its ticket waits for "
-        "another score.",
-        evaluation=number,
-        repeated=receipt.repeated,
-    )
+    what = receipt.why.removeprefix("it was withdrawn")
+    said = f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
+    say(as_json, said, evaluation=number, repeated=receipt.repeated)
 
 
 def fail(
