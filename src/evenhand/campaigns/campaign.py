@@ -86,7 +86,7 @@ class Campaign:
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self._id = store, name, id
+        self.store, self.name = store, name
         self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning

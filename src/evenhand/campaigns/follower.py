@@ -217,7 +217,7 @@ class Follower:
     def ticket(self, row: TicketRow) -> Ticket:
         """Return a ticket as its holder gets it."""
         question = self.question(row)
-        display, order = self.known().display, self.known().settings.get("shown", ())
+        display, order = self.known().display, self.known().settings["shown"]
         return Ticket(
             identifier(row.number, row.token),
             question,

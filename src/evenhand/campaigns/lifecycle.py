@@ -163,7 +163,7 @@ def mend(follower: Follower) -> bool:
     with follower.lock:
         replica = follower.followed()
         broken, hopeless = replica.broken(), replica.hopeless()
-        why = replica.given_up[-1][2] if replica.given_up else ""
+        why = replica.last_failure
         others = set(replica.questions.evaluators).difference(replica.left, {broken})
     if broken is not None and not others:  # without the last nothing could be asked
         broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"

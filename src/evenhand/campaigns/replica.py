@@ -28,7 +28,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
-from evenhand.answers.question import Question, Turns, question_of
+from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
@@ -41,6 +41,8 @@ from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
 FORMAT = 5
+NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0}
+"""What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
 
@@ -119,7 +121,8 @@ class Replica:
     attempts
         How often questions were tried and failed, by their numbers.
     tally
-        By evaluator: how many evaluations count, came late, were withdrawn or given up.
+        By evaluator: how many evaluations count, came late, were withdrawn or given up; see
+        `NOTHING`.
     """
 
     policy: Policy
@@ -137,9 +140,9 @@ class Replica:
         self.status, self.why = "running", ""
         self.evaluations = self.done = self.voided = 0
         self.alarms: list[str] = []
-        self.given_up: list[list[Any]] = []
+        self.given_up: list[tuple[int, int, str]] = []
         self.left: dict[str, str] = {}
-        self.tally: dict[str, list[int]] = {}
+        self.tally: dict[str, dict[str, int]] = {}
         self._given_up_by: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._given_up_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, _Out] = {}  # by ticket
@@ -219,7 +222,7 @@ class Replica:
     def _late(self, content: Any) -> None:
         for one in evaluations_in(content):
             self.evaluations = one.number
-            self._tally(one.evaluator)[1] += 1
+            self._count(one.evaluator, "late")
 
     def _imported(self, content: Any) -> None:
         kept = [one for one in evaluations_in(content) if self._counts(one)]
@@ -248,9 +251,9 @@ class Replica:
         if not content["given_up"]:
             return
         self._return(content["ticket"])
-        self.given_up.append([question, content["ticket"], content["reason"]])
+        self.given_up.append((question, content["ticket"], content["reason"]))
         who = self.evaluator_of(question) or content["holder"]
-        self._tally(who)[3] += 1
+        self._count(who, "given_up")
         about = self.question(question).label
         self._given_up_by[who] = self._given_up_by.get(who, 0) + 1
         self._given_up_on[about] = self._given_up_on.get(about, 0) + 1
@@ -328,11 +331,11 @@ class Replica:
     def _counts(self, one: Evaluation) -> bool:
         """Take note of a score on time; return whether it counts."""
         self.evaluations, counts = one.number, one.number not in self.withdrawn
-        self._tally(one.evaluator)[0 if counts else 2] += 1
+        self._count(one.evaluator, "evaluations" if counts else "withdrawn")
         return counts
 
-    def _tally(self, evaluator: str) -> list[int]:
-        return self.tally.setdefault(evaluator, [0, 0, 0, 0])
+    def _count(self, evaluator: str, what: str) -> None:
+        self.tally.setdefault(evaluator, dict(NOTHING))[what] += 1
 
     def _answered(self, evaluator: str, question: int) -> None:
         """Take note that somebody, and something, is not broken."""
@@ -369,9 +372,20 @@ class Replica:
         )
 
     @property
+    def failures(self) -> list[Failure]:
+        """What was given up."""
+        tries = self.settings["retries"] + 1
+        return [Failure(self.question(x, of), why, tries) for x, of, why in self.given_up]
+
+    @property
+    def last_failure(self) -> str:
+        """Why a question was given up last; "" if none was."""
+        return self.given_up[-1][2] if self.given_up else ""
+
+    @property
     def counted(self) -> int:
         """How many evaluations count."""
-        return sum(counted for counted, *_ in self.tally.values())
+        return sum(counts["evaluations"] for counts in self.tally.values())
 
     # ------------------------------------------------------------------ what to ask
 
@@ -489,7 +503,7 @@ class Replica:
 
     def hopeless(self) -> str | None:
         """Return what is given up again and again, in words; None if nothing is."""
-        reason = self.given_up[-1][2] if self.given_up else ""
+        reason = self.last_failure
         for about, times in self._given_up_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"

@@ -13,7 +13,7 @@ from evenhand.answers.choose import absences, notes_on
 from evenhand.answers.question import Failure
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
-from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.replica import NOTHING, Replica
 from evenhand.policies.base import Policy
 from evenhand.policies.sayings import certificate_of, checks_of, forecast_of
 
@@ -139,7 +139,7 @@ def status_of(follower: Follower) -> Status:
             why=replica.why,
             trouble=replica.trouble,
             evaluations=page.counted,
-            late=sum(late for _, late, *_ in replica.tally.values()),
+            late=sum(counts["late"] for counts in replica.tally.values()),
             withdrawn=len(replica.withdrawn),
             open=sum(out.open.values()),
             leased=sum(out.leased.values()),
@@ -156,23 +156,21 @@ def status_of(follower: Follower) -> Status:
                     replica.left.get(name),
                     out.open.get(name, 0),
                     out.leased.get(name, 0),
-                    *replica.tally.get(name, (0, 0, 0, 0)),
+                    **replica.tally.get(name, NOTHING),
                 )
                 for name in names
             ),
             alarms=tuple(found.message for found in policy.findings() if found.alarm),
-            put_aside=tuple(
-                _put_aside(replica, *one) for one in reversed(replica.given_up[-_NAMED:])
-            ),
+            put_aside=tuple(_put_aside(one) for one in replica.failures[: -_NAMED - 1 : -1]),
             events=page.head,
             hash=page.hash.hex(),
         )
 
 
-def _put_aside(replica: Replica, number: int, ticket: int, reason: str) -> str:
-    asked = replica.question(number, ticket)
+def _put_aside(failure: Failure) -> str:
+    asked = failure.question
     whose = f" by {asked.evaluator}" if asked.evaluator else ""
-    return f"{asked.label}{whose} (ticket {ticket}): {reason}"
+    return f"{asked.label}{whose} (ticket {asked.number}): {failure.error}"
 
 
 def _forecast(policy: Policy) -> float:
@@ -196,10 +194,7 @@ def answer_from(replica: Replica) -> Answer:
         tolerance=settings["tolerance"],
         features_exact=settings["deviation"] == 0,
         stopped_because=_stopped_because(replica),
-        failures=[
-            Failure(replica.question(number, ticket), reason, settings["retries"] + 1)
-            for number, ticket, reason in replica.given_up
-        ],
+        failures=replica.failures,
         attempts=replica.attempts.moved(lambda number: int(replica.places[number])),
         notes=[
             *absences(dict(sorted(replica.left.items()))),
