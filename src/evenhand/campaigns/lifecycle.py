@@ -87,13 +87,6 @@ def join(follower: Follower, evaluator: Any) -> None:
     changed(follower, change)
 
 
-def _attending(follower: Follower, evaluator: Any) -> str:
-    """Return the name of an evaluator, or say that the policy cannot do without any."""
-    name = follower.evaluator(evaluator)
-    follower.known().policy.limits.refuse_unheeded()
-    return name
-
-
 def extend(follower: Follower, at_most: Any, budget: Any, questions: Any, display: Any) -> None:
     """Allow more evaluations or money, or add questions; a finished campaign goes on."""
     if at_most is None and budget is None and questions is None and display is None:
@@ -155,46 +148,14 @@ def _numbers(replica: Replica, questions: Askable) -> list[int]:
     return numbers.tolist()
 
 
-# ---------------------------------------------------------------------- by itself
-
-
-def mend(follower: Follower) -> bool:
-    """Go on without evaluators who fail again and again; pause where everything fails."""
-    with follower.lock:
-        replica = follower.followed()
-        broken, hopeless = replica.broken(), replica.hopeless()
-        why = replica.last_failure
-        others = set(replica.questions.evaluators).difference(replica.left, {broken})
-    if broken is not None and not others:  # without the last nothing could be asked
-        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
-    if broken is not None:
-        leave(follower, broken, f"{_FAILED}, last with: {why}")
-    elif hopeless is not None and replica.status == "running":
-        pause(follower, f"{_FAILING}: {hopeless}")
-    else:
-        return False
-    return True
-
-
-def give_another_chance(follower: Follower) -> None:
-    """Undo `mend`: ask those again who failed or were away, and what failed.
-
-    Where a choice was made that is sure, or nothing is left to spend, nothing changes.
-    """
-    with follower.lock:
-        replica = follower.followed()
-        left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]
-        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
-        if left and replica.status == "finished":
-            over = replica.policy.remaining == 0 or answer_from(replica).sure
-            left = [] if over else left
-    if paused:
-        resume(follower)
-    for name in left:
-        join(follower, name)
-
-
-# ---------------------------------------------------------------------- how changes are made
+def _attending(follower: Follower, evaluator: Any) -> str:
+    name = follower.evaluator(evaluator)
+    if not follower.known().policy.heeds_limits:
+        raise InputError(
+            f"{follower.known().policy.name!r} asks whom it likes, and cannot do without some. Use "
+            "certain-choice or greedy-questions."
+        )
+    return name
 
 
 def reopen(page: Page) -> None:
@@ -232,3 +193,42 @@ def changed(
     while (done := attempt()) is None:
         pass
     return done[0]
+
+
+# ---------------------------------------------------------------------- by itself
+
+
+def mend(follower: Follower) -> bool:
+    """Go on without evaluators who fail again and again; pause where everything fails."""
+    with follower.lock:
+        replica = follower.followed()
+        broken, hopeless = replica.broken(), replica.hopeless()
+        why = replica.last_failure
+        others = set(replica.questions.evaluators).difference(replica.left, {broken})
+    if broken is not None and not others:  # without the last nothing could be asked
+        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
+    if broken is not None:
+        leave(follower, broken, f"{_FAILED}, last with: {why}")
+    elif hopeless is not None and replica.status == "running":
+        pause(follower, f"{_FAILING}: {hopeless}")
+    else:
+        return False
+    return True
+
+
+def give_another_chance(follower: Follower) -> None:
+    """Undo `mend`: ask those again who failed or were away, and what failed.
+
+    Where a choice was made that is sure, or nothing is left to spend, nothing changes.
+    """
+    with follower.lock:
+        replica = follower.followed()
+        left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]
+        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
+        if left and replica.status == "finished":
+            over = replica.policy.remaining == 0 or answer_from(replica).sure
+            left = [] if over else left
+    if paused:
+        resume(follower)
+    for name in left:
+        join(follower, name)

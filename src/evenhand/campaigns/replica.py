@@ -61,8 +61,8 @@ _PLAIN = (  # what a snapshot keeps as it is
     "given_up",
     "left",
     "tally",
-    "_given_up_by",
-    "_given_up_on",
+    "_in_row",
+    "_in_row_on",
 )
 
 
@@ -143,8 +143,8 @@ class Replica:
         self.given_up: list[tuple[int, int, str]] = []
         self.left: dict[str, str] = {}
         self.tally: dict[str, dict[str, int]] = {}
-        self._given_up_by: dict[str, int] = {}  # given up since the last answer, by evaluator
-        self._given_up_on: dict[str, int] = {}  # likewise, by what the question is about
+        self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
+        self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, _Out] = {}  # by ticket
         self._of_withdrawn: dict[int, tuple[int, _Out]] = {}  # tickets, by evaluation
         self._turns = Turns()
@@ -255,13 +255,13 @@ class Replica:
         who = self.evaluator_of(question) or content["holder"]
         self._count(who, "given_up")
         about = self.question(question).label
-        self._given_up_by[who] = self._given_up_by.get(who, 0) + 1
-        self._given_up_on[about] = self._given_up_on.get(about, 0) + 1
+        self._in_row[who] = self._in_row.get(who, 0) + 1
+        self._in_row_on[about] = self._in_row_on.get(about, 0) + 1
 
     def _left(self, content: Any) -> None:
         name = content["evaluator"]
         self.left[name] = content["reason"]
-        self._given_up_on.clear()  # what was given up may have been so for him, and not for itself
+        self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
         for ticket in content["tickets"]:
             self._return(ticket)
         self.voided += len(content["tickets"])
@@ -270,7 +270,7 @@ class Replica:
     def _joined(self, content: Any) -> None:
         name = content["evaluator"]
         self.left.pop(name, None)
-        self._given_up_by.pop(name, None)
+        self._in_row.pop(name, None)
         self._reopen()
         self.policy.limits.join(name)
 
@@ -278,8 +278,8 @@ class Replica:
         self.status, self.why = "paused", content["reason"]
 
     def _resumed(self, content: Any) -> None:
-        self._given_up_by.clear()
-        self._given_up_on.clear()
+        self._in_row.clear()
+        self._in_row_on.clear()
         self.status, self.why = "running", ""
 
     def _extended(self, content: Any) -> None:
@@ -339,10 +339,10 @@ class Replica:
 
     def _answered(self, evaluator: str, question: int) -> None:
         """Take note that somebody, and something, is not broken."""
-        if self._given_up_by:
-            self._given_up_by.pop(evaluator, None)
-        if self._given_up_on:
-            self._given_up_on.pop(self.question(question).label, None)
+        if self._in_row:
+            self._in_row.pop(evaluator, None)
+        if self._in_row_on:
+            self._in_row_on.pop(self.question(question).label, None)
 
     def _return(self, ticket: int) -> None:
         """Take note that a ticket will not be answered."""
@@ -496,7 +496,7 @@ class Replica:
         if not self.policy.heeds_limits:
             return None  # it cannot do without
         names = self.questions.evaluators
-        for who, times in self._given_up_by.items():
+        for who, times in self._in_row.items():
             if times >= _PATIENCE and who in names and who not in self.left:
                 return who
         return None
@@ -504,11 +504,11 @@ class Replica:
     def hopeless(self) -> str | None:
         """Return what is given up again and again, in words; None if nothing is."""
         reason = self.last_failure
-        for about, times in self._given_up_on.items():
+        for about, times in self._in_row_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"
         alone = not (self.questions.evaluators and self.policy.heeds_limits)
-        if alone and sum(self._given_up_by.values()) >= _PATIENCE:
+        if alone and sum(self._in_row.values()) >= _PATIENCE:
             return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
         return None
 
