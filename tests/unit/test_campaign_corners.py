@@ -193,7 +193,7 @@ def test_a_ticket_asks_the_same_while_questions_are_added(
     """Another thread looks a ticket up when the policy is extended, and its numbers not yet."""
     ticket = ticket_of(panel, "P")
     replica = panel._followed()
-    row = panel.store.read(lambda s: ask.Page(s, panel._follower.id, lock=False).ticket(ticket.number))
+    row = panel._follower.read(lambda page: page.ticket(ticket.number))
     assert row is not None
     seen = []
     numbers = Replica.numbers
