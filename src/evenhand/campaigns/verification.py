@@ -253,7 +253,7 @@ def _same(stated: Any, said: Any, least: float) -> bool:
     """Tell whether parts are the same but for rounding; numbers in words are rounded."""
     if isinstance(stated, str) and isinstance(said, str):
         return _NUMBER.sub("#", stated) == _NUMBER.sub("#", said)
-    if {type(stated), type(said)} <= {int, float}:
+    if {type(stated), type(said)} in ({float}, {int, float}):
         off = abs(stated - said)
         return bool(off <= _SHARE * max(abs(stated), abs(said), least))
     return type(stated) is type(said) and bool(stated == said)
