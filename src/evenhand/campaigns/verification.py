@@ -4,8 +4,8 @@
   before it: what counts was asked for, and counts once. The campaign's row must end with the last,
   and tickets and evaluations in their tables must be what the events say.
 - *Replay*: every decision must be what this evenhand says when it is told the log.
-- *Proof*: the last decision is confirmed from plans and scores alone, by code that shares no
-  mathematics with what decided (`proof`).
+- *Proof*: the certificate and the intervals of the last decision are confirmed from plans and
+  scores alone, by code that shares no mathematics with what decided (`proof`).
 
 docs/campaigns.md has a table of what is found, and what is not. Who writes a whole new chain can be
 found out only by a seal that somebody has written down: give it as ``seal``.
