@@ -33,7 +33,7 @@ from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
 from evenhand.certainty.choice import Choice
-from evenhand.errors import InputError, StoreError
+from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
@@ -176,7 +176,7 @@ class Replica:
             except Exception as error:
                 raise StoreError(
                     f"event {event.number} ({event.kind}) of the record cannot be followed: "
-                    f"{error!r}. Verify the campaign; it may have been changed."
+                    f"{_why(error)}. Verify the campaign; it may have been changed."
                 ) from error
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
@@ -574,6 +574,15 @@ def _content(event: Event, number: int) -> Any:
         return event.content
     except InputError as error:
         raise StoreError(f"{error} Verify the campaign.") from error
+
+
+def _why(error: Exception) -> str:
+    """Return in words why an event could not be taken in."""
+    if isinstance(error, EvenhandError):
+        return str(error).rstrip(".")
+    if isinstance(error, LookupError):
+        return f"it refers to something that is not there ({error})"
+    return f"{type(error).__name__}, {error}"
 
 
 def said(error: BaseException) -> str:
