@@ -18,8 +18,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.panel import Panel, form_of, turns
 from evenhand.certainty.arrow.shares import proportions
-from evenhand.certainty.models import Shared, Spread
-from evenhand.certainty.planner import Goal, Planner, Shares
+from evenhand.certainty.models import Goal, Model, Shared, Shares, Spread
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
@@ -85,7 +84,7 @@ class ArrowFit:
         return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
 
 
-class ArrowModel(Planner):
+class ArrowModel(Model):
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
 
     Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
