@@ -226,7 +226,7 @@ class CertainChoice(Choice):
         """
         now, option = self.inference.evidence(), self._option
         own = [key for key in now.where if key[0] == option or not self.aim.slack]
-        return [(x, *now.where[leader, x]) for leader, x in own]
+        return [(x, *now.where[leader, x]) for leader, x in own if x != option]
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""

@@ -99,6 +99,8 @@ class Planner:
         guess = self.inference.before(len(record.rounds))
         leader = self.leading(guess, now)
         rivals = self.inference.open(now, leader)
+        if len(rivals) == 0:  # others led when all were rejected: its own next look will say so
+            rivals = np.flatnonzero(~self.inference.aim.same(leader))
         known = np.isfinite(guess.leads(leader, rivals).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
@@ -109,11 +111,17 @@ class Planner:
         return self._test(guess, now, leader, rivals[known])
 
     def leading(self, guess: Fit, now: Evidence) -> int:
-        """Return the option that is best by a guess, of those that may be."""
+        """Return the option that is best by a guess, rejected or not.
+
+        A best option may have been rejected, with probability δ. If it comes to lead all the same,
+        it is tested against those that were not: an answer is wrong only if the best was rejected,
+        whoever the answer is. Else the search would go on among options that are worse, and may be
+        much closer to one another.
+        """
         options = self.inference.aim.questions.options
         lead_of_first = guess.leads(0, np.arange(len(options))).estimates
         size = float(np.abs(self._pool.means).max(initial=0.0))
-        return first_largest(np.where(now.rejected, -np.inf, -lead_of_first), size)
+        return first_largest(-lead_of_first, size)
 
     # ------------------------------------------------------------------ a start
 

@@ -37,7 +37,7 @@ Why it holds
 3. So W_x E_x along all plans and scores is at most a martingale that starts at one. It ever reaches
    1/δ with probability at most δ (Ville).
 4. A wrong answer needs that of one x, the best. So there is no union over rivals, and no factor for
-   the dimension. ∎
+   the dimension; and it does not matter whether the answer itself was ever rejected. ∎
 
 What is taken for granted: scores follow the linear model of the questions; noise is independent and
 normal (bounded scores will do where plans are looked at only when whole); and when answers come,
