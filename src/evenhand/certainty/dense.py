@@ -18,7 +18,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.models import Goal, Model, Shared, Shares, Spread
+from evenhand.certainty.models import Goal, Model, Shared, Shares, Spread, unit_of
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
@@ -176,9 +176,7 @@ class DenseFit:
     ) -> None:
         self.model, self.theta, self.form = model, theta, form
         self.scatter, self.freedom, self.size = scatter, freedom, size
-        # scores without any scatter leave rounding; an evaluator that repeats itself is no proof
-        least = max(scatter, 1e-24 * size, 1e-200)
-        self.unit = 1.0 if math.isinf(freedom) else math.sqrt(least / max(1.0, freedom))
+        self.unit = unit_of(scatter, freedom, size)
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

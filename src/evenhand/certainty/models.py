@@ -7,6 +7,7 @@ known. A direction that evaluations say nothing of has variance ∞, and then it
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Protocol
 
@@ -89,6 +90,16 @@ class Fit(Protocol):
 
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
+
+
+def unit_of(scatter: float, freedom: float, size: float) -> float:
+    """Return the standard deviation of the noise by a fit (see `Fit`); 1 where it is known.
+
+    Scores without any scatter leave rounding: an evaluator that repeats itself is no proof.
+    """
+    if math.isinf(freedom):
+        return 1.0
+    return math.sqrt(max(scatter, 1e-24 * size, 1e-200) / max(1.0, freedom))
 
 
 class Goal(NamedTuple):

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Indices
 from evenhand.certainty.models import Fit
-from evenhand.certainty.record import Expected, Plan, Stop
+from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.limits import Limits, nth
@@ -106,8 +106,7 @@ class Planner:
         if not (heard and known.all()):
             start = self._start(leader, rivals, known, heard)
             if len(start):
-                paid_for = self._pays_for(start)
-                return self._plan("open", start, forecast=math.nan) if paid_for else Stop("broke")
+                return self._plan("open", start) if self._pays_for(start) else Stop("broke")
         return self._test(guess, now, leader, rivals[known])
 
     def leading(self, guess: Fit, now: Evidence) -> int:
@@ -222,32 +221,11 @@ class Planner:
             expected=Expected(*guess.leads(leader, rivals[able]), guess.unit, guess.freedom),
         )
 
-    def _plan(
-        self,
-        purpose: str,
-        order: Indices,
-        *,
-        times: int = 1,
-        looks: int = 1,
-        forecast: float = math.nan,
-        leader: int = -1,
-        rivals: Indices | None = None,
-        expected: Expected | None = None,
-    ) -> Plan:
-        return Plan(
-            purpose,  # type: ignore[arg-type] # one of those that there are
-            order,
-            times,
-            looks,
-            self._helped_by_others(purpose),
-            self.at_most,
-            forecast,
-            leader,
-            order[:0] if rivals is None else rivals,
-            expected,
-        )
+    def _plan(self, purpose: Purpose, order: Indices, **parts: Any) -> Plan:
+        helped = self._helped_by_others(purpose)
+        return Plan(purpose, order, more=helped, at_most=self.at_most, **parts)
 
-    def _helped_by_others(self, purpose: str) -> bool:
+    def _helped_by_others(self, purpose: Purpose) -> bool:
         """Tell whether evaluators who would be idle are asked more of the same as a plan asks.
 
         Not to check the model, which takes these very questions. Nor where the last plan told
