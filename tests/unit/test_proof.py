@@ -318,7 +318,7 @@ def test_leads_of_which_nothing_is_claimed_are_those_of_the_values(more: int) ->
     play.go_on(worth)
     assert play.decided()[-1][1]["answer"]["sure"]
     play.extend(eh.Questions.panel(["Zoe", *names], judges, capacity=8))
-    play.policy.leave("R")
+    play.policy.limits.leave("R")
     play.go_on(worth, len(play.told) + more)
     log = play.decided()
     assert examine(log).wrong == ()
