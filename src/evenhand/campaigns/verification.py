@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 from sqlalchemy import bindparam, select
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
-from evenhand.campaigns.following import Follower
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.proof import Examination, examine
 from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores.session import Session, Statement
 from evenhand.campaigns.stores.tables import ticket
 from evenhand.errors import EvenhandError
