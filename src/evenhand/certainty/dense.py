@@ -18,8 +18,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.models import Shared, Spread
-from evenhand.certainty.planner import Goal, Planner, Shares
+from evenhand.certainty.models import Goal, Model, Shared, Shares, Spread, unit_of
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
@@ -32,7 +31,7 @@ _UNKNOWN = 1e6  # variance of what nothing is known of, when a start is planned
 _LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, to have an order
 
 
-class DenseModel(Planner):
+class DenseModel(Model):
     """Least squares and designs on the rows of the questions; see `models.Model`.
 
     Parameters
@@ -177,9 +176,7 @@ class DenseFit:
     ) -> None:
         self.model, self.theta, self.form = model, theta, form
         self.scatter, self.freedom, self.size = scatter, freedom, size
-        # scores without any scatter leave rounding; an evaluator that repeats itself is no proof
-        least = max(scatter, 1e-24 * size, 1e-200)
-        self.unit = 1.0 if math.isinf(freedom) else math.sqrt(least / max(1.0, freedom))
+        self.unit = unit_of(scatter, freedom, size)
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

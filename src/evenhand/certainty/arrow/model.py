@@ -18,8 +18,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.panel import Panel, form_of, turns
 from evenhand.certainty.arrow.shares import proportions
-from evenhand.certainty.models import Shared, Spread
-from evenhand.certainty.planner import Goal, Planner, Shares
+from evenhand.certainty.models import Goal, Model, Shared, Shares, Spread, unit_of
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
@@ -85,7 +84,7 @@ class ArrowFit:
         return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
 
 
-class ArrowModel(Planner):
+class ArrowModel(Model):
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
 
     Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
@@ -127,18 +126,16 @@ class ArrowModel(Planner):
             expected = about.items[item] + Z @ about.omega
         means = sums / counts * loud - expected
         v, omega = form.solve(item, Z, weights * means)
-        scatter, freedom, unit, size = 0.0, math.inf, 1.0, 0.0
+        scatter, freedom, size = 0.0, math.inf, 0.0
         if noise_scale is None:
             squares = told.sums_of_squares[used]
             within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
             scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
             freedom = float(counts.sum() - form.rank)
-            # scores without any scatter leave rounding; who repeats himself is no proof
             size = float(squares.sum() + counts @ expected**2)
-            least = max(scatter, 1e-24 * size, 1e-200)
-            unit = math.sqrt(least / max(1.0, freedom))
         if about is not None:
             v, omega = v + about.items, omega + about.omega
+        unit = unit_of(scatter, freedom, size)
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions, size)
 
     # ------------------------------------------------------------------ planning
