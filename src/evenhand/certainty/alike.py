@@ -24,7 +24,7 @@ from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
-from evenhand.questions.own_biases import with_own_biases
+from evenhand.questions.variants import with_own_biases
 
 _RARE = 0.01  # how improbable a difference must be by chance to be told of
 _RANK = 1e-9
