@@ -21,9 +21,9 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.arrow import Arrow, per_item
+from evenhand.numerics.svd import Svd
 from evenhand.questions import Questions
 
-_RANK = 1e-10  # singular values above this share of the largest count
 _CHUNK = 8192  # rows made dense at once
 _LARGE = 20_000  # numbers in a dense matrix of rows, from which on panels keep their structure
 
@@ -59,11 +59,7 @@ class RowSpan:
     """
 
     def __init__(self, points: Floats, counts: Counts) -> None:
-        scales = np.abs(points).max(axis=0)
-        scales[scales == 0.0] = 1.0
-        root = np.sqrt(counts.astype(np.float64))
-        U, sizes, _ = np.linalg.svd(points / scales * root[:, None], full_matrices=False)
-        self._U: Floats = U[:, sizes > _RANK * sizes.max(initial=0.0)]
+        self._U = Svd.of(points * np.sqrt(counts)[:, None]).U
         self.rank: int = self._U.shape[1]
 
     def without(self, y: Floats) -> Floats:
