@@ -21,7 +21,7 @@ from evenhand.errors import InputError
 from evenhand.questions.identifiable import identified_by, in_order
 from evenhand.questions.inputs import UNLIMITED
 from evenhand.questions.options import Column, Options
-from evenhand.tables import Names, listed
+from evenhand.tables import Names, joined, listed
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -297,7 +297,7 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
             label = questions.label(ask.question)
             sentences.append(f"Allow question {ask.question} ({label!r}, counting from 0).")
     for who, theirs in by_evaluator.items():
-        plain = in_words([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
+        plain = joined([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
         special = [
             f"{a.about[0]!r} that shows {a.shows} alone (or leave {a.shows} out)"
             for a in theirs
@@ -307,23 +307,10 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
         if who is None:
             parts = [f"impartial questions (no attributes) about {plain}"] if plain else []
             parts += [f"a question about {text}" for text in special]
-            sentences.append(f"Add {in_words(parts)}.")
+            sentences.append(f"Add {joined(parts)}.")
         elif who not in questions.evaluators:
-            asked = in_words([*parts, *special])
+            asked = joined([*parts, *special])
             sentences.append(f"Add {who}, who favours nobody, and ask about {asked}.")
         else:
             sentences.append(f"Let {who} be asked about {plain}.")
     return " ".join(sentences)
-
-
-def in_words(parts: Sequence[str], most: int = 6) -> str:
-    """Return a list in words: a, b and c.
-
-    Examples
-    --------
-    >>> in_words(["a", "b", "c"]), in_words(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
-    if len(parts) > most:
-        return f"{', '.join(parts[:most])} and {len(parts) - most} more"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -15,9 +15,9 @@ import numpy as np
 from evenhand import html
 from evenhand.arrays import Floats, Indices
 from evenhand.numerics.identifying import EQUAL
-from evenhand.questions.advice import Advice, advise, in_words
+from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import Identified, cheap_start, identified_by, in_order
-from evenhand.tables import Names, listed
+from evenhand.tables import Names, joined, listed
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -131,7 +131,7 @@ class Check:
         said = []
         if self.identified:
             s = "" if len(self.identified) == 1 else "es"
-            said.append(f"The answers tell the bias{s}: {in_words(self.identified)}.")
+            said.append(f"The answers tell the bias{s}: {joined(self.identified)}.")
         said += [f"They do not tell {one.name!r}: {one.why}." for one in self.not_identified[:6]]
         if len(self.not_identified) > 6:
             said.append(f"Nor {len(self.not_identified) - 6} more.")
@@ -182,10 +182,7 @@ class Check:
             "advice": [
                 {
                     "text": advice.text,
-                    "add": [
-                        {"about": list(a.about), "evaluator": a.evaluator, "shows": a.shows}
-                        for a in advice.add
-                    ],
+                    "add": [ask._asdict() | {"about": list(ask.about)} for ask in advice.add],
                 }
                 for advice in self.advice
             ],
@@ -262,8 +259,8 @@ def why(found: Identified, order: Indices, j: int) -> str:
     parts = _difference("value", shift, questions.options.labels)
     parts = parts or _difference("leniency", lenient, questions.evaluators)
     if others:
-        parts.append(f"a change of {in_words(others)}")
-    return f"it looks the same as {in_words(parts)}" if parts else "too few questions show it"
+        parts.append(f"a change of {joined(others)}")
+    return f"it looks the same as {joined(parts)}" if parts else "too few questions show it"
 
 
 def _difference(what: str, sizes: Floats, names: Names) -> list[str]:

@@ -24,10 +24,12 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.questions.inputs import (
     Named,
+    biases_of,
     named,
     named_options,
     parts_of,
     per_evaluator,
+    same_group,
     sparse_rows,
 )
 from evenhand.questions.options import Column
@@ -130,9 +132,7 @@ def _of_families(choice: Named, panel: Named, family: Mapping[str, Any]) -> tupl
 
 def _own(choice: Named, panel: Named) -> NDArray[np.bool_]:
     """Return (k, e) whether an option is of a judge's family; of no judge's who has no others."""
-    mine = np.array([g if g is not None else "" for g in choice.groups])
-    theirs = np.array([g if g is not None else "" for g in panel.groups])
-    own: NDArray[np.bool_] = (mine[:, None] == theirs) & (mine[:, None] != "")
+    own = same_group(choice.groups, panel.groups)
     return own & ~own.all(axis=0)
 
 
@@ -156,18 +156,12 @@ def _columns(
     panel: Named, own: NDArray[np.bool_], position: bool, bias: Bias
 ) -> tuple[tuple[Column, ...], Indices]:
     """Return the columns, and (e,) which of them is a judge's favour for the own family."""
-    (partial,) = np.nonzero(own.any(axis=0))
-    of_judge = np.zeros(own.shape[1], dtype=np.intp)
-    if bias == "common" or len(partial) < 2:
-        biases = [Column("own family", "bias")] if len(partial) else []
-    else:
-        of_judge[partial] = np.arange(len(partial))
-        names = [panel.names[j] for j in partial.tolist()]
-        biases = [Column(f"own family of {name}", "bias", evaluator=name) for name in names]
+    alone = int(own.any(axis=0).sum()) < 2
+    biases, of_judge = biases_of(own, panel.names, "own family", common=alone or bias == "common")
     if not position:
         return tuple(biases), of_judge
-    alone = len(panel.names) == 1
-    first = [Column("first" if alone else f"first by {n}", "position", n) for n in panel.names]
+    one = len(panel.names) == 1
+    first = [Column("first" if one else f"first by {n}", "position", n) for n in panel.names]
     return (*biases, *first), of_judge
 
 

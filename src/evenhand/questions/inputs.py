@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet
@@ -189,6 +189,40 @@ class FrameColumns:
                 "is not a finite number; correct the cell or leave the row out."
             )
         return read
+
+
+# ---------------------------------------------------------------------- who favours whom
+
+
+def same_group(items: Sequence[str | None], evaluators: Sequence[str | None]) -> NDArray[np.bool_]:
+    """Return (items, evaluators) whether both are of one group; None is none."""
+    codes = {group: code for code, group in enumerate(dict.fromkeys(items))}
+    mine = np.array([codes[group] for group in items])
+    theirs = np.array([-1 if group is None else codes.get(group, -1) for group in evaluators])
+    return np.asarray(mine[:, None] == theirs)
+
+
+def biases_of(
+    some: NDArray[np.bool_], evaluators: Names, what: str, *, common: bool
+) -> tuple[list[Column], Indices]:
+    """Return the columns of the biases of evaluators, and (e,) which of them is whose.
+
+    Parameters
+    ----------
+    some
+        (items, evaluators) who may favour whom; who favours nobody has no bias, and any number.
+    evaluators, what
+        Their names, and what a bias is called.
+    common
+        Whether all have the same.
+    """
+    (partial,) = np.nonzero(some.any(axis=0))
+    place = np.zeros(len(evaluators), dtype=np.intp)
+    if common:
+        return [Column(what, "bias")] if len(partial) else [], place
+    place[partial] = np.arange(len(partial))
+    names = [evaluators[j] for j in partial.tolist()]
+    return [Column(f"{what} of {name}", "bias", evaluator=name) for name in names], place
 
 
 # ---------------------------------------------------------------------- entries of questions

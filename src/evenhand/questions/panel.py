@@ -17,12 +17,14 @@ from evenhand.arrays import Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.questions.inputs import (
     Named,
+    biases_of,
     is_frame,
     named,
     named_options,
     pair_numbers,
     parts_of,
     per_evaluator,
+    same_group,
     sparse_rows,
 )
 from evenhand.questions.options import Column
@@ -160,11 +162,7 @@ def _partial(given: Any, items: Names, groups: tuple[str | None, ...], judges: N
                 f"group; give {lacks} as a mapping from names to groups, or partial=None if nobody "
                 "favours anybody."
             )
-        codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
-        own = np.array([codes[group] for group in groups])
-        other = np.array([-1 if g is None else codes.get(g, -1) for g in judges.groups])
-        same: Floats = (own[:, None] == other).astype(np.float64)
-        return same
+        return same_group(groups, judges.groups).astype(np.float64)
     P = pair_numbers(given, items, judges.names, "partial")
     refuse_non_finite(P, "partial", tuple(judges.names))
     return P
@@ -177,15 +175,10 @@ def _biases(
 
     Pairs that show none have any number.
     """
-    some = P != 0.0
-    place = np.zeros(P.shape, dtype=np.intp)
-    if bias == "common":
-        return [Column("own group", "bias")] if some.any() else [], place
-    if bias == "evaluator":
-        (partial,) = np.nonzero(some.any(axis=0))
-        place[:, partial] = np.arange(len(partial))
-        names = [evaluators[j] for j in partial.tolist()]
-        return [Column(f"own group of {name}", "bias", evaluator=name) for name in names], place
+    some, place = P != 0.0, np.zeros(P.shape, dtype=np.intp)
+    if bias != "group":
+        columns, own = biases_of(some, evaluators, "own group", common=bias == "common")
+        return columns, place + own
     favoured = some.any(axis=1)
     found: dict[str, int] = {}
     for item in np.flatnonzero(favoured).tolist():
