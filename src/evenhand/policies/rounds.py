@@ -49,7 +49,8 @@ class Rounds:
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Return what the round in force lacks beside what is on its way, at most n."""
         left = np.maximum(self._in_force() - self._gathered.counts - pending, 0)
-        most = self._policy.remaining - int(pending.sum())  # what came early may be of no round
+        # what came early may be of no round, and leave less than the round wants
+        most = max(self._policy.remaining - int(pending.sum()), 0)
         return first_of(left, most if n is None else min(n, most))
 
     def learn(self, feedback: Feedback) -> None:
