@@ -113,6 +113,8 @@ RECORD = "run.checks.record"
             10**15,
             "start is 1000000000000000; it must be from 0 to",
         ),
+        ("phases", "run.memory.rounds", [{"wanted": [10**15], "times": [1]}], "from 0 to 2"),
+        ("phases", "run.memory.rounds", [{"wanted": [0], "times": [-1]}], r"counts\[0\] is -1"),
         ("phases", "run.memory.whole", 0.5, "whole is 0.5; it must be of whole numbers"),
         (
             "phases",
