@@ -158,14 +158,6 @@ class Eager(Stepping):
         return super().propose(None, pending)
 
 
-class Miscounting(Stepping):
-    """Forgets what is outstanding with every tell."""
-
-    def learn(self, feedback: eh.Feedback) -> None:
-        super().learn(feedback)
-        self.limits.outstanding[:] = 0
-
-
 class Waiting(Stepping):
     """Waits for ever for what was lost."""
 
@@ -378,8 +370,8 @@ class Undecided(Steady):
 
 
 CAUGHT = {
-    Curious: "asking_aside_changes_nothing",
-    Eager: "asking_aside_changes_nothing",
+    Curious: "looking_and_asking_change_nothing",
+    Eager: "looking_and_asking_change_nothing",
     Lavish: "a_run_ends_when_all_is_spent",
     Lazy: "a_run_ends_when_all_is_spent",
     Pausing: "a_run_ends_when_all_is_spent",
@@ -388,9 +380,8 @@ CAUGHT = {
     Shared: "a_run_depends_on_its_tells_alone",
     Surprised: "never_fails_midway",
     Waiting: "evaluators_may_work_side_by_side",
-    Miscounting: "evaluators_may_work_side_by_side",
-    Nervous: "looking_changes_nothing",
-    Watched: "looking_changes_nothing",
+    Nervous: "looking_and_asking_change_nothing",
+    Watched: "looking_and_asking_change_nothing",
     Nameless: "what_is_said_can_be",
     Outside: "what_is_said_can_be",
     Boastful: "bias_intervals_cover",

@@ -147,11 +147,11 @@ class Limits:
         return order
 
     def rest(self, pending: Counts) -> float:
-        """Return the money that is left beside what those pending cost."""
+        """Return the money that is left beside what those pending cost, at least 0."""
         if math.isinf(self.money):
             return math.inf
         spent = self.paid + float(pending @ self.questions.prices)
-        return (self.money - spent) * _ROUNDING
+        return max(self.money - spent, 0.0) * _ROUNDING
 
     def affordable(self, counts: Counts, pending: Counts) -> Counts:
         """Return the cheapest of these that the budget pays for, beside those pending."""

@@ -16,6 +16,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import recalled, recalled_counts
 from evenhand.errors import InputError
+from evenhand.plain import shown
 from evenhand.policies.registry import IN_MEMORY, class_in_state
 from evenhand.questions import Questions
 
@@ -52,12 +53,12 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
         raise InputError("this is no state of a policy; give what policy.state() returned.")
     if state["evenhand"] != VERSION:
         raise InputError(
-            f"this state is of version {state['evenhand']!r}; this evenhand reads version "
+            f"this state is of version {shown(state['evenhand'])}; this evenhand reads version "
             f"{VERSION}."
         )
     named = state.get("policy")
     if not isinstance(named, str):
-        raise InputError(f"this state is of no policy that has a name, but of {named!r}.")
+        raise InputError(f"this state is of no policy that has a name, but of {shown(named)}.")
     cls = class_in_state(named) if policy is None else policy
     if cls.name != named:
         raise InputError(f"this is the state of {named!r}, not of {cls.name!r}.")

@@ -23,7 +23,7 @@ from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.told import told_by
+from evenhand.questions.identifiable import identified_by
 
 
 def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
@@ -146,8 +146,8 @@ class ArrowModel(Model):
 
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""
-        told = told_by(self.questions, order)
-        return told.start() if leads is None else told.used(leads, order[:0])
+        found = identified_by(self.questions, order)
+        return found.start() if leads is None else found.used(leads, order[:0])
 
     def shares(self, goal: Goal) -> Shares:
         """Return shares of questions to few evaluators, where these will do."""
