@@ -222,7 +222,7 @@ def storage(url: str) -> Any:
 def fill_study(url: str, n: int) -> None:
     """Begin a study, and have n finished trials in it."""
     import optuna  # noqa: PLC0415 # slow to load
-    import sqlalchemy as sa  # noqa: PLC0415 # slow to load
+    import sqlalchemy as sa  # noqa: PLC0415 # Optuna brings it
 
     kept = storage(url)
     study = optuna.create_study(study_name=NAME, storage=kept)

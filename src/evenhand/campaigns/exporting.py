@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import bindparam, select
-
 from evenhand.answers.scores import compares
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event, as_line, evaluations_in
 from evenhand.campaigns.following import Follower
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.tables import evaluation
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.telling import own
 from evenhand.campaigns.tickets import identifier, parsed
 from evenhand.errors import InputError
@@ -28,11 +25,6 @@ EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
 
 _PIECE = 4096  # events that are read at once
 _STANDING = -4  # where it is in a row of the table
-_OF_TICKET = Statement(
-    select(evaluation.c.number, evaluation.c.standing)
-    .where(evaluation.c.campaign == bindparam("id"), evaluation.c.ticket == bindparam("ticket"))
-    .order_by(evaluation.c.number)
-)
 
 
 def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
@@ -129,12 +121,9 @@ def evaluation_of(follower: Follower, said: str) -> int:
 
     def look(session: Session) -> int:
         own(Page(session, follower.id, lock=False), number, token, said, follower.name)
-        by = {
-            standing: int(n)
-            for n, standing in session.rows(_OF_TICKET, id=follower.id, ticket=number)
-        }
-        if not by.keys() & {"counted", "withdrawn"}:
+        found = ledger.evaluation_of_ticket(session, follower.id, number)
+        if found is None:
             raise InputError(f"there is no score for ticket {said} that counts.")
-        return by.get("counted") or by["withdrawn"]
+        return found.number
 
     return follower.store.read(look)
