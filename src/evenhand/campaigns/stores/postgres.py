@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.session import Session
@@ -236,7 +236,7 @@ class PostgresStore(Store):
 
 
 class _PostgresSession(Session):
-    fragments = {  # noqa: RUF012 # nobody changes it
+    fragments: ClassVar[Mapping[str, str]] = {
         "clock": "extract(epoch FROM clock_timestamp())::float8",
         "for_update": "FOR UPDATE",
         "bytes": "BYTEA",

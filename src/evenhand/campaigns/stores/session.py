@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 _FRAGMENT = re.compile(r"@(\w+)")
 
@@ -24,7 +24,7 @@ class Session(ABC):
         Seconds that are added to the database's clock; not 0 only in tests.
     """
 
-    fragments: Mapping[str, str]
+    fragments: ClassVar[Mapping[str, str]]
     """What this database says for ``@name``:
 
     - ``clock``: its time, in seconds since 1970

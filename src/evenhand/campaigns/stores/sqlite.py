@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.gate import Leave
@@ -243,7 +243,7 @@ class SqliteStore(Store):
 
 
 class _SqliteSession(Session):
-    fragments = {  # noqa: RUF012 # nobody changes it
+    fragments: ClassVar[Mapping[str, str]] = {
         "clock": "((julianday('now') - 2440587.5) * 86400.0)",
         "for_update": "",  # who writes a file is alone
         "bytes": "BLOB",
