@@ -43,8 +43,8 @@ import psycopg
 import evenhand as eh
 from campaign_record import Record
 from deadly import PLACES, Fate, Outbox, work
-from evenhand.campaigns.deciding import plain
 from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.status import plain
 from evenhand.campaigns.stores import open_store
 from evenhand.campaigns.stores.session import Session
 from postgres_server import own_server

@@ -12,7 +12,7 @@ import pytest
 
 import evenhand as eh
 from campaign_record import Record
-from evenhand.campaigns import asking, following
+from evenhand.campaigns import ask, follower
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.stores.schema import TABLES
 from evenhand.campaigns.stores.session import Session
@@ -76,23 +76,23 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
     tickets = [campaign.ask("Paul"), campaign.ask("Quinn")]
     before = all_rows(store)
     seen, known = [], []
-    write, work_out = Store.write, asking._proposal
+    write, work_out = follower.Follower.write, ask._proposal
 
     def noting(*given: Any) -> Any:
         proposal = work_out(*given)
         known.append(proposal.known[1:])
         return proposal
 
-    def lost_meanwhile(self: Store, work: Any) -> Any:
+    def lost_meanwhile(self: follower.Follower, work: Any) -> Any:
         if "put_in" in repr(work) and not seen:
             seen.append(work)
-            take_back(self, before)
+            take_back(self.store, before)
         return write(self, work)
 
     for ticket in tickets:
         campaign.tell(ticket, 5.0)
-    monkeypatch.setattr(asking, "_proposal", noting)
-    monkeypatch.setattr(Store, "write", lost_meanwhile)
+    monkeypatch.setattr(ask, "_proposal", noting)
+    monkeypatch.setattr(follower.Follower, "write", lost_meanwhile)
     campaign.ask("Paul", n=5)
     assert seen
     record = Record(store, "prize")
@@ -106,7 +106,7 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
 def test_a_snapshot_of_what_was_taken_back_is_not_used(
     store: Store, campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "_LEAST_EVENTS", 1)
+    monkeypatch.setattr(follower, "_LEAST_EVENTS", 1)
     ticket = campaign.ask("Paul")
     before = all_rows(store)
     campaign.tell(ticket, 7.0)

@@ -21,12 +21,12 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 from evenhand.campaigns import ledger
-from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
-from evenhand.campaigns.following import Follower
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.proof import Examination, examine
 from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import EvenhandError
 

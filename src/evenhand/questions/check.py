@@ -59,9 +59,6 @@ class Check:
         Those that they do not, each with why and what to add.
     advice
         What to add, in all: after that all options can be compared, and all biases told.
-    start
-        Indices of questions that tell all leads that can be told: few, and cheap. None where
-        the evaluators' workloads leave no room for them, as far as was found.
     rank, spare
         How much the questions can tell, and how many are left over to check the model with.
 
@@ -84,7 +81,6 @@ class Check:
     identified: tuple[str, ...]
     not_identified: tuple[Untold, ...]
     advice: tuple[Advice, ...]
-    start: Indices | None
     rank: int
     spare: int
 
@@ -97,6 +93,17 @@ class Check:
     def fine(self) -> bool:
         """Whether all options can be compared, and all biases told."""
         return self.comparable and not self.not_identified
+
+    @cached_property
+    def start(self) -> Indices | None:
+        """Indices of questions that tell all leads that can be told: few, and cheap.
+
+        None where the evaluators' workloads leave no room for them, as far as was found. Worked out
+        when it is first asked for, since that is most of the work of a check.
+        """
+        number = {name: c for c, names in enumerate(self.classes) for name in names}
+        labels = np.array([number[name] for name in self.questions.options.labels])
+        return cheap_start(self.questions, labels)
 
     @cached_property
     def start_price(self) -> float | None:
@@ -225,7 +232,6 @@ def check(questions: Questions) -> Check:
             for j, one in zip(untold, advice[1:], strict=True)
         ),
         tuple(one for one in advice if one is not None),
-        cheap_start(questions, labels),
         told.rank,
         len(order) - told.rank,
     )

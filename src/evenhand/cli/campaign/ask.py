@@ -141,11 +141,10 @@ def _nothing(got: NoTicket, as_json: bool) -> None:
     if as_json:
         print_json({"tickets": [], "reason": got.reason, "why": got.why, "again_in": got.again_in})
         return
-    said = f"{got.why[:1].upper()}{got.why[1:]}".rstrip(".")
     later = ""
     if got.again_in is not None and got.again_in < float("inf"):
         later = f" Ask again in {duration(got.again_in)}."
-    console().print(f"Nothing to evaluate: {said[:1].lower()}{said[1:]}.{later}", soft_wrap=True)
+    console().print(f"Nothing to evaluate: {got.why.rstrip('.')}.{later}", soft_wrap=True)
 
 
 def _as_dict(ticket: Ticket) -> dict[str, Any]:
