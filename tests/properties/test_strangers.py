@@ -146,26 +146,45 @@ def a_record(path: Path) -> None:
         campaign.export(path.with_suffix(".jsonl"))
 
 
+def other_records(folder: Path) -> None:
+    """Make campaigns of the other policies that a proof knows, and of one that it does not."""
+    options = eh.ActionSet([[1.0], [2.0], [4.0]], ["home", "away", "away"])
+    for name, asked, policy in (
+        ("planned", eh.Questions.panel(NAMES, JUDGES, capacity=2), None),
+        ("careful", options, None),
+        ("uniform", options, "uniform"),
+    ):
+        rng = np.random.default_rng(0)
+        with eh.Campaign.create(
+            folder / "others.db", name, asked, at_most=30, policy=policy
+        ) as campaign:
+            campaign.run(lambda question, rng=rng: float(question.option + rng.standard_normal()))
+            campaign.export(folder / f"{name}.jsonl")
+
+
 def verify_mutated(path: Path, seed: int, n: int) -> None:
     """Verify files of which one event says something else, by its own seal or by a new chain."""
     a_record(path)
-    file = path.with_suffix(".jsonl")
-    events = list(events_in(file))
-    lines = [as_line(event) for event in events]
-    assert verify_file(file), str(verify_file(file))
+    other_records(path.parent)
+    records = [list(events_in(file)) for file in sorted(path.parent.glob("*.jsonl"))]
+    assert len(records) == 4
+    file = path.parent / "mutated.jsonl"
+    for events in records:
+        file.write_text("".join(f"{as_line(event)}\n" for event in events), "utf-8")
+        assert verify_file(file), str(verify_file(file))
     for i in range(n):
-        rng = np.random.default_rng([seed, i])
-        at = int(rng.choice([0, *range(len(events))]))
+        rng, events = np.random.default_rng([seed, i]), records[i % len(records)]
+        at = int(rng.choice([0, len(events) - 1, *range(len(events))]))
         content = json.loads(events[at].body)
         changed = json.dumps(
-            mutated(content, rng, places(content)),
+            mutated(content, rng, places(content)) if content else [],
             sort_keys=True,
             separators=(",", ":"),
             ensure_ascii=bool(rng.random() < 0.1),
         )
         if changed == events[at].body:
             continue
-        new = list(lines)
+        new = [as_line(event) for event in events]
         new[at] = new[at].replace(events[at].body, changed)
         anew = rng.random() < 0.5
         if anew:

@@ -169,7 +169,7 @@ class Fussy(eh.Policy):
     """Asks one option after another, and cannot do without R, nor with a score of 13."""
 
     name: ClassVar[str] = "fussy"
-    plays_questions = heeds_limits = True
+    plays_questions = True
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

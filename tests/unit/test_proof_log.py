@@ -16,9 +16,16 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns.events import START, as_line, sealed
+from evenhand.campaigns.deciding import decision_of
+from evenhand.campaigns.events import START, Event, as_line, events_in, sealed
 from evenhand.campaigns.proof import examine
+from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.verification import RecordVerification, verify_file
+from evenhand.certainty import one_look
+from evenhand.certainty.dense import DenseFit
+from evenhand.certainty.duels import Duels
+from evenhand.certainty.e_process import Reading
+from evenhand.certainty.winner import Winner
 
 Log = list[tuple[str, dict[str, Any]]]
 
@@ -44,6 +51,7 @@ def campaigned(
     asked: Any,
     change: Callable[[eh.Campaign], None] | None = None,
     at: int | None = 12,
+    verifies: bool = True,
     **settings: Any,
 ) -> Log:
     """Have a campaign evaluated, changed after some evaluations, and decided; return its log.
@@ -67,7 +75,7 @@ def campaigned(
         favour = 0.5 * (question.evaluator == "P" and question.label in ("Ann", "Cy"))
         campaign.tell(ticket, value + favour + 0.5 * rng.standard_normal())
         told += 1
-    assert campaign.verify().wrong == ()
+    assert not verifies or campaign.verify().wrong == ()
     assert campaign.verify().evaluations == campaign.status().evaluations
     (file,) = campaign.export(folder / "events.jsonl")
     campaign.close()
@@ -75,11 +83,11 @@ def campaigned(
     return [(line["kind"], line["body"]) for line in lines]
 
 
-def verified(log: Log, folder: Path) -> RecordVerification:
+def verified(log: Log, folder: Path, at: float = 1e9) -> RecordVerification:
     """Seal a log as if it had been so from the first, and verify it."""
     before, lines = START, []
     for number, (kind, content) in enumerate(log, start=1):
-        event = sealed(before, number, 1e9 + number, kind, content)  # type: ignore[arg-type] # any
+        event = sealed(before, number, at + number, kind, content)  # type: ignore[arg-type] # any
         before = event.hash
         lines.append(as_line(event))
     file = folder / "forged.jsonl"
@@ -144,10 +152,29 @@ def test_a_decision_follows_from_the_log(name: str, tmp_path: Path) -> None:
     found = verified(log, tmp_path)
     assert found.wrong == ()
     assert found.decided
-    assert {"what is lost", "leads"} <= set(found.confirmed)
+    assert found.confirmed[0].startswith("what is lost")
     gone = {content["evaluation"] for kind, content in log if kind == "withdrawn"}
     rows = [row for kind, c in log if kind in ("told", "imported") for row in c["evaluations"]]
     assert found.evaluations == sum(row[0] not in gone for row in rows)
+
+
+@pytest.mark.parametrize("more", [panel("Ann Bo Cy", 4), panel("Ann Bo Cy Di", 2)])
+def test_a_campaign_that_gave_up_and_is_extended_verifies(
+    more: eh.Questions, tmp_path: Path
+) -> None:
+    """Nothing is left of δ after it: whatever comes is no certainty, and the record says so."""
+    gave_up = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        with eh.Campaign.create(tmp_path / f"{seed}.db", "c", panel(capacity=2)) as campaign:
+            answer = campaign.run(lambda question, rng=rng: float(rng.standard_normal()))
+            gave_up += "too close" in str(answer.stopped_because)
+            campaign.extend(questions=more)
+            answer = campaign.run(lambda question, rng=rng: float(rng.standard_normal()))
+            found = campaign.verify()
+            assert (found.wrong, found.decided) == ((), True)
+            assert "what is lost" in found.confirmed
+    assert gave_up
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +266,37 @@ def _sure(log: Log) -> None:
     answer["sure"] = not answer["sure"]
 
 
+def _certainty(log: Log) -> None:
+    log[places(log, "decided")[-1]][1]["answer"]["certainty"] = "features exact"
+
+
+def _loss(log: Log) -> None:
+    """Have it lose more than it does."""
+    log[places(log, "decided")[-1]][1]["answer"]["loses_at_most"] = 0.5
+
+
+def _alarm(log: Log) -> None:
+    warning = {"assumption": "drift", "alarm": True, "message": ""}
+    log[places(log, "decided")[-1]][1]["answer"]["warnings"] = [warning]
+
+
+def _lead(log: Log) -> None:
+    log[places(log, "decided")[-1]][1]["answer"]["ranking"][-1]["lead"] += 0.01
+
+
+def _bias(log: Log) -> None:
+    log[places(log, "decided")[-1]][1]["answer"]["biases"][0]["estimate"] += 0.01
+
+
+def _certificate(log: Log) -> None:
+    log[places(log, "decided")[-1]][1]["certificate"]["sufficed"][0][2] += 1
+
+
+def _ended(log: Log) -> None:
+    """Have an answer end no plan, so that what it ended counts for others."""
+    log[places(log, "decided")[-1]][1]["certificate"]["ended"] = [0]
+
+
 def _confidence(log: Log) -> None:
     log[0][1]["policy"]["arguments"]["named"]["confidence"] = 0.999999
 
@@ -265,6 +323,13 @@ FORGERIES = [
     _words,
     _choice,
     _sure,
+    _certainty,
+    _loss,
+    _alarm,
+    _lead,
+    _bias,
+    _certificate,
+    _ended,
     _confidence,
     _evaluator,
 ]
@@ -278,11 +343,133 @@ def test_a_forged_log_is_seen(log: Log, forge: Callable[[Log], None], tmp_path: 
     assert verified(forged, tmp_path).wrong
 
 
-@pytest.mark.parametrize("forge", [_score, _other_question, _prior, _leader, _choice, _sure])
+@pytest.mark.parametrize("forge", [_score, _other_question, _prior, _leader, _choice, _certificate])
 def test_the_proof_alone_sees_what_does_not_follow(log: Log, forge: Callable[[Log], None]) -> None:
     forged = copy.deepcopy(log)
     forge(forged)
     assert examine(forged).wrong
+
+
+# ---------------------------------------------------------------------- what each part is for
+
+
+def _who(log: Log) -> None:
+    log[places(log, "told")[5]][1]["evaluations"][0][4] = "Zoe"
+
+
+def _undecided(log: Log) -> None:
+    del log[-1]
+
+
+def _alarm_on_the_way(log: Log) -> None:
+    log.insert(places(log, "told")[9], ("alarmed", {"assumption": "drift", "text": "!"}))
+
+
+def _untouched(log: Log) -> None:
+    """Seal it anew: `verified` gives other times."""
+
+
+@pytest.mark.parametrize("forge", [_who, _undecided, _alarm_on_the_way, _untouched])
+def test_some_changes_only_a_seal_finds_that_was_written_down(
+    log: Log, forge: Callable[[Log], None], tmp_path: Path
+) -> None:
+    """Who gave a score, times, a decision that was dropped: docs/campaigns.md says so."""
+    assert verified(log, tmp_path)
+    seal = json.loads((tmp_path / "forged.jsonl").read_text("utf-8").splitlines()[-1])["hash"]
+    forged = copy.deepcopy(log)
+    forge(forged)
+    assert verified(forged, tmp_path, at=2e9).wrong == ()
+    (wrong,) = verify_file(tmp_path / "forged.jsonl", seal).wrong
+    assert "the record is another one" in wrong
+
+
+def decided_anew(log: Log, folder: Path) -> Log:
+    """Return a log with the decision that this evenhand comes to by the rest of it."""
+    verified(log, folder)
+    replica = Replica()
+    replica.fold(list(events_in(folder / "forged.jsonl"))[:-1])
+    return [*log[:-1], ("decided", json.loads(json.dumps(decision_of(replica))))]
+
+
+def test_a_plan_that_expected_its_own_scores_is_found_by_the_proof_alone(
+    log: Log, tmp_path: Path
+) -> None:
+    forged = copy.deepcopy(log)
+    _prior(forged)
+    forged = decided_anew(forged, tmp_path)
+    wrong = verified(forged, tmp_path).wrong
+    assert wrong
+    assert all("does not follow from the scores before it" in text for text in wrong)
+
+
+def _stronger(of: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[..., Any]:
+    def changed(*args: Any, **named: Any) -> Any:
+        return change(of(*args, **named))
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("asked", "settings", "where", "change"),
+    [
+        (panel(), {"at_most": 90}, (Reading, "evidence"), lambda found: found + 2.0),
+        (panel(), {"at_most": 90}, (Reading, "against_equality"), lambda found: found + 0.5),
+        (panel(), {"at_most": 90}, (DenseFit, "leads"), lambda found: found._replace(
+            variances=0.5 * found.variances)),
+        (panel(capacity=2), {}, (Winner, "chances"), lambda found: 0.02 * found),
+        (panel(capacity=2), {}, (one_look, "planned_interval"), lambda ends: (
+            0.9 * ends[0] + 0.1 * ends[1], ends[1])),
+        (skaters(), {"at_most": 90, "noise_scale": 0.5}, (Duels, "leads"), lambda found: np.where(
+            np.isfinite(found), 0.8 * found + 0.2 * found[:, :1], found)),
+    ],
+)  # fmt: skip
+def test_what_evenhand_itself_has_wrong_is_found_by_the_proof_alone(
+    asked: Any,
+    settings: dict[str, Any],
+    where: tuple[Any, str],
+    change: Callable[[Any], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its evidence, intervals, least squares, winner test, walks: replay repeats the error."""
+    owner, name = where
+    monkeypatch.setattr(owner, name, _stronger(getattr(owner, name), change))
+    log = campaigned(tmp_path, asked, None, 0, verifies=False, **settings)
+    wrong = verified(log, tmp_path).wrong
+    assert wrong
+    proof = ("is not confirmed", "does not follow from the scores before it")
+    assert all(text.endswith(proof) for text in wrong)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("[" * 10**5 + "]" * 10**5, "deep"),
+        ("[" * 60 + "]" * 60, "deep"),
+        ('{"a":' * 10**5 + "1" + "}" * 10**5, "deep"),
+        ("1" * 10**5, "too large"),
+        ('"' + "x" * 10**4 + '"', "dict"),
+    ],
+)
+def test_what_is_nested_too_deeply_or_too_large_is_said_in_words(
+    log: Log, part: str, said: str, tmp_path: Path
+) -> None:
+    """In a file it is refused; what is in a store does not verify."""
+    verified(log, tmp_path)
+    file = tmp_path / "forged.jsonl"
+    lines = file.read_text("utf-8").splitlines()
+    body = json.dumps(log[-1][1]["answer"], sort_keys=True, separators=(",", ":"))
+    lines[-1] = lines[-1].replace(f'"answer":{body}', f'"answer":{part}')
+    assert part in lines[-1]
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    if said == "dict":
+        assert not verify_file(file)
+    else:
+        with pytest.raises(eh.InputError, match=f"line {len(lines)} is no event: .*{said}"):
+            verify_file(file)
+    event = Event(1, 0.0, "decided", f'{{"answer":{part}}}', b"")
+    with pytest.raises(eh.InputError, match=r"event 1 .* cannot be read"):
+        _ = event.content
 
 
 def test_every_decision_is_replayed(tmp_path: Path) -> None:

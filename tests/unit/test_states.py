@@ -17,13 +17,12 @@ from evenhand.arrays import MOST, recalled, recalled_counts
 from evenhand.checks._record import CAPACITY, Record
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
-PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
 NAN, INF = {"number": "nan"}, {"number": "inf"}
 
 
-def state_of(name: str, rounds: int, asked: Any = ACTIONS, **settings: Any) -> dict[str, Any]:
+def state_of(name: str, rounds: int, **settings: Any) -> dict[str, Any]:
     """Return the state of a policy after so many rounds, as JSON carries it."""
-    policy = eh.policy(name, asked, 400, **settings)
+    policy = eh.policy(name, ACTIONS, 400, **settings)
     rng = np.random.default_rng(1)
     for _ in range(rounds):
         counts = policy.ask().counts
@@ -45,7 +44,7 @@ def changed(state: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 STATES: dict[str, dict[str, Any]] = {
-    "oful": state_of("oful", 3, PANEL),
+    "oful": state_of("oful-debiased", 3),
     "thompson": state_of("thompson-sampling", 3),
     "ids": state_of("ids-directed", 3),
     "priced": state_of("priced-exploration", 3, noise_scale=1.0),
@@ -75,7 +74,7 @@ RECORD = "run.checks.record"
         ("oful", "run.memory.regression.root.0", [], "root is ragged"),
         ("oful", "run.memory.regression.log_det", -1.0, "log_det is -1.0; it must be from 0"),
         ("oful", "run.memory.counts.0", 2**63, "counts is .* of whole numbers"),
-        ("oful", "run.memory.counts", [MOST // 2] * 6, "counts adds up to over"),
+        ("oful", "run.memory.counts", [MOST // 2] * 3, "counts adds up to over"),
         ("oful", "run.memory.mean", 7.0, r"mean has the shape \(\); it must be 3"),
         ("thompson", "run.memory.generator.0", "x", "two texts of digits"),
         ("thompson", "run.memory.generator.1", str(2**128), "two texts of digits"),

@@ -95,7 +95,7 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "answer": dict[str, Any],
         "because": str | None,
         "evaluations": int,
-        "certificate?": list[tuple[int, int, int]],  # option, plan, scores until it sufficed
+        "certificate": dict[str, Any],
     },
 }
 """What an event of each kind says; see `plain.Form`."""

@@ -65,7 +65,7 @@ def resume(follower: Follower) -> None:
 
 def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
     """Go on without an evaluator, until `join`; his tickets are taken back."""
-    name, reason = _attending(follower, evaluator), checked_reason(reason)
+    name, reason = follower.evaluator(evaluator), checked_reason(reason)
 
     def change(replica: Replica, page: Page) -> None:
         if name not in replica.left:
@@ -77,7 +77,7 @@ def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
 
 def join(follower: Follower, evaluator: Any) -> None:
     """Have an evaluator back who left."""
-    name = _attending(follower, evaluator)
+    name = follower.evaluator(evaluator)
 
     def change(replica: Replica, page: Page) -> None:
         if name in replica.left:
@@ -146,16 +146,6 @@ def _numbers(replica: Replica, questions: Askable) -> list[int]:
     numbers[before] = replica.numbers
     numbers[numbers < 0] = np.arange(len(before), len(numbers))
     return numbers.tolist()
-
-
-def _attending(follower: Follower, evaluator: Any) -> str:
-    name = follower.evaluator(evaluator)
-    if not follower.known().policy.heeds_limits:
-        raise InputError(
-            f"{follower.known().policy.name!r} asks whom it likes, and cannot do without some. Use "
-            "certain-choice or greedy-questions."
-        )
-    return name
 
 
 def reopen(page: Page) -> None:

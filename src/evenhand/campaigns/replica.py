@@ -33,7 +33,7 @@ from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
 from evenhand.certainty.choice import Choice
-from evenhand.errors import InputError, StoreError
+from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
@@ -176,7 +176,7 @@ class Replica:
             except Exception as error:
                 raise StoreError(
                     f"event {event.number} ({event.kind}) of the record cannot be followed: "
-                    f"{error!r}. Verify the campaign; it may have been changed."
+                    f"{_why(error)}. Verify the campaign; it may have been changed."
                 ) from error
             self.head, self.seal = event.number, event.hash.hex()
             self.version += event.kind in TURNS
@@ -493,8 +493,6 @@ class Replica:
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
-        if not self.policy.heeds_limits:
-            return None  # it cannot do without
         names = self.questions.evaluators
         for who, times in self._in_row.items():
             if times >= _PATIENCE and who in names and who not in self.left:
@@ -507,8 +505,7 @@ class Replica:
         for about, times in self._in_row_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"
-        alone = not (self.questions.evaluators and self.policy.heeds_limits)
-        if alone and sum(self._in_row.values()) >= _PATIENCE:
+        if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
             return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
         return None
 
@@ -577,6 +574,15 @@ def _content(event: Event, number: int) -> Any:
         return event.content
     except InputError as error:
         raise StoreError(f"{error} Verify the campaign.") from error
+
+
+def _why(error: Exception) -> str:
+    """Return in words why an event could not be taken in."""
+    if isinstance(error, EvenhandError):
+        return str(error).rstrip(".")
+    if isinstance(error, LookupError):
+        return f"it refers to something that is not there ({error})"
+    return f"{type(error).__name__}, {error}"
 
 
 def said(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts
 from evenhand.certainty.record import Plan, Stop
 from evenhand.errors import InputError
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
 from evenhand.policies.registry import registered
@@ -87,9 +88,7 @@ class CarefulChoice(Choice):
     """
 
     name = "careful-choice"
-    heeds_checks = True
     plays_questions = False
-    heeds_limits = False
     least_confidence = 0.5
 
     def __init__(
@@ -182,6 +181,22 @@ class CarefulChoice(Choice):
             leads = now.look.linear_leads(now.option)
         loss = max(0.0, -float(leads[:, 1].min()))
         return self.decided(now.option, loss=loss, leads=leads, certainty=now.certainty)
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the chance of being wrong that the lead over each rival has.
+
+        Returns
+        -------
+        dict
+            ``exact`` is whether leads are those of exact features, and ``chance`` that of one of
+            them; if they are not, of one over an option of the same group. Empty before the first
+            batch is whole.
+        """
+        now = self.conclusion
+        if now is None:
+            return {}
+        exact, levels = now.certainty == "features exact", now.look.levels
+        return {"exact": exact, "chance": levels.linear if exact else levels.duel}
 
     def bias(self) -> Estimate:
         """Return the (first) bias; its interval allows for what the features do not explain.

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -94,7 +94,6 @@ class CertainChoice(Choice):
     """
 
     name = "certain-choice"
-    heeds_checks = True
     planner: ClassVar[type[Planner]] = Planner
     """What makes the plans; certainty does not rest on it."""
 
@@ -216,17 +215,21 @@ class CertainChoice(Choice):
         leads[self.aim.same(option)] = 0.0
         return leads
 
-    def certificate(self) -> list[tuple[int, int, int]]:
+    def certificate(self) -> dict[str, Any]:
         """Return where the evidence against each rival of the option that leads sufficed.
 
         Returns
         -------
-        list
-            The rival, the plan, from 0, and how many of its scores it took.
+        dict
+            ``sufficed`` has lists of a rival, a plan, and how many of its scores it took; ``ended``
+            the plans that an answer ended.
         """
         now, option = self.inference.evidence(), self._option
         own = [key for key in now.where if key[0] == option or not self.aim.slack]
-        return [(x, *now.where[leader, x]) for leader, x in own]
+        return {
+            "sufficed": [[x, *now.where[leader, x]] for leader, x in own],
+            "ended": sorted(now.cut),
+        }
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""

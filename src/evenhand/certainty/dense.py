@@ -23,7 +23,7 @@ from evenhand.certainty.planner import Goal, Planner, Shares
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions

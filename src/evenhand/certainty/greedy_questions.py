@@ -89,7 +89,6 @@ class GreedyQuestions(Policy):
 
     name: ClassVar[str] = "greedy-questions"
     plays_questions: ClassVar[bool] = True
-    heeds_limits: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -39,9 +39,9 @@ class Look:
         (n,) p_j, beyond the tolerance.
     failure
         δ_m, the chance of being wrong that the look has.
-    plan, count
-        When it was: the plan in force, and how many of its scores were in. Of the look that makes
-        an option certain, that is the certificate.
+    began, plan, count
+        When it was: the first plan of the design, the one in force, and how many of its scores were
+        in.
     share
         t, how many of all scores of the design these are.
     """
@@ -51,6 +51,7 @@ class Look:
     winner: Winner
     chances: Floats
     failure: float
+    began: int = 0
     plan: int = 0
     count: int = 0
     share: float = 1.0

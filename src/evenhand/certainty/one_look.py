@@ -178,7 +178,7 @@ class OneLook:
         if leader is None:
             return  # by what was asked, not by what was answered: δ is kept for later looks
         look = self._look_at(fit, told, leader, among, self.aim.delta * (used - said.used))
-        look = replace(look, plan=r, count=count, share=share)
+        look = replace(look, began=said.began, plan=r, count=count, share=share)
         kept = look.certain or said.used < stepped
         self._said = replace(
             said,

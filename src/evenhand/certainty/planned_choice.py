@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -275,19 +275,22 @@ class PlannedChoice(Choice):
         rests_on = grounds(self.options) if np.isfinite(loss) else None
         return self.decided(option, loss=loss, leads=leads, certainty=rests_on, least=least)
 
-    def certificate(self) -> list[tuple[int, int, int]]:
-        """Return at which look the option that is certain led all rivals by enough.
+    def certificate(self) -> dict[str, Any]:
+        """Return which looks there were, and what chance of being wrong each of them had.
 
         Returns
         -------
-        list
-            The rival, the plan, from 0, and how many of its scores were in; empty if none is
-            certain.
+        dict
+            ``looks`` has lists of the first and the last plan of a design, how many scores of the
+            last were in, the option that led, and which share of δ the look had; ``began`` is the
+            first plan of the design in force, and ``chance`` what share of δ its intervals have.
         """
-        if self.inference.certain is None or not self.inference.said().looks:
-            return []
-        look = self.inference.said().looks[-1]
-        return [(x, look.plan, look.count) for x in look.rivals.tolist()]
+        said, looks = self.inference.said(), self.inference.said().looks
+        return {
+            "looks": [[x.began, x.plan, x.count, x.leader, x.failure / self.delta] for x in looks],
+            "began": said.began,
+            "chance": 1.0 - said.gone if self.looks == "always" or said.used >= 1.0 else 0.0,
+        }
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""

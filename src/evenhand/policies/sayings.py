@@ -7,12 +7,15 @@ any of these: ``values()``, ``biases()``, ``forecast()``, ``certificate()`` and 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 from evenhand.arrays import Floats
 from evenhand.checks import Checks
-from evenhand.policies.base import Policy
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column
+
+if TYPE_CHECKING:
+    from evenhand.policies.base import Policy
 
 
 def values_of(policy: Policy) -> Floats | None:
@@ -46,13 +49,14 @@ def checks_of(policy: Policy) -> Checks:
     return policy._watch
 
 
-def certificate_of(policy: Policy) -> list[list[int]]:
-    """Return where the evidence against each rival sufficed: option, plan, how many of its scores.
+def certificate_of(policy: Policy) -> dict[str, Any]:
+    """Return a policy's certificate: what has to be known to check its decision by its scores.
 
-    All count from 0. Empty where the policy does not say; then whoever checks it has to search.
+    Whole numbers count from 0. Empty where the policy has none.
     """
     say = getattr(policy, "certificate", None)
-    return [] if say is None else [list(place) for place in say()]
+    certificate: dict[str, Any] = {} if say is None else say()
+    return certificate
 
 
 def end_of(policy: Policy) -> str | None:

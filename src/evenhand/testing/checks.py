@@ -606,6 +606,4 @@ def asked_for(make: PolicyFactory) -> list[tuple[Check, Case]]:
         return []
     pairs = list(itertools.product(QUESTION_CHECKS, QUESTION_CASES))
     pairs.append((nothing_rests_on_a_guess, QUESTION_CASES[0]))
-    if policy.heeds_limits:
-        pairs += itertools.product(LIMIT_CHECKS, LIMITED_CASES)
-    return pairs
+    return [*pairs, *itertools.product(LIMIT_CHECKS, LIMITED_CASES)]

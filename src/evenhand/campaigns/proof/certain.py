@@ -8,15 +8,15 @@ W_x         product over the plans in order, at some look of the last of them
 
 That i loses at most ε is confirmed if for every x there was a look with W_x ≥ 1/δ, where E_x is
 evidence against 'x is better than i by more than ε' in plans that i led, and against 'x is better
-than the leader' in others. An interval is confirmed if what it begins and ends with is refuted.
-Nothing is searched for: a statement is a number, and evidence is evaluated at it.
+than the leader' in others. The certificate says which look it was; else it is the end of a plan.
+What an answer ended counts for that answer alone. An interval is confirmed if what it begins and
+ends with is refuted.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 
@@ -34,19 +34,25 @@ class Certain(Checker):
     """What the plans of a record show that tested something."""
 
     def prepare(self) -> None:
-        """Find these plans."""
+        """Find these plans, and the looks of the certificate."""
         options = self.record.questions.options
         self.helped = options.stand_alone and options.known_features is not None
         if self.helped:  # features may help to guess what is to come, and so intervals
-            self.says = ()
-        self.tests = [
-            (r, one) for r, one in enumerate(self.record.rounds) if one.plan.leader >= 0 < one.count
+            self.confirms, self.leaves = self.confirms[:1], self.confirms[1:]
+        self.looks: dict[int, set[int]] = {}
+        for _, r, n in self.certificate["sufficed"]:
+            one = self.round(r)
+            at_its_end = one.over and n == len(one.told)
+            if self.whole(n, len(one.told), "scores") != one.looked(n) and not at_its_end:
+                raise ValueError(f"there was no look after {n} scores of plan {r + 1}")
+            self.looks.setdefault(r, set()).add(n)
+        ended = [self.round(r) for r in self.certificate["ended"]]
+        self.tests = [  # plans, and whether all of their scores count
+            (r, one, one.over and one not in ended)
+            for r, one in enumerate(self.record.rounds)
+            if one.plan.leader >= 0
         ]
-        # what an answer ended counts for that answer alone, and only all looks tell where that was
-        ended = any(one.count < one.plan.number for _, one in self.tests[:-1])
-        self.places = set() if ended else self.places
         self._fits: dict[tuple[int, int], Fit] = {}
-        self._ended: dict[int, bool] = {}
 
     def _enough(self, share: float = 1.0) -> float:
         """Return log 1/δ, or of a share of δ, but for rounding."""
@@ -58,31 +64,27 @@ class Certain(Checker):
             self._fits[r, n] = self.record.fit(self.record.rounds[r].scores.first(n))
         return self._fits[r, n]
 
+    def _end(self, one: Round, whole: bool) -> int:
+        """Return how many scores of a plan count in the end."""
+        return len(one.told) if whole else one.looked(len(one.told))
+
     # ------------------------------------------------------------------ what is lost at most
 
-    def unrefuted(self, option: int, loss: float, last: int | None = None) -> Truths:
-        """Tell (k,) which options may be better than one by more than a loss.
-
-        By all plans; or by those up to ``last``, as far as that was looked at.
-        """
+    def unrefuted(self, option: int, loss: float) -> Truths:
+        """Tell (k,) which options may be better than one by more than a loss."""
         k = len(self.record.labels)
         wealth, most = np.zeros(k), np.full(k, -np.inf)
-        for r, one in self.tests:
+        for r, one, whole in self.tests:
             null = -loss / self.unit if one.plan.leader == option else 0.0
-            end, rivals = one.count, one.plan.rivals
-            closed = one.over and r != last and not self._was_ended(r, one)
-            looks = sorted({*one.looked, end}) if closed else one.looked
-            for n in looks:
-                if not self.places or n == looks[-1] or (r, n) in self.places:
-                    now = wealth[rivals] + self._evidence(r, n, null)
-                    most[rivals] = np.maximum(most[rivals], now)
-            if r == last:
-                break
-            if closed:
-                wealth[rivals] += self._evidence(r, end, null)
+            rivals, end = one.plan.rivals, self._end(one, whole)
+            for n in self.looks.get(r, set()) | {end}:
+                now = wealth[rivals] + self.evidence(r, n, null)
+                most[rivals] = np.maximum(most[rivals], now)
+            if whole:
+                wealth[rivals] += self.evidence(r, end, null)
         return np.asarray((most < self._enough()) & ~self.same(option))
 
-    def _evidence(self, r: int, n: int, null: float) -> Floats:
+    def evidence(self, r: int, n: int, null: float) -> Floats:
         """Return the logarithm of E after n scores of plan r, against all its rivals."""
         plan, fit = self.record.rounds[r].plan, self._fit(r, n)
         assert plan.expected is not None  # there is a leader
@@ -90,53 +92,32 @@ class Certain(Checker):
         heard, prior = np.isfinite(plan.expected.variances), one_sided(*plan.expected, -self.slack)
         return Reading.of(fit, said, heard).evidence(null, *prior)
 
-    def _was_ended(self, r: int, one: Round) -> bool:
-        """Tell whether an answer ended a plan before it was whole."""
-        if r not in self._ended:
-            ended = one.count < one.plan.number
-            if ended:
-                still = self.unrefuted(one.plan.leader, self.slack * self.unit, r)
-                ended = not (still & one.there).any()
-            self._ended[r] = ended
-        return self._ended[r]
-
     # ------------------------------------------------------------------ intervals
 
-    @cached_property
-    def _stages(self) -> list[tuple[Round, Fit, Fit]]:
-        """What intervals rest on: plans, the guess before each, and the fit of its scores."""
-        found = []
-        for r, one in self.tests:
-            ended = self._was_ended(r, one)
-            if not ended or r == self.tests[-1][0]:
-                closed = one.over and not ended
-                n = one.count if closed else max(one.looked, default=0)
-                if n:
-                    found.append((one, self._before(r), self._fit(r, n)))
-        return found
+    def refuted(
+        self, rows: Floats, null: Floats, leader: int | None = None, share: float = 1.0
+    ) -> Floats:
+        """Tell (n,) which numbers rows do not come to, by all plans or by those of a leader."""
+        plans: list[tuple[Reading, Spread, float]] = []
+        for r, one, whole in self.tests:
+            n, last = self._end(one, whole), r == self.tests[-1][0]
+            if n and (whole or last) and leader in (None, one.plan.leader):
+                before, fit = self._before(r), self._fit(r, n)
+                expected = before.of_rows(rows)
+                said = Reading.of(fit, fit.of_rows(rows), np.isfinite(expected.variances))
+                plans.append((said, expected, before.unit))
+        at = null / self.unit
+        above = sum((s.information * (at - s.estimates) for s, *_ in plans), np.zeros(len(rows)))
+        return np.sign(above) * (against_equality(plans, at) >= self._enough(share))
 
     def _before(self, r: int) -> Fit:
         return self.record.fit(self.record.before(r))
 
-    def refuted(
-        self, rows: Floats, null: Floats, leader: int | None = None, share: float = 1.0
-    ) -> Truths:
-        """Tell (n,) which numbers rows do not come to, by plans that an option led, or by all."""
-        plans: list[tuple[Reading, Spread, float]] = []
-        for one, before, fit in self._stages:
-            if leader in (None, one.plan.leader):
-                expected = before.of_rows(rows)
-                said = Reading.of(fit, fit.of_rows(rows), np.isfinite(expected.variances))
-                plans.append((said, expected, before.unit))
-        finite = np.where(np.isinf(null), 0.0, null) / self.unit
-        found = against_equality(plans, finite) >= self._enough(share)
-        return np.asarray(found | np.isinf(null))
-
-    def refuted_leads(self, option: int, null: Floats) -> Truths:
+    def refuted_leads(self, option: int, null: Floats) -> Floats:
         """Tell (k,) which numbers the leads of an option over all others are not."""
         return self.refuted(self.lead_rows(option), null, option)
 
-    def refuted_biases(self, null: Floats) -> Truths:
+    def refuted_biases(self, null: Floats) -> Floats:
         """Tell (n,) which numbers the biases are not: by the first plan alone, or by tests.
 
         Plans that settle leads within a group say nothing of a bias; the first mostly does, and a
@@ -144,13 +125,14 @@ class Certain(Checker):
         """
         rows, first = self.record.bias_rows, self.record.rounds[0] if self.record.rounds else None
         found = self.refuted(rows, null, share=1.0 - _FIRST)
-        if first is not None and first.over and len(rows):
-            fit = self._fit(0, first.count)
-            said = Reading.of(fit, fit.of_rows(rows), np.ones(len(rows), dtype=np.bool_))
-            planned = np.maximum((1.0 if self.record.noise else 0.1) * said.information, 1e-300)
-            finite = np.where(np.isinf(null), 0.0, null) / self.unit
-            found |= said.mixed(finite, planned) >= self._enough(_FIRST)
-        return found
+        if first is None or not first.over or not first.told:
+            return found
+        fit = self._fit(0, len(first.told))
+        said = Reading.of(fit, fit.of_rows(rows), np.ones(len(rows), dtype=np.bool_))
+        planned = np.maximum((1.0 if self.record.noise else 0.1) * said.information, 1e-300)
+        at = null / self.unit
+        beyond = (found == 0.0) & (said.mixed(at, planned) >= self._enough(_FIRST))
+        return np.where(beyond, np.sign(at - said.estimates), found)
 
     def wrong_plans(self) -> Iterator[str]:
         """Say which plans expected something else than what was known before them.
@@ -161,8 +143,9 @@ class Certain(Checker):
         """
         if self.record.withdrawn or self.helped:
             return
-        size = float(np.abs(self.record.everything.values).max(initial=0.0))
-        for r, one in self.tests:
+        everything = self.record.before(len(self.record.rounds)).values
+        size = float(np.abs(everything).max(initial=0.0))
+        for r, one, _ in self.tests:
             fit, plan, expected = self._before(r), one.plan, one.plan.expected
             assert expected is not None
             said = fit.of_rows(self.lead_rows(plan.leader, plan.rivals))

@@ -1,20 +1,22 @@
-"""What every check of a decision has in common: a record, rows of what is stated, estimates.
+"""What every check of a decision has in common: a record, a certificate, and what they confirm.
 
 A number is refuted if it lies outside an interval as sure as is stated. So the ends of an interval
-are refuted, and a statement is checked where it stands: nothing is searched for.
+are refuted, and a statement is checked where it stands: nothing is searched for. What the
+certificate says of the run (which looks there were, what an answer ended) is taken from it: replay
+says whether that is so.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.campaigns.proof.record import Record
-from evenhand.campaigns.proof.squares import Fit, Scores, Truths
+from evenhand.campaigns.proof.record import Record, Round
+from evenhand.campaigns.proof.squares import Truths
 
 SLACK = 1e-4
 """What rounding may cost of the logarithm of evidence, or of a chance."""
@@ -27,48 +29,44 @@ class Checker(ABC):
     ----------
     record
         What was asked, planned and answered.
-    places
-        Plans and numbers of scores at which evidence is said to have sufficed; any look if empty.
-    certainty
-        What a loss is said to rest on.
+    certificate
+        What the decision says of the run.
 
     Attributes
     ----------
-    says
-        Of what there are estimates and intervals to confirm.
-    grounds
-        What a loss may be said to rest on.
+    confirms, leaves
+        What of a decision is looked at, and what is left to replay.
     """
 
-    says: tuple[str, ...] = ("leads", "values", "biases")
+    confirms: tuple[str, ...] = ("what is lost", "values", "biases")
+    leaves: tuple[str, ...] = ()
 
-    def __init__(
-        self, record: Record, places: Collection[tuple[int, int]] = (), certainty: str | None = None
-    ) -> None:
-        self.record, self.places, self.certainty = record, set(places), certainty
+    def __init__(self, record: Record, certificate: Mapping[str, Any]) -> None:
+        self.record, self.certificate = record, certificate
         self.unit, self.delta = record.noise or 1.0, record.policy.delta
         self.slack = record.policy.tolerance / self.unit
-        alone = record.questions.options.stand_alone
-        self.grounds: tuple[str | None, ...] = ("own scores" if alone else "features exact",)
         self.prepare()
 
     @abstractmethod
     def prepare(self) -> None:
-        """Go through the plans."""
+        """Read the certificate."""
 
     @abstractmethod
     def unrefuted(self, option: int, loss: float) -> Truths:
         """Tell (k,) which options may be better than one by more than a loss."""
 
-    @abstractmethod
-    def refuted_leads(self, option: int, null: Floats) -> Truths:
+    def refuted(self, rows: Floats, null: Floats) -> Floats:
+        """Tell (n,) which numbers rows, (n, m), do not come to.
+
+        −1 where a number is too small, 1 where it is too large, 0 where it is not refuted.
+        """
+        return np.zeros(len(rows))
+
+    def refuted_leads(self, option: int, null: Floats) -> Floats:
         """Tell (k,) which numbers the leads of an option over all others are not."""
+        return np.zeros(len(null))
 
-    def refuted(self, rows: Floats, null: Floats) -> Truths:
-        """Tell (n,) which numbers rows, (n, m), do not come to."""
-        raise NotImplementedError
-
-    def refuted_biases(self, null: Floats) -> Truths:
+    def refuted_biases(self, null: Floats) -> Floats:
         """Tell (n,) which numbers the biases are not."""
         return self.refuted(self.record.bias_rows, null)
 
@@ -76,31 +74,23 @@ class Checker(ABC):
         """Say which plans cannot have been made before their scores."""
         return iter(())
 
-    # ------------------------------------------------------------------ estimates
+    # ------------------------------------------------------------------ parts
 
-    @property
-    def scores(self) -> Scores:
-        """What estimates are made of; of the rest, all that there is."""
-        return self.record.everything
+    def whole(self, given: Any, most: int, what: str) -> int:
+        """Return a whole number of the certificate from 0 to the most that it may be."""
+        if type(given) is not int or not 0 <= given <= most:
+            raise ValueError(f"the certificate has {given!r:.80} for {what}")
+        return given
 
-    @cached_property
-    def fit(self) -> Fit:
-        """Least squares on them."""
-        return self.record.fit(self.scores)
+    def round(self, r: Any) -> Round:
+        """Return the plan of a number from 0."""
+        return self.record.rounds[self.whole(r, len(self.record.rounds) - 1, "a plan")]
 
-    @cached_property
-    def _pooled(self) -> Fit:
-        return self.record.fit(self.record.everything)
-
-    def estimates(self, rows: Floats) -> Floats:
-        """Return (n,) what rows, (n, m), come to; NaN where that is not known."""
-        said, other = self.fit.of_rows(rows), self._pooled.of_rows(rows)
-        rest = np.where(np.isfinite(other.variances), other.estimates, np.nan)
-        return np.where(np.isfinite(said.variances), said.estimates, rest) * self.unit
-
-    def leads(self, option: int) -> Floats:
-        """Return (k,) the leads of an option; NaN where they are not known."""
-        return self.estimates(self.lead_rows(option))
+    def share(self, given: Any, most: float = 1.0) -> float:
+        """Return a number of the certificate from 0 to the most that it may be."""
+        if type(given) not in (int, float) or not 0.0 <= given <= most * (1.0 + SLACK):
+            raise ValueError(f"the certificate has {given!r:.80} for a share of δ")
+        return float(given)
 
     def lead_rows(self, option: int, others: Indices | slice = slice(None)) -> Floats:
         """Return (n, m) the rows of leads of an option over others, or all."""

@@ -25,8 +25,7 @@ from scipy import special
 from evenhand.arrays import Floats
 from evenhand.campaigns.proof.squares import Fit, Spread, Truths
 
-_POINTS, _FEWER = 161, 81  # of the trapezoidal rule; where the integrand has no long tail
-_LIGHT = 20.0  # degrees of freedom from which on it has none
+_POINTS = 161  # of the trapezoidal rule
 _NOTHING = 36.0  # by how many powers of e the integrand falls before it is left out
 _TERMS = 2_000_000  # numbers at once
 _ROUNDING = 1e-14  # share of all squares below which what is left of them is rounding
@@ -49,15 +48,13 @@ def log_moment(nu: Floats, y: Floats) -> Floats:
     """
     nu, y = np.broadcast_arrays(np.asarray(nu, dtype=np.float64), np.asarray(y, dtype=np.float64))
     n, x, out = nu.reshape(-1) + 1.0, y.reshape(-1), np.empty(y.size)
-    heavy = n < _LIGHT
-    for which, points in ((np.flatnonzero(heavy), _POINTS), (np.flatnonzero(~heavy), _FEWER)):
-        for some in np.array_split(which, len(which) * points // _TERMS + 1):
-            out[some] = _log_integral(n[some], x[some], points)
+    for some in np.array_split(np.arange(x.size), x.size * _POINTS // _TERMS + 1):
+        out[some] = _log_integral(n[some], x[some])
     out -= (0.5 * n - 1.0) * math.log(2.0) + special.gammaln(0.5 * n)
     return out.reshape(y.shape)
 
 
-def _log_integral(n: Floats, y: Floats, points: int) -> Floats:
+def _log_integral(n: Floats, y: Floats) -> Floats:
     """Return log ∫ρⁿ⁻¹ exp(−ρ²/2 + ρy)dρ."""
     root = np.sqrt(y * y + 4.0 * n)
     mode = np.where(y >= 0.0, 0.5 * (y + root), 2.0 * n / (root - np.minimum(y, 0.0)))
@@ -68,11 +65,11 @@ def _log_integral(n: Floats, y: Floats, points: int) -> Floats:
         fall = n * left + off * (n / mode + 0.5 * off)
         left = np.where(fall < _NOTHING, 1.5 * left, left)
     across = left + 9.0 * width
-    v = across[:, None] * np.linspace(0.0, 1.0, points) - left[:, None]  # u less its mode
+    v = across[:, None] * np.linspace(0.0, 1.0, _POINTS) - left[:, None]  # u less its mode
     off = mode[:, None] * np.expm1(v)  # ρ less its mode, which is y + n/mode
     terms = n[:, None] * v - off * ((n / mode)[:, None] + 0.5 * off)
     most = n * np.log(mode) + 0.5 * mode**2 - n
-    return np.asarray(most + np.log(np.exp(terms).sum(axis=1) * across / (points - 1)))
+    return np.asarray(most + np.log(np.exp(terms).sum(axis=1) * across / (_POINTS - 1)))
 
 
 class Reading(NamedTuple):

@@ -12,12 +12,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from evenhand.campaigns.proof.squares import Fit, Scores, Span, Truths
+from evenhand.campaigns.proof.squares import Fit, Scores, Truths
 from evenhand.certainty.biases import named_biases
 from evenhand.certainty.record import Plan
 from evenhand.policies.state import as_it_was, restore
@@ -51,23 +50,16 @@ class Round:
     over: bool = False
     told: list[tuple[int, float]] = field(default_factory=list)
 
-    @property
-    def count(self) -> int:
-        """How many scores it has."""
-        return len(self.told)
-
     @cached_property
     def scores(self) -> Scores:
         """Its scores, in order."""
         return Scores.of(self.told)
 
-    @cached_property
-    def looked(self) -> list[int]:
-        """After how many scores it was looked at: when a further share of them had come."""
+    def looked(self, n: int) -> int:
+        """Return how many scores were in at the last look after n: fixed shares of its number."""
         number = self.plan.number
         looks = min(self.plan.looks, number)
-        shares = (-(-j * number // looks) for j in range(1, looks + 1))
-        return list(takewhile(lambda n: n <= self.count, shares))
+        return -(-(n * looks // number) * number // looks) if number else 0
 
 
 class Record:
@@ -75,37 +67,33 @@ class Record:
 
     Parameters
     ----------
-    policy, questions, stated
-        What asked, as it was at first; all that can be asked in the end; what the campaign was
-        asked for.
+    policy, questions
+        What asked, as it was at first; all that can be asked in the end.
     withdrawn
         Whether something was.
 
     Attributes
     ----------
-    span, options, neutral
-        The rows of the questions; (k, m) those of the options; (m,) that of an impartial question
-        to an evaluator of average leniency.
+    rows, options, neutral
+        (q, m) those of the questions, over their relative noise; (k, m) those of the options; (m,)
+        that of an impartial question to an evaluator of average leniency.
     biases, bias_rows
         What scores react to, leniencies as deviations from the mean of all evaluators; (n, m) rows.
-    rounds, outside, early
+    rounds, outside
         The plans in order, with their scores; how many plans there were, and scores that came then
-        and that nobody asked for; scores that came when the last plan was whole.
+        and that nobody asked for.
     """
 
-    def __init__(
-        self, policy: Any, questions: Questions, stated: Mapping[str, Any], withdrawn: bool
-    ) -> None:
-        self.policy, self.questions, self.stated = policy, questions, stated
-        self.withdrawn, (q, m) = withdrawn, questions.rows.shape
-        self.labels, k = tuple(questions.options.labels), len(questions.options)
+    def __init__(self, policy: Any, questions: Questions, withdrawn: bool) -> None:
+        self.policy, self.questions, self.withdrawn = policy, questions, withdrawn
+        (q, m), k = questions.rows.shape, len(questions.options)
         if m > MOST_COLUMNS or max(q, k) * m > MOST_NUMBERS:
             raise TooLargeError(f"{q:,} questions with {m:,} parameters")
+        self.labels, self.noise = tuple(questions.options.labels), policy.stated_noise
         self.loud = np.ones(q) if questions.noise is None else questions.noise
-        rows = questions.points / self.loud[:, None]
-        if not np.abs(rows).max(initial=0.0) <= _LARGEST:
+        self.rows = questions.points / self.loud[:, None]
+        if not np.abs(self.rows).max(initial=0.0) <= _LARGEST:
             raise ValueError(f"rows of questions have numbers of more than {_LARGEST:g}")
-        self.span = Span(rows)
         before = [(0, 0), (questions.n_features, 0)]
         self.options = np.pad(questions.options.features, [(0, 0), (0, questions.n_attributes)])
         self.neutral = np.pad(questions.neutral, before[1:])
@@ -113,27 +101,15 @@ class Record:
         self.bias_rows = np.pad(rows, before)
         self.rounds: list[Round] = []
         self.outside: list[tuple[int, Scores]] = []
-        self.early: deque[tuple[int, float]] = deque()
-
-    @property
-    def noise(self) -> float | None:
-        """The noise where it is stated, or follows from bounds; else None."""
-        found: float | None = self.policy.stated_noise
-        return found
 
     def fit(self, scores: Scores) -> Fit:
         """Return least squares on some scores."""
-        return Fit.of(self.span, *scores.means(len(self.loud)), self.noise is not None)
+        return Fit.of(self.rows, *scores.means(len(self.loud)), self.noise is not None)
 
     def before(self, r: int) -> Scores:
         """Return all that was known when plan r was frozen."""
         told = [one.scores for one in self.rounds[:r]]
         return Scores.joined([*told, *(scores for at, scores in self.outside if at <= r)])
-
-    @cached_property
-    def everything(self) -> Scores:
-        """All scores that count."""
-        return Scores.joined([self.before(len(self.rounds)), Scores.of(self.early)])
 
     def begin(self, plan: Plan) -> None:
         """Put a plan in force; the one before is closed with what it has."""
@@ -156,10 +132,9 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
     >>> import evenhand as eh
     >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
     >>> policy = eh.CertainChoice(panel, at_most=50)
-    >>> created = {"policy": policy.state(), "settings": {"tolerance": 0.0}}
     >>> told = {"evaluations": [[1, 1, 2, 7.5, "P", "a"]]}
-    >>> record = record_of([("created", created), ("planned", {"plan": policy.plan()}),
-    ...                     ("told", told)])
+    >>> record = record_of([("created", {"policy": policy.state()}),
+    ...                     ("planned", {"plan": policy.plan()}), ("told", told)])
     >>> record.policy.name, record.rounds[0].plan.leader, record.rounds[0].scores.values
     ('certain-choice', -1, array([7.5]))
     """
@@ -167,7 +142,7 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
     grown = [c for kind, c in events if kind == "extended" and c["questions"] is not None]
     versions = [policy.actions, *(as_it_was(content["questions"]) for content in grown)]
     gone = {content["evaluation"] for kind, content in events if kind == "withdrawn"}
-    record = Record(policy, Questions.of(versions[-1]), events[0][1]["settings"], bool(gone))
+    record = Record(policy, Questions.of(versions[-1]), bool(gone))
     q, unit = len(record.questions), record.noise or 1.0
     place = {number: x for x, number in enumerate(grown[-1]["numbers"] if grown else range(q))}
     if sorted(place) != list(range(q)):
@@ -180,6 +155,7 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
             if evaluation not in gone:
                 yield place[question], float(score) / (unit * record.loud[place[question]])
 
+    early: deque[tuple[int, float]] = deque()  # scores that came when the last plan was whole
     for kind, content in events[1:]:
         if kind == "extended" and content["questions"] is not None:
             versions.pop(0)
@@ -192,9 +168,9 @@ def record_of(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Record:
         elif kind == "imported":
             record.outside.append((len(record.rounds), Scores.of(scores(content))))
         elif kind == "told":
-            record.early.extend(scores(content))
+            early.extend(scores(content))
         for last in record.rounds[-1:]:
-            while record.early and last.count < last.plan.number:
-                last.told.append(record.early.popleft())
-            last.over = last.count >= last.plan.number
+            while early and len(last.told) < last.plan.number:
+                last.told.append(early.popleft())
+            last.over = len(last.told) >= last.plan.number
     return record

@@ -2,14 +2,15 @@
 
 Notation
 --------
-A       (q, m)  rows of the questions over their relative noise: features, then attributes
-T       (m, r)  A T has orthonormal columns, r the rank of A; rows c in the span of A are (c T) T',
-                with T = W S⁻¹ and T' = S Wᵀ of the singular value decomposition A = U S Wᵀ
-n, ȳ, w (q,)    how often each question was answered, the mean score, and the squares about it
-P       (s, r)  coordinates of the questions that were answered;  V = Σ n p pᵀ = R⁻ᵀR⁻¹ on its range
-θ̂ = RRᵀ Σ n p ȳ,    scatter = Σ w + Σ n (ȳ − p·θ̂)²,    freedom = Σ n − rank V
+A       (s, m)  rows of the questions that were answered, over their relative noise: features, then
+                attributes; columns are divided by their largest entries
+n, ȳ, w (s,)    how often each question was answered, the mean score, and the squares about it
+N       (s, s)  the diagonal matrix of n;  √N A = U S Wᵀ, its singular value decomposition
+R       (m, r)  W S⁻¹, so that the variance of c·θ̂ is |cR|² per unit of noise variance
 
-c·θ is known if c lies in the range of V; its variance is then cᵀRRᵀc, per unit of noise variance.
+θ̂ = R Uᵀ √N ȳ,    scatter = Σ w + Σ n (ȳ − Aθ̂)²,    freedom = Σ n − r
+
+c·θ is known if c lies in the span of W.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ from evenhand.arrays import Floats, Indices
 
 Truths = NDArray[np.bool_]
 
-_RANK = 1e-10  # singular values of rows above this share of the largest count
-_RANGE = 1e-12  # eigenvalues of V above this share of the largest count
+_RANK = 1e-10  # singular values above this share of the largest count
 _WITHIN = 1e-7  # share of a row that may lie outside a span for the row to count as inside
 
 
@@ -77,70 +77,54 @@ class Scores(NamedTuple):
         return counts, means, within.astype(np.float64)
 
 
-class Span:
-    """What rows of questions, (q, m) A, span; columns are divided by their largest entries."""
-
-    def __init__(self, rows: Floats) -> None:
-        self.rows, scales = rows, np.abs(rows).max(axis=0, initial=0.0)
-        self._scales = np.where(scales == 0.0, 1.0, scales)
-        _, sizes, Wt = np.linalg.svd(rows / self._scales, full_matrices=False)
-        kept = sizes > _RANK * sizes.max(initial=0.0)
-        self._into, self._back = Wt[kept].T / sizes[kept], sizes[kept, None] * Wt[kept]
-
-    def coordinates(self, rows: Floats) -> Floats:
-        """Return (n, r) coordinates of rows, (n, m)."""
-        return np.asarray((rows / self._scales) @ self._into)
-
-    def holds(self, rows: Floats) -> Truths:
-        """Tell which rows, (n, m), lie in it."""
-        scaled = rows / self._scales
-        off = np.linalg.norm(scaled - (scaled @ self._into) @ self._back, axis=1)
-        return np.asarray(off <= _WITHIN * np.maximum(np.linalg.norm(scaled, axis=1), 1e-300))
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Least squares on some scores.
 
     Parameters
     ----------
-    span
-        What the questions span, in the coordinates of which everything is.
-    theta, root, beside
-        (r,) θ̂, (r, ρ) R, and (r, r − ρ) what spans the rest.
+    scales
+        (m,) what columns are divided by.
+    theta, axes, root
+        (m,) θ̂, (m, r) W and R.
     scatter, freedom
         Of the residuals; 0 and ∞ where the noise is known.
     size
         Sum of all squared scores, which says what of the scatter is rounding.
     """
 
-    span: Span
+    scales: Floats
     theta: Floats
+    axes: Floats
     root: Floats
-    beside: Floats
     scatter: float
     freedom: float
     size: float
 
     @classmethod
     def of(
-        cls, span: Span, counts: Floats, means: Floats, within: Floats, noise_known: bool
+        cls, rows: Floats, counts: Floats, means: Floats, within: Floats, noise_known: bool
     ) -> Fit:
-        """Fit scores, in units of the noise where that is known; see `Scores.means`."""
+        """Fit scores of questions with rows, (q, m); see `Scores.means`.
+
+        They are in units of the noise where that is known.
+        """
         (used,) = np.nonzero(counts)
-        n, y = counts[used], means[used]
-        P = span.coordinates(span.rows[used])
-        sizes, axes = np.linalg.eigh((P * n[:, None]).T @ P)
-        kept = sizes > _RANGE * sizes.max(initial=0.0)
-        root, theta = axes[:, kept] / np.sqrt(sizes[kept]), np.zeros(P.shape[1])
+        sizes = np.abs(rows).max(axis=0, initial=0.0)
+        scales = np.where(sizes == 0.0, 1.0, sizes)
+        n, y, A = counts[used], means[used], rows[used] / scales
+        U, S, Wt = np.linalg.svd(np.sqrt(n)[:, None] * A, full_matrices=False)
+        kept = _RANK * S.max(initial=0.0) < S
+        axes, theta = Wt[kept].T, np.zeros(A.shape[1])
+        root = axes / S[kept]
         for _ in range(2):  # once more, for the digits that cancelled
-            theta = theta + root @ (root.T @ (P.T @ (n * (y - P @ theta))))
+            theta = theta + root @ (U[:, kept].T @ (np.sqrt(n) * (y - A @ theta)))
         size = float(n @ y**2) + float(within.sum())
         scatter, freedom = 0.0, math.inf
         if not noise_known:
-            scatter = float(n @ (y - P @ theta) ** 2) + float(within.sum())
+            scatter = float(n @ (y - A @ theta) ** 2) + float(within.sum())
             freedom = float(counts.sum() - root.shape[1])
-        return cls(span, theta, root, axes[:, ~kept], scatter, freedom, size)
+        return cls(scales, theta, axes, root, scatter, freedom, size)
 
     @property
     def unit(self) -> float:
@@ -151,13 +135,15 @@ class Fit:
         least = max(self.scatter, 1e-24 * self.size, 1e-200)
         return math.sqrt(least / max(1.0, self.freedom))
 
+    def factor(self, rows: Floats) -> Floats:
+        """Return (n, r) B with BBᵀ the covariance of what rows, (n, m), come to."""
+        return np.asarray(rows / self.scales @ self.root)
+
     def of_rows(self, rows: Floats) -> Spread:
         """Return what rows, (n, m), come to."""
-        directions = self.span.coordinates(rows)
-        variances = ((directions @ self.root) ** 2).sum(axis=1)
-        estimates = directions @ self.theta
-        lost = ((directions @ self.beside) ** 2).sum(axis=1)
-        unknown = lost > _WITHIN**2 * (directions**2).sum(axis=1)
-        unknown |= ~self.span.holds(rows)
+        C = rows / self.scales
+        estimates, variances = C @ self.theta, (self.factor(rows) ** 2).sum(axis=1)
+        beside = np.linalg.norm(C - C @ self.axes @ self.axes.T, axis=1)
+        unknown = beside > _WITHIN * np.linalg.norm(C, axis=1)
         variances[unknown], estimates[unknown] = np.inf, 0.0
         return Spread(estimates, variances)
