@@ -16,9 +16,6 @@ import evenhand as eh
 from evenhand.campaigns import ask, follower, ledger, status
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.stores import gate, line, open_store
-from evenhand.campaigns.stores.session import Statement
-from evenhand.campaigns.stores.tables import event as event_table
-from evenhand.campaigns.stores.tables import snapshot as snapshot_table
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -74,8 +71,8 @@ def kept(campaign: eh.Campaign) -> list[int]:
 
 def changed(campaign: eh.Campaign, **values: Any) -> None:
     """Change all snapshots."""
-    statement = Statement(snapshot_table.update().values(**values))
-    campaign.store.write(lambda s: s.run(statement))
+    changes = ", ".join(f"{name} = :{name}" for name in values)
+    campaign.store.write(lambda s: s.run(f"UPDATE snapshot SET {changes}", **values))
 
 
 def reopened(campaign: eh.Campaign) -> eh.Campaign:
@@ -106,11 +103,8 @@ def test_whoever_opens_a_campaign_reads_the_newest_snapshot_and_what_came_since(
 def test_a_snapshot_that_is_not_what_it_should_be_is_left_aside(
     campaign: eh.Campaign, damage: dict[str, Any]
 ) -> None:
-    campaign.store.write(
-        lambda s: s.run(
-            Statement(snapshot_table.delete().where(snapshot_table.c.event < kept(campaign)[0]))
-        )
-    )
+    newest = kept(campaign)[0]
+    campaign.store.write(lambda s: s.run("DELETE FROM snapshot WHERE event < :at", at=newest))
     changed(campaign, **damage)
     again = reopened(campaign)
     assert same(again, campaign)
@@ -264,8 +258,9 @@ def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaig
     last = len(log(campaign))
 
     def spoil(**values: Any) -> None:
-        statement = event_table.update().where(event_table.c.number == last).values(**values)
-        campaign.store.write(lambda s: s.run(Statement(statement)))
+        changes = ", ".join(f"{name} = :{name}" for name in values)
+        statement = f"UPDATE event SET {changes} WHERE number = :last"
+        campaign.store.write(lambda s: s.run(statement, last=last, **values))
 
     spoil(kind="told", body="{}")
     with pytest.raises(eh.StoreError, match=rf"event {last} \('told'\).*Verify"):
@@ -273,8 +268,7 @@ def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaig
     spoil(kind="dreamt")
     with pytest.raises(eh.StoreError, match=r"kind 'dreamt'.*newer"):
         reopened(campaign).answer()
-    gone = event_table.delete().where(event_table.c.number == last - 1)
-    campaign.store.write(lambda s: s.run(Statement(gone)))
+    campaign.store.write(lambda s: s.run("DELETE FROM event WHERE number = :at", at=last - 1))
     with pytest.raises(eh.StoreError, match=f"event {last - 1} is missing"):
         reopened(campaign).answer()
 

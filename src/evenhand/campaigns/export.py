@@ -10,15 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import bindparam, select
-
 from evenhand.answers.scores import compares
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Evaluation, Event, as_line, evaluations_in
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.tables import evaluation
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tell import row_of
 from evenhand.campaigns.tickets import identifier, parsed
 from evenhand.errors import InputError
@@ -29,11 +26,6 @@ EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
 """What files of a whole export are called."""
 
 _PIECE = 4096  # events that are read at once
-_OF_TICKET = Statement(
-    select(evaluation.c.number, evaluation.c.standing)
-    .where(evaluation.c.campaign == bindparam("id"), evaluation.c.ticket == bindparam("ticket"))
-    .order_by(evaluation.c.number)
-)
 
 
 def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
@@ -142,12 +134,9 @@ def evaluation_of(follower: Follower, said: str) -> int:
 
     def look(session: Session) -> int:
         row_of(Page(session, follower.id, lock=False), said)
-        by = {
-            standing: int(n)
-            for n, standing in session.rows(_OF_TICKET, id=follower.id, ticket=number)
-        }
-        if not by.keys() & {"counted", "withdrawn"}:
+        found = ledger.evaluation_of_ticket(session, follower.id, number)
+        if found is None:
             raise InputError(f"there is no score for ticket {said} that counts.")
-        return by.get("counted") or by["withdrawn"]
+        return found.number
 
     return follower.store.read(look)

@@ -65,7 +65,7 @@ def ask(
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # slow to load
     from evenhand.campaigns.sheets import write_sheet  # noqa: PLC0415 # likewise
 
     with opened(store, name) as campaign:
@@ -95,7 +95,7 @@ def _who(campaign: Campaign, evaluator: str | None) -> str | None:
 
 
 def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
-    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # slow to load
 
     header, lines = sheet_of(tickets)
     until = min(one.until for one in tickets)

@@ -113,7 +113,7 @@ def withdraw(
 
     `evenhand campaign withdraw prize.db prize 12 --because "7.5 was typed as 75"`
     """
-    from evenhand.campaigns.export import evaluation_of  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.export import evaluation_of  # noqa: PLC0415 # slow to load
 
     with opened(store, name) as campaign:
         number = evaluation_of(campaign._follower, evaluation)

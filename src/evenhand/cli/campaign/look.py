@@ -33,7 +33,7 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
 
     `evenhand campaign list prize.db`
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
 
     found = Campaign.names(store)
     if as_json:
@@ -198,7 +198,7 @@ def verify(
     **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
     be used; 5 the store cannot be read.
     """
-    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # slow to load
 
     store, name = (first, second) if second else (os.environ.get(VARIABLE), first)
     if second is None and first.lower().endswith((".jsonl", ".ndjson")):

@@ -66,7 +66,7 @@ class StoreCommand(TyperCommand):
 @contextmanager
 def opened(store: str, name: str) -> Iterator[Campaign]:
     """Give a campaign for as long as a command works with it."""
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
 
     campaign = Campaign.open(store, name)
     try:

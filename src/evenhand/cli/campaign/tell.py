@@ -58,7 +58,7 @@ def tell(
 
     **Exit codes**: 0 it was taken; 2 it was refused, and nothing changed.
     """
-    from evenhand.campaigns.sheets import score_in  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.sheets import score_in  # noqa: PLC0415 # slow to load
 
     value = score_in(score)
     with opened(store, name) as campaign:
