@@ -17,12 +17,13 @@ from evenhand.arrays import MOST, recalled, recalled_counts
 from evenhand.checks._record import CAPACITY, Record
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
+PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
 NAN, INF = {"number": "nan"}, {"number": "inf"}
 
 
-def state_of(name: str, rounds: int, **settings: Any) -> dict[str, Any]:
+def state_of(name: str, rounds: int, asked: Any = ACTIONS, **settings: Any) -> dict[str, Any]:
     """Return the state of a policy after so many rounds, as JSON carries it."""
-    policy = eh.policy(name, ACTIONS, 400, **settings)
+    policy = eh.policy(name, asked, 400, **settings)
     rng = np.random.default_rng(1)
     for _ in range(rounds):
         counts = policy.ask().counts
@@ -55,7 +56,7 @@ STATES: dict[str, dict[str, Any]] = {
     "greedy": state_of("greedy-questions", 3, PANEL),
     "committed": state_of("explore-then-commit", 1, exploration=50),
     "phases": state_of("phased-elimination", 1),
-    "paying": state_of("lingape", 3, PANEL, budget=70.0),
+    "paying": state_of("greedy-questions", 3, PANEL, budget=70.0),
 }
 
 
