@@ -222,7 +222,6 @@ def storage(url: str) -> Any:
 def fill_study(url: str, n: int) -> None:
     """Begin a study, and have n finished trials in it."""
     import optuna  # noqa: PLC0415 # slow to load
-    import sqlalchemy as sa  # noqa: PLC0415 # slow to load
 
     kept = storage(url)
     study = optuna.create_study(study_name=NAME, storage=kept)
@@ -238,21 +237,16 @@ def fill_study(url: str, n: int) -> None:
     same = "study_id, state, datetime_start, datetime_complete"
     with kept.engine.begin() as connection:
         for more in range(1, n):
-            connection.execute(
-                sa.text(
-                    f"INSERT INTO trials (number, {same}) SELECT :i, {same} FROM trials LIMIT 1"
-                ),
-                {"i": more},
+            connection.exec_driver_sql(
+                f"INSERT INTO trials (number, {same}) SELECT {more}, {same} FROM trials LIMIT 1"
             )
         for table, columns in (
             ("trial_params", "param_name, param_value, distribution_json"),
             ("trial_values", "objective, value, value_type"),
         ):
-            connection.execute(
-                sa.text(
-                    f"INSERT INTO {table} (trial_id, {columns}) SELECT trials.trial_id, {columns} "
-                    f"FROM trials CROSS JOIN {table} WHERE trials.number > 0"
-                )
+            connection.exec_driver_sql(
+                f"INSERT INTO {table} (trial_id, {columns}) SELECT trials.trial_id, {columns} "
+                f"FROM trials CROSS JOIN {table} WHERE trials.number > 0"
             )
 
 
@@ -481,7 +475,7 @@ def _ms(seconds: float) -> str:
 
 def show_commits(console: Console, found: Sequence[Place], tiny: bool) -> None:
     shown = _table(
-        "One client: ask + tell against two durable commits, ms; target ≤ 1.3",
+        "One client: ask + tell against two durable commits, ms; targets ≤ 2 and ≤ 2.5",
         *("store", "pair", "mean", "two commits", "mean", "ratio", "of means"),
     )
     for place in found:

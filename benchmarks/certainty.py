@@ -1,6 +1,8 @@
 """What certainty costs, and how often it is false.
 
     python benchmarks/certainty.py cost           evaluations ÷ the limit T*·kl(δ, 1−δ)
+    python benchmarks/certainty.py random         the same on four random families, and their mean
+    python benchmarks/certainty.py side           sixteen evaluators at once beside one at a time
     python benchmarks/certainty.py errors         false answers on ties, near-ties, with an enemy
     python benchmarks/certainty.py bias           intervals of the bias: coverage and width
 
@@ -102,14 +104,26 @@ KINDS: dict[str, tuple[Callable[[int], eh.BiasedLinearBandit], float]] = {
 }
 
 
-def cost(runs: int, seed: int, kinds: Sequence[str], known: bool) -> None:
+RANDOM = {
+    f"random ({k}, {d})": (partial(eh.families.random, k, d), 2.35)
+    for k, d in ((15, 3), (25, 4), (40, 5), (4, 2))
+}
+"""Families of options whose geometric mean stands for all."""
+
+
+def cost(
+    runs: int,
+    seed: int,
+    kinds: dict[str, tuple[Callable[[int], eh.BiasedLinearBandit], float]],
+    known: bool,
+) -> None:
     """Print evaluations ÷ limit, one run for each fresh instance."""
     title = "known" if known else "unknown"
     print(f"## Evaluations ÷ limit, δ = {DELTA:g}, noise {title}\n")
     print("| instances | runs | mean | ± | median | target | false | ms a run |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for name in kinds:
-        make, target = KINDS[name]
+    means = []
+    for name, (make, target) in kinds.items():
         ratios, false, start = [], 0, time.perf_counter()
         for i in range(seed, seed + runs):
             problem = make(i)
@@ -129,7 +143,8 @@ def cost(runs: int, seed: int, kinds: Sequence[str], known: bool) -> None:
             f"| {target:g} | {false} | {taken:.0f} |",
             flush=True,
         )
-    print()
+        means.append(float(np.mean(ratios)))
+    print(f"\nGeometric mean of the means: {math.exp(np.log(means).mean()):.2f}\n")
 
 
 # ---------------------------------------------------------------------- side by side
@@ -140,13 +155,16 @@ def work(
     policy: eh.CertainChoice,
     evaluators: int,
     rng: np.random.Generator,
-) -> float:
-    """Have evaluators answer until nothing is asked; return how busy they were till it was sure."""
+) -> tuple[float, int]:
+    """Have evaluators answer until nothing is asked, and what is on its way came.
+
+    Returns the share of the time until it was sure that they were at work, and the scores by then.
+    """
     questions = problem.questions
     pending = np.zeros(len(questions), dtype=np.int64)
     free, out, now = list(range(evaluators)), [], 0.0
     turns: list[tuple[float, float]] = []  # when each evaluation was begun and ended
-    end = math.inf
+    end, by_then = math.inf, 0
     named = len(questions.evaluators) > 1 and evaluators > 1
     while True:
         waiting: list[int] = []
@@ -168,10 +186,13 @@ def work(
         score = problem.evaluations[x] + problem.noise_scale * rng.standard_normal()
         counts = np.eye(len(policy.actions), dtype=np.int64)[x]
         policy.tell(eh.Feedback(counts, counts * score, counts * score**2))
-        end = min(end, now) if policy.settled else end
+        if not policy.settled:
+            by_then = policy.spent + 1
+        elif math.isinf(end):
+            end = now
     end = min(end, now)
     worked = sum(min(until, end) - begun for begun, until in turns if begun < end)
-    return worked / (evaluators * end) if end else 1.0
+    return (worked / (evaluators * end) if end else 1.0), min(by_then, policy.spent)
 
 
 def side_by_side(runs: int, seed: int) -> None:
@@ -181,23 +202,25 @@ def side_by_side(runs: int, seed: int) -> None:
         "random (15, 3)": partial(eh.families.random, 15, 3),
     }
     print("## Sixteen evaluators side by side, answers of lognormal times\n")
-    print("| instances | runs | evaluations ÷ one at a time | at work | false |")
-    print("| --- | --- | --- | --- | --- |")
+    print("| instances | runs | scores until certain ÷ one at a time | all | at work | false |")
+    print("| --- | --- | --- | --- | --- | --- |")
     for name, make in makers.items():
         ratios, busy, false = [], [], 0
         for i in range(seed, seed + runs):
-            problem, spent = make(i), []
+            problem, scores = make(i), []
             for evaluators in (1, 16):
                 policy = eh.CertainChoice(problem.actions, at_most=20_000)
-                share = work(problem, policy, evaluators, np.random.default_rng([i, evaluators]))
+                rng = np.random.default_rng([i, evaluators])
+                share, by_then = work(problem, policy, evaluators, rng)
                 decision = policy.recommend()
                 false += decision.loss == 0.0 and decision.option != problem.best
-                spent.append(policy.spent)
-            ratios.append(math.log(spent[1] / spent[0]))
+                scores.append((by_then, policy.spent))
+            ratios.append(np.log(np.array(scores[1]) / scores[0][0]))
             busy.append(share)
-        error = np.std(ratios) / math.sqrt(runs)
+        until, everything = np.exp(np.mean(ratios, axis=0))
+        error = np.std(ratios, axis=0)[0] / math.sqrt(runs)
         print(
-            f"| {name} | {runs} | {math.exp(np.mean(ratios)):.2f} ± {error:.2f} "
+            f"| {name} | {runs} | {until:.2f} ± {error:.2f} | {everything:.2f} "
             f"| {100 * np.mean(busy):.1f}% | {false} |",
             flush=True,
         )
@@ -334,7 +357,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "part", nargs="?", choices=["cost", "side", "errors", "bias", "all"], default="all"
+        "part",
+        nargs="?",
+        choices=["cost", "random", "side", "errors", "bias", "all"],
+        default="all",
     )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=100_000)
@@ -347,7 +373,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         kinds = ["skating", "k = 2…5"]
     if given.part in ("cost", "all"):
         for known in (True, False):
-            cost(runs, given.seed, kinds, known)
+            cost(runs, given.seed, {kind: KINDS[kind] for kind in kinds}, known)
+    if given.part in ("random", "all"):
+        cost(runs, given.seed, RANDOM, known=True)
     if given.part in ("side", "all"):
         side_by_side(runs, given.seed)
     if given.part in ("errors", "all"):

@@ -18,7 +18,6 @@ class Wants(eh.Policy):
 
     name = "wants"
     plays_questions = True
-    heeds_limits = True
     spends_all = False
 
     def __init__(self, questions: eh.Questions, wanted: Any = 2, **settings: Any) -> None:

@@ -12,20 +12,16 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import bindparam, select
-
 from evenhand.campaigns.stores import Store
-from evenhand.campaigns.stores.session import Statement
-from evenhand.campaigns.stores.tables import campaign, evaluation, event, ticket
 
 Row = dict[str, Any]
 
-_CAMPAIGN = Statement(select(campaign).where(campaign.c.name == bindparam("name")))
-_ROWS = {
-    table.name: Statement(
-        select(table).where(table.c.campaign == bindparam("id")).order_by(table.c.number)
-    )
-    for table in (ticket, evaluation, event)
+_COLUMNS = {
+    "campaign": "id name status head hash version tickets evaluations counted",
+    "ticket": "number token question turn evaluator state holder worker attempt failures leased "
+    "until",
+    "evaluation": "number ticket question score evaluator key standing event",
+    "event": "number at kind body hash",
 }
 _SKEW = 5.0  # seconds by which a clock may go back and leave leases as they are
 _GONE = {"holder": "", "worker": "", "until": 0.0}  # of a ticket that nobody has
@@ -36,10 +32,10 @@ class Record:
 
     def __init__(self, store: Store, name: str) -> None:
         def rows(session: Any) -> list[list[Row]]:
-            (own,) = _named(session.rows(_CAMPAIGN, name=name), campaign)
+            (own,) = _rows(session, "campaign", "name = :name", name=name)
             return [[own]] + [
-                _named(session.rows(_ROWS[table.name], id=own["id"]), table)
-                for table in (ticket, evaluation, event)
+                _rows(session, table, "campaign = :id ORDER BY number", id=own["id"])
+                for table in ("ticket", "evaluation", "event")
             ]
 
         (self.row,), self.tickets, self.evaluations, self.events = store.read(rows)
@@ -225,8 +221,9 @@ class Fold:
             self.status = "running"
 
 
-def _named(rows: list[Any], table: Any) -> list[Row]:
-    names = [column.name for column in table.columns]
+def _rows(session: Any, table: str, which: str, **given: Any) -> list[Row]:
+    names = _COLUMNS[table].split()
+    rows = session.rows(f"SELECT {', '.join(names)} FROM {table} WHERE {which}", **given)
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import policy_for
 from evenhand.arrays import Floats
-from evenhand.campaigns.deciding import plain
+from evenhand.campaigns.status import plain
 from evenhand.policies.base import Policy
 from evenhand.policies.sayings import certificate_of, checks_of
 from evenhand.policies.state import plain as plain_state

@@ -12,20 +12,46 @@ f = Σ (n_x − 1)                   degrees of freedom; both sums over the opti
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.identifying import INDEPENDENT
+from evenhand.numerics.row_space import RANK_TOLERANCE
 
 
-def least_squares_estimator(points: Floats, counts: NDArray[np.int64], targets: Floats) -> Floats:
-    """Return the matrix E, (n, k), with targets · θ̂ = E · means: least squares as a linear map.
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """Least squares as a linear map of means: estimates of n linear functions of θ.
 
-    Row i of E holds the weights w that minimise Σ w_x²/n_x subject to Σ w_x a_x = target i (its
-    projection, where that is not in the range). The variance of the estimate is Σ w_x²/n_x per
-    unit of noise. Works on √n · A, columns equilibrated, which keeps the accuracy that V(n) loses.
+    Parameters
+    ----------
+    used
+        (u,) the options that were evaluated.
+    weights
+        (n, u) what the mean of each of them counts for.
+    deviations
+        (n,) standard deviations of the estimates per unit of noise; infinite where the evaluations
+        do not show the function.
+    """
+
+    used: Indices
+    weights: Floats
+    deviations: Floats
+
+    def estimates(self, means: Floats) -> Floats:
+        """Return (n,) estimates from the (k,) mean evaluation of each option."""
+        return np.asarray(self.weights @ means[self.used])
+
+
+def least_squares(points: Floats, counts: Counts, targets: Floats) -> LeastSquares:
+    """Return the least squares estimator of targets · θ from so many evaluations of each point.
+
+    The weights w of a target minimise Σ w_x²/n_x subject to Σ w_x a_x = target (its projection,
+    where that is not in the span). Works on √n · A, columns equilibrated, which keeps the accuracy
+    that V(n) loses.
 
     Parameters
     ----------
@@ -35,19 +61,25 @@ def least_squares_estimator(points: Floats, counts: NDArray[np.int64], targets: 
         (k,) numbers of evaluations.
     targets
         (n, m) directions of the parameter.
+
+    Examples
+    --------
+    >>> fit = least_squares(np.eye(2), np.array([4, 0]), np.eye(2))
+    >>> fit.estimates(np.array([1.5, 0.0])), fit.deviations
+    (array([1.5, 0. ]), array([0.5, inf]))
     """
     (used,) = np.nonzero(counts)
-    estimator = np.zeros((len(targets), len(points)))
-    if len(used) == 0:
-        return estimator
-    root = np.sqrt(counts[used].astype(np.float64))
-    rows = points[used]
-    scales = np.abs(rows).max(axis=0)
+    scales = np.abs(points).max(axis=0)
     scales[scales == 0.0] = 1.0
-    weighted = rows / scales * root[:, None]
-    solution, *_ = np.linalg.lstsq(weighted.T, (targets / scales).T, rcond=1e-13)
-    estimator[:, used] = solution.T * root
-    return estimator
+    root = np.sqrt(counts[used].astype(np.float64))
+    rows, wanted = points[used] / scales * root[:, None], targets / scales
+    if len(used) == 0:
+        return LeastSquares(used, np.zeros((len(targets), 0)), np.full(len(targets), np.inf))
+    solution = np.linalg.lstsq(rows.T, wanted.T, rcond=RANK_TOLERANCE)[0].T
+    missed = np.linalg.norm(solution @ rows - wanted, axis=1)
+    shown = missed <= INDEPENDENT * np.linalg.norm(wanted, axis=1)
+    deviations = np.where(shown, np.linalg.norm(solution, axis=1), np.inf)
+    return LeastSquares(used, solution * root, deviations)
 
 
 def gaussian_width(deviation: float, failure: float) -> float:

@@ -48,7 +48,7 @@ class ArrayValue:
         if type(other) is not type(self):
             return NotImplemented
         return all(
-            _same(getattr(self, declared.name), getattr(other, declared.name))
+            same(getattr(self, declared.name), getattr(other, declared.name))
             for declared in fields(self)  # type: ignore[arg-type]
         )
 
@@ -58,7 +58,8 @@ class ArrayValue:
         return hash((type(self), *(v for v in plain if isinstance(v, str | int | float))))
 
 
-def _same(one: object, other: object) -> bool:
+def same(one: object, other: object) -> bool:
+    """Tell whether two contents are the same, arrays or not; NaN is the same as NaN."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
     return bool(one == other)

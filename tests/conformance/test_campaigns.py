@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ledger, tending
+from evenhand.campaigns import ledger, tell
 from evenhand.campaigns.events import START, Event, seal
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store, open_store
@@ -343,7 +343,7 @@ def test_what_fails_is_tried_again_and_then_given_up(crew: eh.Campaign) -> None:
 def test_several_tickets_are_given_back_at_once(crew: eh.Campaign) -> None:
     tickets = crew.ask("one", n=4)
     crew.tell(tickets[1], 1.0)
-    tending.release_all(crew._follower, tickets)
+    tell.release(crew._follower, *tickets)
     status = crew.status()
     assert (status.leased, status.done) == (0, 1)
     released = [event for event in log(crew) if event.kind == "released"]

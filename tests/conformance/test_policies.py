@@ -52,7 +52,7 @@ def test_contract(name: str, check: Check, case: Case) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_contract_on_questions(name: str) -> None:
-    """On questions, by what the policy says of itself: it plays them, and heeds limits."""
+    """On questions, if the policy says of itself that it plays them."""
     make = partial(eh.policy, name)
     for check, case in asked_for(make):
         check(make, case)
@@ -61,24 +61,18 @@ def test_contract_on_questions(name: str) -> None:
 @pytest.mark.parametrize("case", [*QUESTION_CASES, *LIMITED_CASES], ids=lambda case: case.name)
 @pytest.mark.parametrize("name", [*NAMES, "oracle"])
 def test_questions_are_played_or_refused(name: str, case: Case) -> None:
-    """By what the class says of itself; so it is with limits, and with evaluators who leave."""
+    """By what the class says of itself; who plays them can do without an evaluator."""
     cls, questions = policy_class(name), eh.Questions.of(case.actions)
     more = {"omega": 0.25} if name == "oracle" else {}
-    if not cls.plays_questions or (questions.limited and not cls.heeds_limits):
+    if not cls.plays_questions:
         with pytest.raises(eh.InputError, match="Use certain-choice"):
             eh.policy(name, case.actions, 100, **more)
         return
     policy = eh.policy(name, case.actions, 100)
-    if not len(questions.evaluators):
-        return
-    if cls.heeds_limits:
+    if len(questions.evaluators):
         policy.limits.leave(questions.evaluators[0])
-        with pytest.raises(eh.InputError, match="no evaluator 'nobody'"):
-            policy.limits.leave("nobody")
-        return
-    for call in (policy.limits.leave, lambda one: policy.ask(available=[one])):
-        with pytest.raises(eh.InputError, match="cannot do without some"):
-            call(questions.evaluators[0])
+    with pytest.raises(eh.InputError, match="no evaluator 'nobody'"):
+        policy.limits.leave("nobody")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -162,14 +156,6 @@ class Eager(Stepping):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         return super().propose(None, pending)
-
-
-class Miscounting(Stepping):
-    """Forgets what is outstanding with every tell."""
-
-    def learn(self, feedback: eh.Feedback) -> None:
-        super().learn(feedback)
-        self.limits.outstanding[:] = 0
 
 
 class Waiting(Stepping):
@@ -384,8 +370,8 @@ class Undecided(Steady):
 
 
 CAUGHT = {
-    Curious: "asking_aside_changes_nothing",
-    Eager: "asking_aside_changes_nothing",
+    Curious: "looking_and_asking_change_nothing",
+    Eager: "looking_and_asking_change_nothing",
     Lavish: "a_run_ends_when_all_is_spent",
     Lazy: "a_run_ends_when_all_is_spent",
     Pausing: "a_run_ends_when_all_is_spent",
@@ -394,9 +380,8 @@ CAUGHT = {
     Shared: "a_run_depends_on_its_tells_alone",
     Surprised: "never_fails_midway",
     Waiting: "evaluators_may_work_side_by_side",
-    Miscounting: "evaluators_may_work_side_by_side",
-    Nervous: "looking_changes_nothing",
-    Watched: "looking_changes_nothing",
+    Nervous: "looking_and_asking_change_nothing",
+    Watched: "looking_and_asking_change_nothing",
     Nameless: "what_is_said_can_be",
     Outside: "what_is_said_can_be",
     Boastful: "bias_intervals_cover",
@@ -442,7 +427,6 @@ class Asking(Stepping):
 
     name = "asking"
     plays_questions = True
-    heeds_limits = True
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         counts = np.zeros(len(self.actions), dtype=np.int64)

@@ -11,18 +11,17 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 import children
 import evenhand as eh
 from evenhand.campaigns.stores import SqliteStore, Store, gate, open_store, postgres
 from evenhand.campaigns.stores.postgres import PostgresStore
-from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.session import Session
 
-MAKE = Statement(text("CREATE TABLE note (number BIGINT PRIMARY KEY, word TEXT)"))
-ADD = Statement(text("INSERT INTO note VALUES (:number, :word)"))
-ALL = Statement(text("SELECT number FROM note ORDER BY number"))
-WORDS = Statement(text("SELECT word FROM note ORDER BY number"))
+MAKE = "CREATE TABLE note (number BIGINT PRIMARY KEY, word TEXT)"
+ADD = "INSERT INTO note VALUES (:number, :word)"
+ALL = "SELECT number FROM note ORDER BY number"
+WORDS = "SELECT word FROM note ORDER BY number"
 
 
 def adding(number: int, word: str = "") -> Callable[[Session], int]:
@@ -310,8 +309,8 @@ def test_of_threads_and_stores_one_at_a_time_is_in_a_gate(address: str, patient:
 
 
 LOCK = {
-    SqliteStore: Statement(text("SELECT 1")),
-    PostgresStore: Statement(text("SELECT 1 FROM note WHERE number = 0 FOR UPDATE")),
+    SqliteStore: "SELECT 1",
+    PostgresStore: "SELECT 1 FROM note WHERE number = 0 FOR UPDATE",
 }
 
 

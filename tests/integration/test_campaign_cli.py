@@ -343,7 +343,9 @@ def test_changes_on_the_way() -> None:
     ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
     assert found("fail", "p.db", "prize", ticket, "--because", "no sound")["done"]
     said("leave", "p.db", "prize", "Tom", "--because", "ill")
-    assert run("ask", "p.db", "prize", "-e", "Tom").exit_code == 4
+    nothing = run("ask", "p.db", "prize", "-e", "Tom")
+    assert nothing.exit_code == 4
+    assert nothing.stdout.startswith("Nothing to evaluate: Tom left: ill; ")  # as he is written
     said("join", "p.db", "prize", "Tom")
     assert found("extend", "p.db", "prize", "--at-most", "20")["at_most"] == 20
     skaters, judges = pd.read_csv("skaters.csv"), pd.read_csv("judges.csv")
@@ -371,6 +373,18 @@ def test_changes_on_the_way() -> None:
     ]
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
     assert lines[-1]["hash"] == found("status", "p.db", "prize")["hash"]
+
+
+def test_a_score_of_who_left_is_withdrawn_and_nobody_is_asked_for_another() -> None:
+    new()
+    for who, then in (("Paul", "; its ticket waits for another score."), ("Tom", ".")):
+        ticket = found("ask", "p.db", "prize", "-e", who)["tickets"][0]["ticket"]
+        number = found("tell", "p.db", "prize", ticket, "70")["evaluation"]
+        if who == "Tom":
+            said("leave", "p.db", "prize", "Tom")
+        withdrawn = said("withdraw", "p.db", "prize", str(number), "--because", "a slip")
+        assert withdrawn == f"Evaluation {number} was withdrawn. It counts no more{then}\n"
+    assert "Tom left and was not asked again\n" in said("answer", "p.db", "prize")
 
 
 def test_options_with_features_are_extended_in_the_units_that_they_had() -> None:

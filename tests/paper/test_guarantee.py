@@ -31,7 +31,8 @@ import evenhand as eh
 from evenhand.policies import core as the_core
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.certified import Certified
-from evenhand.policies.confidence import Frame, noise_bound
+from evenhand.policies.confidence import noise_bound
+from evenhand.policies.frame import Frame
 from evenhand.policies.priced_exploration import PricedExploration
 from instances import worst_case
 from reference import Floats, kappa_star

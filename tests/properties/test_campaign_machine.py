@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 import evenhand as eh
 from campaign_model import ContradictionError, Model, RefusedError
 from campaign_record import Record
-from evenhand.campaigns import Campaign, NoTicket, Ticket, following
+from evenhand.campaigns import Campaign, NoTicket, Ticket, follower
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import ConflictError, InputError
 
@@ -378,7 +378,7 @@ def test_whatever_happens_the_model_says_it(
     store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(monkeypatch)
-    monkeypatch.setattr(following, "_LOST", LOST)
+    monkeypatch.setattr(follower, "_LOST", LOST)
     run_state_machine_as_test(
         lambda: Machine(store_address, clock),
         settings=settings(

@@ -12,7 +12,7 @@ from evenhand.certainty import model_choice
 from evenhand.certainty.alike import chance_of_difference
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.policies.messages import Feedback
-from evenhand.questions.own_biases import with_own_biases
+from evenhand.questions.variants import with_own_biases
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}
 

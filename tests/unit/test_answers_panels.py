@@ -376,9 +376,10 @@ def test_an_evaluator_has_no_more_at_once_than_said() -> None:
 
 def test_where_those_who_are_left_cannot_settle_it_the_asking_ends_with_what_is_known() -> None:
     class Particular(Wants):
-        def leave(self, evaluator: str) -> None:
-            super().leave(evaluator)
-            raise eh.NotIdentifiableError("Ann and Bo cannot be compared.")
+        def propose(self, n: int | None, pending: Counts) -> Counts:
+            if self.limits.absent:
+                raise eh.NotIdentifiableError("Ann and Bo cannot be compared.")
+            return super().propose(n, pending)
 
     def evaluate(question: eh.Question) -> float:
         if question.evaluator == "S" and question.number > 20:

@@ -10,7 +10,7 @@ import evenhand as eh
 from evenhand.certainty import model_choice
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import residuals
-from evenhand.checks.spans import PanelSpan, RowSpan
+from evenhand.checks.spans import Span
 from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
@@ -156,8 +156,8 @@ def test_the_check_of_the_fit_is_the_same_by_both_routes(seed):
     counts = rng.integers(1, 5, len(seen))
     noise = np.ones(len(seen)) if questions.noise is None else questions.noise[seen]
     Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
-    panel = PanelSpan(questions.about[seen, 0], Z, counts / noise**2, len(questions.items))
-    rows = RowSpan(questions.weighted_points[seen], counts)
+    panel = Span.of_panel(questions.about[seen, 0], Z, counts / noise**2, len(questions.items))
+    rows = Span.of_rows(questions.weighted_points[seen], counts)
     assert panel.rank == rows.rank
     y, sizes = rng.normal(size=len(seen)), np.exp(rng.normal(size=len(seen)))
     np.testing.assert_allclose(panel.without(y), rows.without(y), atol=1e-10)

@@ -9,7 +9,7 @@ import evenhand as eh
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.certainty.arrow.shares import proportions, star
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.planner import Goal
+from evenhand.certainty.models import Goal
 from evenhand.questions import UNLIMITED
 from random_panels import as_calibrations, random_panel
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import asking
+from evenhand.campaigns import ask
 from evenhand.campaigns.replica import Replica
 
 ITEMS, JUDGES = {"Ann": "x", "Bo": "y"}, {"P": "x", "Q": "y", "R": "z"}
@@ -97,15 +97,15 @@ def test_what_came_while_somebody_looked_for_work_is_looked_at(
         at_most=1,
     )
     out = ticket_of(one, "other")
-    work_out = asking._proposal
+    work_out = ask._proposal
 
     def overtaken(*given: Any) -> Any:
         proposal = work_out(*given)
-        monkeypatch.setattr(asking, "_proposal", work_out)
+        monkeypatch.setattr(ask, "_proposal", work_out)
         one.tell(out, 1.0)
         return proposal
 
-    monkeypatch.setattr(asking, "_proposal", overtaken)
+    monkeypatch.setattr(ask, "_proposal", overtaken)
     nothing = one.ask("me")
     assert isinstance(nothing, eh.NoTicket)
     assert nothing.reason == "finished"
@@ -193,7 +193,7 @@ def test_a_ticket_asks_the_same_while_questions_are_added(
     """Another thread looks a ticket up when the policy is extended, and its numbers not yet."""
     ticket = ticket_of(panel, "P")
     replica = panel._followed()
-    row = panel.store.read(lambda s: asking.Page(s, panel._id, lock=False).ticket(ticket.number))
+    row = panel._follower.read(lambda page: page.ticket(ticket.number))
     assert row is not None
     seen = []
     numbers = Replica.numbers
@@ -213,12 +213,23 @@ def test_a_ticket_asks_the_same_while_questions_are_added(
 # ---------------------------------------------------------------------- what is withdrawn
 
 
+def test_tickets_add_up_though_one_is_withdrawn_of_who_left(panel: eh.Campaign) -> None:
+    """Nobody can answer it any more: it is void, and neither waits nor is done."""
+    told = panel.tell(ticket_of(panel, "P"), 1.0)
+    panel.leave("P")
+    before = panel.status()
+    panel.withdraw(told, "a slip")
+    after = panel.status()
+    assert (after.done, after.void) == (before.done - 1, before.void + 1)
+    made = after.open + after.leased + after.done + after.given_up + after.void
+    assert made == before.open + before.leased + before.done + before.given_up + before.void
+
+
 def test_a_policy_in_rounds_learns_though_something_is_withdrawn_later(tmp_path: Path) -> None:
     options = eh.ActionSet([[1.0, 0.2], [0.3, 1.0], [1.0, 1.0]], ["a", "b", "a"], list("ABC"))
     campaign = eh.Campaign.create(
         tmp_path / "store.db", "it", options, policy="fair-phased-elimination", at_most=300
     )
-    assert campaign._followed().policy.in_rounds
     numbers = []
     for turn in range(30):
         numbers.append(campaign.tell(ticket_of(campaign), 0.1 * (turn % 7)).evaluation)

@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import notes_on
-from evenhand.campaigns import deciding, ledger
+from evenhand.campaigns import ledger, status
 from evenhand.campaigns.events import Event
 from evenhand.policies.registry import policy_class
 from evenhand.policies.sayings import checks_of
@@ -109,11 +109,17 @@ def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
     )
     decided = log(campaign)[-1]
     assert decided.kind == "decided"
-    assert decided.content["answer"] == deciding.plain(own.to_dict())
+    tried = decided.content["answer"]["attempts"]  # which the policy knows nothing of
+    assert decided.content["answer"] == status.plain(own.to_dict()) | {"attempts": tried}
+    kinds = [event.kind for event in log(campaign)]
+    assert (tried["failures"], tried["tries"]) == (
+        kinds.count("failed"),
+        policy.spent + kinds.count("failed"),
+    )
     assert decided.content["because"] == own.stopped_because
     assert decided.content["evaluations"] == policy.spent
     again = eh.Campaign.open(tmp_path / "store.db", "it").answer()
-    assert deciding.plain(again.to_dict()) == decided.content["answer"]
+    assert status.plain(again.to_dict()) == decided.content["answer"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -198,7 +204,7 @@ def test_a_decision_is_not_worked_out_while_others_wait(
 ) -> None:
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", ONCE)
     inside: list[bool] = []
-    write, decision = campaign.store._transaction, deciding.answer_from
+    write, decision = campaign.store._transaction, status.answer_from
     open_now: list[bool] = []
 
     def transaction(work: Any) -> None:
@@ -213,7 +219,7 @@ def test_a_decision_is_not_worked_out_while_others_wait(
         return decision(replica)
 
     monkeypatch.setattr(campaign.store, "_transaction", transaction)
-    monkeypatch.setattr(deciding, "answer_from", answer_from)
+    monkeypatch.setattr(status, "answer_from", answer_from)
     played(campaign, seed=1)
     assert inside
     assert not any(inside)

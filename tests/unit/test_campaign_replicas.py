@@ -13,12 +13,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import asking, deciding, following, ledger
+from evenhand.campaigns import ask, follower, ledger, status
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.stores import gate, line, open_store
-from evenhand.campaigns.stores.session import Statement
-from evenhand.campaigns.stores.tables import event as event_table
-from evenhand.campaigns.stores.tables import snapshot as snapshot_table
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -44,7 +41,7 @@ def answered(campaign: eh.Campaign, n: int, who: str | None = None) -> None:
 
 def same(one: eh.Campaign, other: eh.Campaign) -> bool:
     """Tell whether two have come to the same, by answer and by what their policies remember."""
-    answers = [deciding.plain(each.answer().to_dict()) for each in (one, other)]
+    answers = [status.plain(each.answer().to_dict()) for each in (one, other)]
     states = [each._followed().policy.state()["run"] for each in (one, other)]
     for state in states:
         state.update(outstanding=None)  # what was asked for only in thought
@@ -54,8 +51,8 @@ def same(one: eh.Campaign, other: eh.Campaign) -> bool:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a snapshot taken after few events."""
-    monkeypatch.setattr(following, "_LEAST_EVENTS", 20)
-    monkeypatch.setattr(following, "_OVERHEAD", 10**6)
+    monkeypatch.setattr(follower, "_LEAST_EVENTS", 20)
+    monkeypatch.setattr(follower, "_OVERHEAD", 10**6)
 
 
 @pytest.fixture
@@ -74,8 +71,8 @@ def kept(campaign: eh.Campaign) -> list[int]:
 
 def changed(campaign: eh.Campaign, **values: Any) -> None:
     """Change all snapshots."""
-    statement = Statement(snapshot_table.update().values(**values))
-    campaign.store.write(lambda s: s.run(statement))
+    changes = ", ".join(f"{name} = :{name}" for name in values)
+    campaign.store.write(lambda s: s.run(f"UPDATE snapshot SET {changes}", **values))
 
 
 def reopened(campaign: eh.Campaign) -> eh.Campaign:
@@ -106,11 +103,8 @@ def test_whoever_opens_a_campaign_reads_the_newest_snapshot_and_what_came_since(
 def test_a_snapshot_that_is_not_what_it_should_be_is_left_aside(
     campaign: eh.Campaign, damage: dict[str, Any]
 ) -> None:
-    campaign.store.write(
-        lambda s: s.run(
-            Statement(snapshot_table.delete().where(snapshot_table.c.event < kept(campaign)[0]))
-        )
-    )
+    newest = kept(campaign)[0]
+    campaign.store.write(lambda s: s.run("DELETE FROM snapshot WHERE event < :at", at=newest))
     changed(campaign, **damage)
     again = reopened(campaign)
     assert same(again, campaign)
@@ -165,7 +159,7 @@ def test_what_was_withdrawn_is_as_if_it_had_never_been_told(tmp_path: Path) -> N
         for ticket, score in zip(tickets[1:], rest, strict=True):  # type: ignore[index] # a list
             each.tell(ticket, score)
     one.withdraw(spoilt, "a slip")
-    assert deciding.plain(one.answer().to_dict()) == deciding.plain(two.answer().to_dict())
+    assert status.plain(one.answer().to_dict()) == status.plain(two.answer().to_dict())
 
 
 # ---------------------------------------------------------------------- policies that break
@@ -175,7 +169,7 @@ class Fussy(eh.Policy):
     """Asks one option after another, and cannot do without R, nor with a score of 13."""
 
     name: ClassVar[str] = "fussy"
-    plays_questions = heeds_limits = True
+    plays_questions = True
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -264,8 +258,9 @@ def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaig
     last = len(log(campaign))
 
     def spoil(**values: Any) -> None:
-        statement = event_table.update().where(event_table.c.number == last).values(**values)
-        campaign.store.write(lambda s: s.run(Statement(statement)))
+        changes = ", ".join(f"{name} = :{name}" for name in values)
+        statement = f"UPDATE event SET {changes} WHERE number = :last"
+        campaign.store.write(lambda s: s.run(statement, last=last, **values))
 
     spoil(kind="told", body="{}")
     with pytest.raises(eh.StoreError, match=rf"event {last} \('told'\).*Verify"):
@@ -273,8 +268,7 @@ def test_a_record_that_was_changed_is_an_error_that_says_so(campaign: eh.Campaig
     spoil(kind="dreamt")
     with pytest.raises(eh.StoreError, match=r"kind 'dreamt'.*newer"):
         reopened(campaign).answer()
-    gone = event_table.delete().where(event_table.c.number == last - 1)
-    campaign.store.write(lambda s: s.run(Statement(gone)))
+    campaign.store.write(lambda s: s.run("DELETE FROM event WHERE number = :at", at=last - 1))
     with pytest.raises(eh.StoreError, match=f"event {last - 1} is missing"):
         reopened(campaign).answer()
 
@@ -326,16 +320,16 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
     monkeypatch.setattr(gate, "LONGEST", 0.0)  # as if the one were stopped where it works out
     one = eh.Campaign.create(tmp_path / "store.db", "it", OPTIONS, policy="uniform", at_most=8)
     other = reopened(one)
-    work_out = asking._proposal
+    work_out = ask._proposal
 
     def overtaken(follower: Any, *rest: Any) -> Any:
         proposal = work_out(follower, *rest)
         if follower is one._follower:
-            monkeypatch.setattr(asking, "_proposal", work_out)
+            monkeypatch.setattr(ask, "_proposal", work_out)
             assert other.ask("other", n=8)
         return proposal
 
-    monkeypatch.setattr(asking, "_proposal", overtaken)
+    monkeypatch.setattr(ask, "_proposal", overtaken)
     nothing = one.ask("one")
     assert isinstance(nothing, eh.NoTicket)
     assert nothing.reason == "waiting"
@@ -369,7 +363,7 @@ def test_of_many_who_find_nothing_one_has_the_policy_asked(
     many = eh.ActionSet(np.arange(400.0).reshape(200, 2), ["a", "b"] * 100)  # six are asked ahead
     first = eh.Campaign.create(store_address, "it", many, policy="uniform", at_most=1000)
     campaigns = [first, *(eh.Campaign.open(store_address, "it") for _ in range(4))]
-    work_out, begun, go_on = asking._proposal, threading.Event(), threading.Event()
+    work_out, begun, go_on = ask._proposal, threading.Event(), threading.Event()
     worked_out: list[int] = []
     got: list[Any] = []
 
@@ -379,12 +373,12 @@ def test_of_many_who_find_nothing_one_has_the_policy_asked(
         assert go_on.wait(60)
         return work_out(*given)
 
-    monkeypatch.setattr(asking, "_proposal", slowly)
+    monkeypatch.setattr(ask, "_proposal", slowly)
 
-    def ask(number: int) -> None:
+    def take(number: int) -> None:
         got.append(campaigns[number].ask(f"evaluator {number}"))
 
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(5)]
+    threads = [threading.Thread(target=take, args=(number,)) for number in range(5)]
     threads[0].start()
     assert begun.wait(60)
     for thread in threads[1:]:

@@ -9,38 +9,32 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select
 
 import evenhand as eh
 from campaign_record import Record
-from evenhand.campaigns import asking, following
+from evenhand.campaigns import ask, follower
 from evenhand.campaigns.stores import Store, open_store
-from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.tables import metadata
+from evenhand.campaigns.stores.schema import TABLES
+from evenhand.campaigns.stores.session import Session
 
 
-def all_rows(store: Store) -> dict[str, list[dict[str, Any]]]:
-    def look(session: Session) -> dict[str, list[dict[str, Any]]]:
-        return {
-            table.name: [
-                dict(zip(table.columns.keys(), row, strict=True))
-                for row in session.rows(Statement(select(table)))
-            ]
-            for table in metadata.sorted_tables
-        }
-
-    return store.read(look)
+def all_rows(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    return store.read(
+        lambda session: {table: session.rows(f"SELECT * FROM {table}") for table in TABLES}
+    )
 
 
-def take_back(store: Store, rows: dict[str, list[dict[str, Any]]]) -> None:
+def take_back(store: Store, rows: dict[str, list[tuple[Any, ...]]]) -> None:
     """Make a store what it was."""
 
     def work(session: Session) -> None:
-        for table in reversed(metadata.sorted_tables):
-            session.run(Statement(table.delete()))
-        for table in metadata.sorted_tables:
-            if rows[table.name]:
-                session.run_many(Statement(insert(table)), rows[table.name])
+        for table in reversed(TABLES):
+            session.run(f"DELETE FROM {table}")
+        for table in TABLES:
+            for row in rows[table]:
+                given = {f"value{place}": value for place, value in enumerate(row)}
+                values = ", ".join(f":{name}" for name in given)
+                session.run(f"INSERT INTO {table} VALUES ({values})", **given)
 
     store.write(work)
 
@@ -82,23 +76,23 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
     tickets = [campaign.ask("Paul"), campaign.ask("Quinn")]
     before = all_rows(store)
     seen, known = [], []
-    write, work_out = Store.write, asking._proposal
+    write, work_out = follower.Follower.write, ask._proposal
 
     def noting(*given: Any) -> Any:
         proposal = work_out(*given)
         known.append(proposal.known[1:])
         return proposal
 
-    def lost_meanwhile(self: Store, work: Any) -> Any:
+    def lost_meanwhile(self: follower.Follower, work: Any) -> Any:
         if "put_in" in repr(work) and not seen:
             seen.append(work)
-            take_back(self, before)
+            take_back(self.store, before)
         return write(self, work)
 
     for ticket in tickets:
         campaign.tell(ticket, 5.0)
-    monkeypatch.setattr(asking, "_proposal", noting)
-    monkeypatch.setattr(Store, "write", lost_meanwhile)
+    monkeypatch.setattr(ask, "_proposal", noting)
+    monkeypatch.setattr(follower.Follower, "write", lost_meanwhile)
     campaign.ask("Paul", n=5)
     assert seen
     record = Record(store, "prize")
@@ -112,7 +106,7 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
 def test_a_snapshot_of_what_was_taken_back_is_not_used(
     store: Store, campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "_LEAST_EVENTS", 1)
+    monkeypatch.setattr(follower, "_LEAST_EVENTS", 1)
     ticket = campaign.ask("Paul")
     before = all_rows(store)
     campaign.tell(ticket, 7.0)
@@ -121,7 +115,7 @@ def test_a_snapshot_of_what_was_taken_back_is_not_used(
     assert kept
     take_back(store, before | {"snapshot": kept})
     other = eh.Campaign.open(store, "prize")
-    for n in range(max(row["event"] for row in kept)):
+    for n in range(max(event for _, event, *_ in kept)):
         other.pause(f"{n}")
         other.resume()
     assert eh.Campaign.open(store, "prize").answer().spent == 0

@@ -279,6 +279,21 @@ def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_plans(
         assert min(evidence(policy, x, option, 0.5 * loss) for x in others) < needed
 
 
+def test_an_option_that_was_rejected_by_bad_luck_may_still_be_the_answer() -> None:
+    """An answer is wrong only if the best was rejected: who answers may have been rejected, too."""
+    policy, rng = eh.CertainChoice(THREE, at_most=20_000, noise_scale=1.0), np.random.default_rng(1)
+    unlucky = eh.BiasedLinearBandit(THREE, gamma=[-0.6, -3.0], omega=0.4)  # B is the worst by far
+    while not policy.inference.evidence().rejected[1]:
+        policy.tell(evaluated(policy.ask(1).counts, unlucky.evaluations, rng))
+    assert policy.inference.evidence().answer is None
+    really = eh.BiasedLinearBandit(THREE, gamma=[0.5, 1.5], omega=0.4)  # B is the best by 1
+    while not policy.finished:
+        policy.tell(evaluated(policy.ask(1).counts, really.evaluations, rng))
+    assert policy.inference.evidence().answer == 1
+    assert policy.inference.evidence().rejected.all()
+    assert sorted(x for x, _, _ in policy.certificate()) == [0, 2]
+
+
 def test_the_certificate_says_where_the_evidence_sufficed() -> None:
     policy = eh.CertainChoice(THREE, at_most=5_000, noise_scale=1.0)
     played(policy, problem_of(0.6), seed=1, n=1)

@@ -462,7 +462,7 @@ def test_what_the_budget_does_not_pay_for_keeps_nobody_from_cheaper_questions(se
         prices=[0.1, 10.0],
         capacity=None,
     )
-    problem = eh.BiasedLinearBandit(questions, [0.6, 0.0, 0.0], [0.5, 0.0, 0.0])
+    problem = eh.BiasedLinearBandit(questions, [0.6, 0.0, 0.0], [0.5, 0.0])
     policy = eh.CertainChoice(questions, budget=150.0, noise_scale=1.0, seed=seed)
     answers = eh.SimulatedEvaluations(problem, seed=seed)
     while (asked := policy.ask(1)).total:

@@ -16,8 +16,8 @@ from evenhand.arrays import Counts
 from evenhand.environments import SimulatedEvaluations
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Ledger, Stepper
-from evenhand.policies.certified import Certified, _Epoch, _withstands
-from evenhand.policies.confidence import Leads, noise_room
+from evenhand.policies.certified import Certified, _Epoch
+from evenhand.policies.confidence import Leads, _withstands, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import stepper_of
@@ -265,9 +265,7 @@ def test_compiled_steps_go_the_same_way(inner: str, budget: float, anytime: bool
         ) -> eh.Policy:
             inside: eh.Policy
             if inner.startswith("boundary"):
-                inside = BoundaryExploration(
-                    actions, horizon, noise_known=False, horizon_known=not anytime
-                )
+                inside = BoundaryExploration(actions, horizon, horizon_known=not anytime)
             else:
                 inside = eh.policy(inner, actions, horizon, seed=seed)
             return envelope(inside, budget=budget, anytime=anytime)

@@ -11,7 +11,8 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.policies import confidence
-from evenhand.policies.confidence import Ellipsoid, Frame, noise_bound, noise_room
+from evenhand.policies.confidence import Ellipsoid, noise_bound, noise_room
+from evenhand.policies.frame import Frame
 
 Floats = np.ndarray
 

@@ -16,7 +16,6 @@ HEAVY = (
     "pandas",
     "pyarrow",
     "rich",
-    "sqlalchemy",
     "typer",
 )
 

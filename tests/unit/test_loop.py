@@ -15,6 +15,7 @@ from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import OFUL
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.registry import policy_class
+from evenhand.policies.sequential import stepper_of
 from evenhand.simulation._loop import Regret, advance
 from evenhand.simulation.experiment import Contender, play_out, policy_for
 
@@ -39,7 +40,7 @@ PROBLEMS = {"two groups": two_groups(), "two attributes": two_attributes()}
 COMPILED = [
     name
     for name in eh.registered_policies()
-    if Contender(name, name).policy(PROBLEMS["two groups"], 10, seed=0).compiled is not None
+    if stepper_of(Contender(name, name).policy(PROBLEMS["two groups"], 10, seed=0)) is not None
 ]
 
 

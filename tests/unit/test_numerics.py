@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from evenhand.errors import AccuracyError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import products_into, rows_beyond, squared_norms_into
+from evenhand.numerics.identifying import first_independent
 from evenhand.numerics.passes import leverages, products, sample_rows
 from evenhand.numerics.row_space import row_space
 from evenhand.numerics.solves import RefinedSolver
@@ -255,3 +256,23 @@ def test_the_span_holds_exactly_what_fractions_say(points: Floats, seed: int) ->
         assert space.contains(vector) == in_range(points, vector)
     for row in points:
         assert space.contains(row)
+
+
+def test_the_first_independent_rows_are_found_wherever_they_stand() -> None:
+    """Most rows depend on those before; the others stand in the first, middle and last blocks."""
+    rng = np.random.default_rng(0)
+    fresh = {0: [0], 200: [1], 255: [2], 256: [3], 700: [4], 12_345: [5, 6], 19_999: [7]}
+    rows = np.zeros((20_000, 9))
+    seen: list[int] = []
+    for place in range(len(rows)):
+        seen += fresh.get(place, [])  # columns that nothing before it has
+        rows[place, seen] = rng.integers(-3, 4, size=len(seen)) if place not in fresh else 1.0
+    chosen, left = first_independent(lambda some: rows[some], np.arange(len(rows)), 9)
+    found = [int(place) for place in chosen]
+    assert fresh.keys() <= set(found)
+    for n in range(1, len(found) + 1):  # each adds one, and nothing between them does
+        until = found[n] if n < len(found) else len(rows)
+        assert exact_rank(rows[found[:n]]) == n
+        assert np.linalg.matrix_rank(rows[:until]) == n
+    assert np.allclose(rows @ left, 0.0, atol=1e-9)
+    assert left.shape == (9, 9 - len(found))

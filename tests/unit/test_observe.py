@@ -59,7 +59,7 @@ def test_bad_feedback_is_refused_and_changes_nothing(name: str) -> None:
             policy.observe(GOOD)  # type: ignore[arg-type]
         with pytest.raises(eh.InputError, match="no evaluations"):
             policy.observe(eh.Feedback([0] * 4, [0.0] * 4, [0.0] * 4))
-        if type(policy).take_in is eh.Policy.take_in or policy.name == "careful-choice":
+        if not hasattr(policy, "take_in") or policy.name == "careful-choice":
             with pytest.raises(eh.InputError, match=f"'{name}' learns only from evaluations that"):
                 policy.observe(eh.Feedback(*GOOD))
             assert state(policy) == before

@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
-from evenhand.policies.plans import PhaseDesigns, whole
+from evenhand.policies.phase_designs import PhaseDesigns, whole
 from evenhand.rivals.phased_elimination import PhasedElimination
 
 Floats = np.ndarray
@@ -103,7 +103,7 @@ def test_a_feature_that_follows_from_others_changes_nothing() -> None:
         np.testing.assert_allclose(plain.ask().counts, other.ask().counts, rtol=1e-3, atol=2)
         answer(plain, mean)
         answer(other, mean)
-    assert plain.recommend() == other.recommend() == plain.decision(int(mean.argmax()))
+    assert plain.recommend() == other.recommend() == eh.Decision.of(plain, int(mean.argmax()))
 
 
 def test_groups_are_not_looked_at() -> None:

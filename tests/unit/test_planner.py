@@ -10,7 +10,7 @@ from evenhand.designs.joint import joint_design
 from evenhand.environments.skating import skate_canada
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.identifying import identifying
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.questions import UNLIMITED
 
 

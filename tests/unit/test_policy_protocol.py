@@ -518,3 +518,19 @@ def test_a_version_that_is_not_ours_is_named() -> None:
         eh.restore(state | {"evenhand": 7})
     with pytest.raises(eh.InputError, match="state of 'scripted', not of 'uniform'"):
         eh.restore(state, eh.policies.Uniform)
+
+
+def test_the_protocol_is_narrow() -> None:
+    """Whoever runs a policy needs twelve names; a class says three things of itself."""
+    public = {name for name in vars(eh.Policy) if not name.startswith("_")}
+    said = {name for name in eh.Policy.__annotations__ if not name.startswith("_")}
+    assert said == {"name", "spends_all", "plays_questions"}
+    asked = {"ask", "tell", "observe", "plan", "begin", "state"}
+    shown = {"recommend", "bias", "findings", "finished", "spent", "remaining"}
+    assert public - said == asked | shown
+    policy = eh.policy("uniform", ACTIONS, 10)
+    used = {name for name in vars(policy) if not name.startswith("_")} - {"delta"}
+    assert used - said == {
+        *("actions", "questions", "options", "limits", "horizon", "seed", "observed"),
+        *("noise_scale", "value_bound", "stated_noise", "stated_bound", "bounds", "checked"),
+    }

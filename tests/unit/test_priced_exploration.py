@@ -17,7 +17,8 @@ import evenhand as eh
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies._priced import PricedSteps
-from evenhand.policies.confidence import Ellipsoid, Frame
+from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.frame import Frame
 from evenhand.policies.priced_exploration import (
     BoundaryExploration,
     PricedExploration,
@@ -344,8 +345,7 @@ def test_a_compiled_run_is_the_run_that_is_asked_and_told(
         if "cost" not in options:
             options["budget"] = 0.5  # so that the core has its turns
     else:
-        options["noise_known"] = noise is not None
-        options["noise_scale"] = problem.noise_scale
+        options["noise_scale"] = noise
     runs = []
     for each in (cls, without_compiled(cls)):
         policy = each(problem.actions, horizon, **options)
@@ -499,10 +499,9 @@ def test_units_do_not_matter(noise: float | None, cost: Any) -> None:
 @pytest.mark.parametrize("cls", [BoundaryExploration, PricedExploration])
 def test_evaluations_without_noise(cls: type[Any], batch: int | None, cost: str) -> None:
     """All of one option are the same, or even all of all: nothing breaks, and the best is found."""
-    unknown = {"noise_known": False} if cls is BoundaryExploration else {"noise_scale": None}
     for means in (EASY.evaluations, np.zeros(4), np.full(4, 0.25) * EASY.actions.groups):
         horizon = 10**6 if batch is None else 10**4
-        policy = cls(EASY.actions, horizon, cost=cost, batch=batch, **unknown)
+        policy = cls(EASY.actions, horizon, cost=cost, batch=batch)
         while not policy.finished:
             n = policy.ask().counts
             sums = n * means

@@ -195,6 +195,8 @@ def certain() -> Log:
         (["option"], "Di"),
         (["loses_at_most"], None),
         (["loses_at_most"], -0.1),
+        (["loses_at_most"], "-inf"),
+        (["withstands"], "-inf"),
         (["withstands"], 99.0),
         (["ranking", 1, "low"], -1e-9),
         (["ranking", 2, "high"], 0.1),

@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.events import START, Event, as_line, events_in, sealed
 from evenhand.campaigns.proof import examine
 from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.verification import RecordVerification, verify_file
 from evenhand.certainty import one_look
 from evenhand.certainty.dense import DenseFit

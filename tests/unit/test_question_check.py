@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.linalg import qr
 
 import evenhand as eh
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.questions import Ask
 from pages import read
 from panels import panels

@@ -474,3 +474,10 @@ def test_versions_repeat_questions_with_attributes_of_their_own() -> None:
 def test_versions_that_do_not_fit_are_refused(n: int, attributes: Any, said: str) -> None:
     with pytest.raises(eh.InputError, match=said):
         eh.Questions.comparisons(["Ann", "Bo"], ["P"]).in_versions(n, attributes=attributes)
+
+
+def test_questions_in_another_order_than_options_have_their_own_names() -> None:
+    unit = np.eye(3)
+    turned = eh.Questions(unit, unit[[2, 0, 1]], np.ones((3, 1)), labels=["Ann", "Bo", "Cy"])
+    assert turned.labels == ("Cy", "Ann", "Bo")
+    assert [turned.label(x) for x in range(3)] == list(turned.labels)

@@ -13,15 +13,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import NullPool, create_engine, inspect, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 import children
 import evenhand as eh
 from evenhand.campaigns import ledger
-from evenhand.campaigns.stores import open_store, postgres, schema
-from evenhand.campaigns.stores.session import Statement
-from evenhand.campaigns.stores.tables import metadata
+from evenhand.campaigns.stores import open_store, postgres, schema, sqlite
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.wire import _numbered
 from postgres_server import Postgres
 
@@ -37,12 +34,26 @@ def empty_address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[st
         postgres.drop(url)
 
 
-def engine_of(address: str) -> Any:
-    if "://" in address:
-        return create_engine(
-            address.replace("postgresql", "postgresql+psycopg"), poolclass=NullPool
-        )
-    return create_engine(f"sqlite:///{address}", poolclass=NullPool)
+TABLES = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgres": "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
+}
+
+
+def said(address: str, *statements: str) -> list[Any]:
+    """Run statements as anybody could; return the rows of the last."""
+    on_a_server = "://" in address
+    connection: Any = (psycopg if on_a_server else sqlite3).connect(address)
+    for statement in statements:
+        cursor = connection.execute(statement)
+    rows = cursor.fetchall() if cursor.description else []
+    connection.commit()
+    connection.close()
+    return rows
+
+
+def tables(address: str) -> set[str]:
+    return {name for (name,) in said(address, TABLES["postgres" if "://" in address else "sqlite"])}
 
 
 def a_campaign(address: str) -> eh.Campaign:
@@ -53,7 +64,11 @@ def a_campaign(address: str) -> eh.Campaign:
 # ---------------------------------------------------------------------- what is made
 
 
-STATEMENTS = {name: value for name, value in vars(ledger).items() if isinstance(value, Statement)}
+STATEMENTS = {
+    name: value
+    for name, value in vars(ledger).items()
+    if isinstance(value, str) and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE) ", value)
+}
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
@@ -61,8 +76,8 @@ def test_no_statement_looks_through_all_of_a_campaign(name: str, tmp_path: Path)
     """An index of what waits, or a key: what a statement costs does not grow with the campaign."""
     path = tmp_path / "store.db"
     open_store(path).close()
-    words, constant = STATEMENTS[name].words(sqlite.dialect(paramstyle="named"))
-    given = {key: constant.get(key, 1) for key in re.findall(r"(?<!:):(\w+)", words)}
+    words = sqlite._SqliteSession.text(STATEMENTS[name])
+    given = dict.fromkeys(re.findall(r":(\w+)", words), 1)
     connection = sqlite3.connect(path)
     plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {words}", given)]
     connection.close()
@@ -80,7 +95,7 @@ def test_a_server_finds_the_way_to_every_row_while_the_tables_are_empty(
     with psycopg.connect(postgres_address, autocommit=True) as connection:
         connection.execute(postgres._MANNERS)
         for name, statement in STATEMENTS.items():
-            words, _ = _numbered(statement.words(postgresql.psycopg.dialect())[0])
+            words, _ = _numbered(postgres._PostgresSession.text(statement))
             plan = connection.execute(b"EXPLAIN (GENERIC_PLAN, COSTS OFF) " + words).fetchall()
             steps = [row[0].strip() for row in plan]
             for step, then in zip(steps, [*steps[1:], ""], strict=True):
@@ -98,27 +113,24 @@ def test_of_several_who_open_at_once_one_makes_the_tables(empty_address: str) ->
     processes = [children.start(open_when_told, empty_address, go) for _ in range(4)]
     go.set()
     assert [children.ended(process) for process in processes] == [0] * 4
-    with engine_of(empty_address).connect() as connection:
-        rows = connection.execute(text("SELECT version FROM evenhand_schema")).all()
-        assert [tuple(row) for row in rows] == [(schema.VERSION,)]
-        assert set(inspect(connection).get_table_names()) == set(metadata.tables)
-
-
-class Deadly(Statement):
-    def words(self, dialect: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGKILL)
+    assert said(empty_address, "SELECT version FROM evenhand_schema") == [(schema.VERSION,)]
+    assert tables(empty_address) == set(schema.TABLES)
 
 
 def die_while_tables_are_made(address: str) -> None:
-    schema._SAY = Deadly(text("SELECT 1"))  # run when all tables are there, before the commit
+    def die(session: Session, statement: str, **parameters: Any) -> None:
+        if statement == schema._SAY:  # run when all tables are there, before the commit
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for kind in (sqlite._SqliteSession, postgres._PostgresSession):
+        kind.run = die  # type: ignore[method-assign] # in this process alone
     open_store(address)
 
 
 def test_who_dies_while_tables_are_made_leaves_none(empty_address: str) -> None:
     died = children.ended(children.start(die_while_tables_are_made, empty_address))
     assert died == -signal.SIGKILL
-    with engine_of(empty_address).connect() as connection:
-        assert inspect(connection).get_table_names() == []
+    assert tables(empty_address) == set()
     assert a_campaign(empty_address).ask("Paul")
 
 
@@ -128,21 +140,19 @@ def test_who_dies_while_tables_are_made_leaves_none(empty_address: str) -> None:
 @pytest.mark.parametrize("found", [schema.VERSION - 1, schema.VERSION + 1, None])
 def test_another_version_is_refused_and_not_changed(store_address: str, found: int | None) -> None:
     a_campaign(store_address).close()
-    with engine_of(store_address).begin() as connection:
-        connection.execute(text("DELETE FROM evenhand_schema"))
-        if found is not None:
-            connection.execute(text(f"INSERT INTO evenhand_schema VALUES ({found})"))
-    said = "no version" if found is None else f"version {found}"
+    said(store_address, "DELETE FROM evenhand_schema")
+    if found is not None:
+        said(store_address, f"INSERT INTO evenhand_schema VALUES ({found})")
+    words = "no version" if found is None else f"version {found}"
     with pytest.raises(
         eh.StoreError,
-        match=f"tables of {said}, and this evenhand reads version {schema.VERSION}. Open it with",
+        match=f"tables of {words}, and this evenhand reads version {schema.VERSION}. Open it with",
     ):
         eh.Campaign.open(store_address, "prize")
-    with engine_of(store_address).begin() as connection:
-        rows = connection.execute(text("SELECT version FROM evenhand_schema")).all()
-        assert [tuple(row) for row in rows] == [(found,)] * (found is not None)
-        connection.execute(text("DELETE FROM evenhand_schema"))
-        connection.execute(text(f"INSERT INTO evenhand_schema VALUES ({schema.VERSION})"))
+    rows = said(store_address, "SELECT version FROM evenhand_schema")
+    assert rows == [(found,)] * (found is not None)
+    right = f"INSERT INTO evenhand_schema VALUES ({schema.VERSION})"
+    said(store_address, "DELETE FROM evenhand_schema", right)
     assert eh.Campaign.open(store_address, "prize").ask("Paul")
 
 
@@ -169,18 +179,14 @@ def test_what_is_no_database_is_refused_and_not_changed(tmp_path: Path, content:
 
 
 def test_tables_of_the_same_name_are_left_alone(empty_address: str) -> None:
-    with engine_of(empty_address).begin() as connection:
-        connection.execute(text("CREATE TABLE event (guest TEXT)"))
-        connection.execute(text("INSERT INTO event VALUES ('Ann')"))
+    said(empty_address, "CREATE TABLE event (guest TEXT)", "INSERT INTO event VALUES ('Ann')")
     with pytest.raises(eh.StoreError, match="'event'"):
         open_store(empty_address)
-    with engine_of(empty_address).connect() as connection:
-        assert connection.scalar(text("SELECT guest FROM event")) == "Ann"
+    assert said(empty_address, "SELECT guest FROM event") == [("Ann",)]
 
 
 def test_a_server_may_have_other_tables_beside(postgres: Postgres) -> None:
     url = postgres.empty()
-    with engine_of(url).begin() as connection:
-        connection.execute(text("CREATE TABLE invoices (id INTEGER)"))
+    said(url, "CREATE TABLE invoices (id INTEGER)")
     assert a_campaign(url).ask("Paul")
     postgres.drop(url)

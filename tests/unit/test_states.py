@@ -45,7 +45,7 @@ def changed(state: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 
 STATES: dict[str, dict[str, Any]] = {
-    "oful": state_of("oful", 3, PANEL),
+    "oful": state_of("oful-debiased", 3),
     "thompson": state_of("thompson-sampling", 3),
     "ids": state_of("ids-directed", 3),
     "priced": state_of("priced-exploration", 3, noise_scale=1.0),
@@ -53,6 +53,10 @@ STATES: dict[str, dict[str, Any]] = {
     "anytime": state_of("priced-exploration", 3, noise_scale=1.0, horizon_known=False),
     "tracking": state_of("track-and-stop", 3),
     "uniform": state_of("uniform", 5),
+    "greedy": state_of("greedy-questions", 3, PANEL),
+    "committed": state_of("explore-then-commit", 1, exploration=50),
+    "phases": state_of("phased-elimination", 1),
+    "paying": state_of("greedy-questions", 3, PANEL, budget=70.0),
 }
 
 
@@ -75,7 +79,7 @@ RECORD = "run.checks.record"
         ("oful", "run.memory.regression.root.0", [], "root is ragged"),
         ("oful", "run.memory.regression.log_det", -1.0, "log_det is -1.0; it must be from 0"),
         ("oful", "run.memory.counts.0", 2**63, "counts is .* of whole numbers"),
-        ("oful", "run.memory.counts", [MOST // 2] * 6, "counts adds up to over"),
+        ("oful", "run.memory.counts", [MOST // 2] * 3, "counts adds up to over"),
         ("oful", "run.memory.mean", 7.0, r"mean has the shape \(\); it must be 3"),
         ("thompson", "run.memory.generator.0", "x", "two texts of digits"),
         ("thompson", "run.memory.generator.1", str(2**128), "two texts of digits"),
@@ -99,6 +103,25 @@ RECORD = "run.checks.record"
         ("tracking", "run.memory.shares", [INF] * 3, r"shares\[0\] is inf"),
         ("tracking", "run.memory.settled", {"option": 9}, "option is 9"),
         ("uniform", "run.memory.squares.0", -1.0, r"squares\[0\] is -1.0"),
+        ("greedy", "run.memory.theta", -1e308, "theta has the shape"),
+        ("greedy", "run.memory.theta.0", NAN, r"theta\[0\] is nan"),
+        ("greedy", "run.memory.root.0.2", -1e308, r"root\[0, 2\] is -1e\+308"),
+        ("greedy", "run.memory.counts.3", -1, r"counts\[3\] is -1"),
+        (
+            "committed",
+            "run.memory.start",
+            10**15,
+            "start is 1000000000000000; it must be from 0 to",
+        ),
+        ("phases", "run.memory.rounds", [{"wanted": [10**15], "times": [1]}], "from 0 to 2"),
+        ("phases", "run.memory.rounds", [{"wanted": [0], "times": [-1]}], r"counts\[0\] is -1"),
+        ("phases", "run.memory.whole", 0.5, "whole is 0.5; it must be of whole numbers"),
+        (
+            "phases",
+            "run.memory.rounds",
+            [{"wanted": [0], "times": [1]}],
+            "it has no 'spent'|options",
+        ),
         ("uniform", f"{RECORD}.stride", 0, "stride is 0; it must be from 1"),
         ("uniform", f"{RECORD}.stride", 0.5, "stride is 0.5; it must be of whole numbers"),
         ("uniform", f"{RECORD}.rows.0.1", 99.0, "rows are no entries of a run"),
@@ -112,6 +135,34 @@ RECORD = "run.checks.record"
 def test_what_kernels_rely_on_is_checked(name: str, path: str, value: Any, said: str) -> None:
     with pytest.raises(eh.InputError, match=said):
         eh.restore(changed(STATES[name], path, value))
+
+
+@pytest.mark.parametrize("paid", [44e6, 2.0**63])
+def test_who_has_paid_more_than_there_was_asks_for_nothing(paid: float) -> None:
+    policy = eh.restore(changed(STATES["paying"], "run.paid", paid))
+    assert policy.ask().total == 0
+    assert policy.limits.rest(policy.limits.outstanding) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), [("run.memory.wanted.0", 10**15), ("arguments.placed.1", 60)]
+)
+def test_a_round_asks_for_no_more_than_is_left(path: str, value: int) -> None:
+    begun = eh.policy("phased-elimination", ACTIONS, 400)
+    assert begun.ask().total > 60
+    policy = eh.restore(changed(json.loads(json.dumps(begun.state())), path, value))
+    asked = policy.ask()
+    assert 0 < asked.total <= policy.remaining
+    assert policy.ask(pending=asked.counts).total == 0
+
+
+def test_a_version_that_is_nested_deeply_is_refused_in_words() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    for part in ("evenhand", "policy"):
+        with pytest.raises(eh.InputError, match="a list"):
+            eh.restore(STATES["uniform"] | {part: deep})
 
 
 @pytest.mark.parametrize("name", ["oful", "thompson", "ids", "priced"])

@@ -32,7 +32,7 @@ def wire(postgres_address: str) -> Iterator[Wire]:
 )
 def test_values_come_back_as_they_went(wire: Wire, type_: str, values: list[Any]) -> None:
     for value in [*values, *reversed(values)]:  # in either order: a statement is prepared once
-        answer = wire.send(f"SELECT %(value)s::{type_}, %(value)s::{type_}", {"value": value})
+        answer = wire.send(f"SELECT :value::{type_}, :value::{type_}", {"value": value})
         found = answer.fetchone()
         assert found is not None
         assert found[0] == found[1] == value
@@ -43,7 +43,7 @@ def test_more_than_fits_into_a_line_goes_and_comes(wire: Wire) -> None:
     """Who sent all before reading anything would wait for a server that waits for him."""
     text = "y" * 50_000
     answers = [
-        wire.send("SELECT repeat('x', 100000), %(i)s::bigint, %(text)s", {"i": i, "text": text})
+        wire.send("SELECT repeat('x', 100000), :i::bigint, :text", {"i": i, "text": text})
         for i in range(200)
     ]
     wire.wait()

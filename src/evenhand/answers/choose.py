@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from evenhand.actions import ActionSet
@@ -180,7 +180,7 @@ def choose(
             f"available must be a function that returns names of evaluators; got {available!r}."
         )
     if store is not None:
-        from evenhand.campaigns.choosing import choose_on  # noqa: PLC0415 # the door upstairs
+        from evenhand.campaigns.run import choose_on  # noqa: PLC0415 # the door upstairs
 
         made = {
             "policy": policy,
@@ -248,7 +248,7 @@ def choose(
         stopped_because=ran.stopped_because,
         failures=ran.failures,
         attempts=ran.attempts,
-        notes=[*_absences(ran), *notes_on(policy, checks)],
+        notes=[*absences(ran.left), *notes_on(policy, checks)],
     )
 
 
@@ -339,11 +339,11 @@ def _adopt(policy: Policy, options: Askable, at_most: int | None, budget: float 
     policy.allow(at_most, budget)
 
 
-def _absences(ran: Run) -> list[Finding]:
-    """Return who left during the run."""
+def absences(left: Mapping[str, str]) -> list[Finding]:
+    """Return who left, and why, as far as that is known."""
     return [
-        Finding("attendance", f"{name} left and was not asked again: {why}", alarm=False)
-        for name, why in ran.left.items()
+        Finding("attendance", f"{name} left and was not asked again{because}", alarm=False)
+        for name, because in ((name, why and f": {why}") for name, why in left.items())
     ]
 
 

@@ -30,7 +30,7 @@ from evenhand.policies.messages import Feedback, Finding
 from evenhand.policies.sayings import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
-from evenhand.questions.told import told_by
+from evenhand.questions.identifiable import identified_by
 from evenhand.readers import table_of
 from evenhand.scores import Scores
 from evenhand.scores.read import Groups, read_table
@@ -262,7 +262,7 @@ def _comparable(asked: Askable) -> Askable:
 
 def _n_parts(questions: Questions, some: Indices) -> int:
     """Return into how many parts options fall that these questions do not compare."""
-    return int(told_by(questions, some).classes().max()) + 1
+    return int(identified_by(questions, some).classes().max()) + 1
 
 
 def _concluded(

@@ -21,10 +21,8 @@ from scipy import sparse
 from evenhand.arrays import Counts, Floats
 from evenhand.checks import Checks
 from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.svd import Svd
 from evenhand.questions import Questions
-
-_RANK = 1e-11  # singular values above this share of the largest count
-_SEEN = 1e-8  # share of a direction that scores may miss for it to count as seen
 
 
 class Known(NamedTuple):
@@ -75,15 +73,10 @@ class _OfRows:
         self._questions = questions
         (seen,) = np.nonzero(n)
         rows, root = questions.weighted_points[seen], np.sqrt(n[seen])
-        self._scales = np.abs(rows).max(axis=0, initial=0.0)
-        self._scales[self._scales == 0.0] = 1.0
-        U, sizes, W = np.linalg.svd(rows / self._scales * root[:, None], full_matrices=False)
-        span = sizes > _RANK * sizes.max(initial=0.0)
-        U, self._span, self._sizes = U[:, span], W[span].T, sizes[span]
-        y = root * means[seen]
-        self._along = U.T @ y
-        left = float(((y - U @ self._along) ** 2).sum())
-        self._variance = _variance(scatter + left, int(n.sum()) - len(self._sizes))
+        self._rows, y = Svd.of(rows * root[:, None]), root * means[seen]
+        self._along = self._rows.U.T @ y
+        left = float(((y - self._rows.U @ self._along) ** 2).sum())
+        self._variance = _variance(scatter + left, int(n.sum()) - self._rows.rank)
 
     def values(self) -> Known:
         options = self._questions.options
@@ -95,11 +88,7 @@ class _OfRows:
         return self._of(np.hstack([none, rows]))
 
     def _of(self, targets: Floats) -> Known:
-        T = targets / self._scales
-        inside = T @ self._span
-        off = np.abs(T - inside @ self._span.T).max(axis=1, initial=0.0)
-        seen = off <= _SEEN * np.abs(T).max(initial=0.0)
-        weights = inside / self._sizes
+        weights, seen = self._rows.weights(targets)
         variances = np.where(seen, (weights**2).sum(axis=1), np.inf)
         return _known(weights @ self._along, variances, self._variance)
 

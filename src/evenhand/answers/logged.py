@@ -17,7 +17,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
-from evenhand.questions.given import Named, named
+from evenhand.questions.inputs import Named, named
 from evenhand.readers import table_of
 from evenhand.scores import Factor, Scores
 from evenhand.scores.factor import Codes, crossed
@@ -156,7 +156,7 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place:
     options = _named(scores.option, scores.option_group, scores)
     if asked is not None:
         given, seen = named(asked, "options"), dict(zip(options.names, options.groups, strict=True))
-        groups = given.groups if given.grouped else tuple(seen.get(name) for name in given.names)
+        groups = given.sides or tuple(seen.get(name) for name in given.names)
         options = replace(given, groups=groups)
     evaluators = named([SOMEBODY], "evaluators")
     if scores.evaluator is not None:
@@ -166,7 +166,7 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place:
         return Questions.comparisons(options, evaluators, position=position, bias=kind)
     tried = scores.item is not None or scores.cluster is not None
     repeated = tried or scores.evaluator is None or _repeated(scores)
-    partial: Any = "same group" if options.grouped and evaluators.grouped else None
+    partial: Any = "same group" if options.sides and evaluators.sides else None
     return Questions.panel(
         options,
         evaluators,

@@ -2,7 +2,7 @@
 
 Up to ``parallel`` questions are out at once, and scores are told one at a time, in the order of
 arrival. Where questions come from, and what a failure means, a `Desk` knows: of a policy in memory
-(`answers.run`), or of a campaign in a store (`campaigns.running`).
+(`answers.run`), or of a campaign in a store (`campaigns.run`).
 """
 
 from __future__ import annotations

@@ -19,10 +19,8 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
 from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.svd import Svd
 from evenhand.questions import Questions
-
-_RANK = 1e-11  # singular values above this share of the largest count
-_SEEN = 1e-8  # share of a direction that scores may miss for it to count as seen
 
 
 def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: int) -> float:
@@ -77,12 +75,5 @@ def _of_panel(
 
 def _variance(rows: Floats, target: Floats) -> float:
     """Return the variance of a combination of coefficients; infinite where rows do not show it."""
-    scales = np.abs(rows).max(axis=0, initial=0.0)
-    scales[scales == 0.0] = 1.0
-    _, sizes, W = np.linalg.svd(rows / scales, full_matrices=False)
-    span = sizes > _RANK * sizes.max(initial=0.0)
-    t = target / scales
-    inside = W[span] @ t
-    if np.abs(t - inside @ W[span]).max(initial=0.0) > _SEEN * np.abs(t).max(initial=0.0):
-        return math.inf
-    return float(((inside / sizes[span]) ** 2).sum())
+    weights, seen = Svd.of(rows).weights(target[None, :])
+    return float((weights**2).sum()) if seen[0] else math.inf

@@ -21,13 +21,12 @@ from evenhand.answers.choose import Looks
 from evenhand.answers.crews import Evaluate
 from evenhand.answers.scores import Bounds, Kind
 from evenhand.answers.watch import Progress
-from evenhand.campaigns import asking, changing, ledger, running, telling, tending
-from evenhand.campaigns.deciding import answer_from
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.founding import founded, founding
-from evenhand.campaigns.given import checked_name
+from evenhand.campaigns import ask, ledger, lifecycle, run, tell
+from evenhand.campaigns.arguments import checked_name
+from evenhand.campaigns.create import first_event, insert
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.standing import Status, status_of
+from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
@@ -36,7 +35,7 @@ from evenhand.questions import Askable
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
-    from evenhand.campaigns.importing import Imported
+    from evenhand.campaigns.imports import Imported
     from evenhand.campaigns.verification import RecordVerification
 
 Where = str | os.PathLike[str] | Store
@@ -87,7 +86,7 @@ class Campaign:
     """
 
     def __init__(self, store: Store, name: str, id: int) -> None:
-        self.store, self.name, self._id = store, name, id
+        self.store, self.name = store, name
         self._follower = Follower(store, id, name)
 
     # ------------------------------------------------------------------ beginning
@@ -166,7 +165,7 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        content = founding(
+        content = first_event(
             name,
             questions,
             policy=policy,
@@ -188,7 +187,7 @@ class Campaign:
             },
         )
         opened = open_store(store)
-        return cls(opened, name, founded(opened, name, content))
+        return cls(opened, name, insert(opened, name, content))
 
     @classmethod
     def open(cls, store: Where, name: str) -> Self:
@@ -275,7 +274,7 @@ class Campaign:
         Ticket or NoTicket
             The latter, which is false, says why there is nothing, and when to come back.
         """
-        return asking.ask(self._follower, evaluator, worker, n, lease)
+        return ask.ask(self._follower, evaluator, worker, n, lease)
 
     def tell(
         self, ticket: Ticket | str, score: object, *, key: str | None = None, note: str = ""
@@ -303,7 +302,7 @@ class Campaign:
         ConflictError
             If the same key came with another ticket or score. Nothing has changed then.
         """
-        return telling.tell(self._follower, [(ticket, score, key)], note)[0]
+        return tell.tell(self._follower, [(ticket, score, key)], note)[0]
 
     def tell_many(self, told: Iterable[tuple[Ticket | str, object, str | None]]) -> list[Receipt]:
         """Take several scores, as (ticket, score, key), all of them or, if one is refused, none.
@@ -321,7 +320,7 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        return telling.tell(self._follower, told)
+        return tell.tell(self._follower, told)
 
     def withdraw(self, evaluation: Receipt | int, reason: str) -> Receipt:
         """Have an evaluation count no more, such as a typing error; it is kept, and marked.
@@ -336,7 +335,7 @@ class Campaign:
         reason
             Why, for the record.
         """
-        return telling.withdraw(self._follower, evaluation, reason)
+        return tell.withdraw(self._follower, evaluation, reason)
 
     def run(
         self,
@@ -377,7 +376,7 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        return running.run(
+        return run.run(
             self._follower,
             evaluate,
             parallel,
@@ -394,33 +393,33 @@ class Campaign:
         An evaluator of whom five questions in a row are given up is taken to have left. Where all
         evaluations fail, or all of one option, the campaign is paused.
         """
-        return tending.fail(self._follower, ticket, reason)
+        return tell.fail(self._follower, ticket, reason)
 
     def release(self, ticket: Ticket | str) -> Notice:
         """Give a ticket back unanswered; it waits for whoever asks next."""
-        return tending.release(self._follower, ticket)
+        return tell.release(self._follower, ticket)[0]
 
     def renew(self, ticket: Ticket | str, lease: float | None = None) -> Ticket | NoTicket:
         """Keep a ticket for a further ``lease``, in seconds from now; as at first if not given."""
-        return tending.renew(self._follower, ticket, lease)
+        return tell.renew(self._follower, ticket, lease)
 
     # ------------------------------------------------------------------ changes
 
     def pause(self, reason: str = "") -> None:
         """Hand out nothing until `resume`; what is out may still come back."""
-        changing.pause(self._follower, reason)
+        lifecycle.pause(self._follower, reason)
 
     def resume(self) -> None:
         """Go on after `pause`."""
-        changing.resume(self._follower)
+        lifecycle.resume(self._follower)
 
     def leave(self, evaluator: str, reason: str = "") -> None:
         """Go on without an evaluator, until `join`; what waits for him is taken back."""
-        changing.leave(self._follower, evaluator, reason)
+        lifecycle.leave(self._follower, evaluator, reason)
 
     def join(self, evaluator: str) -> None:
         """Have an evaluator back who left."""
-        changing.join(self._follower, evaluator)
+        lifecycle.join(self._follower, evaluator)
 
     def extend(
         self,
@@ -460,7 +459,7 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        changing.extend(self._follower, at_most, budget, questions, display)
+        lifecycle.extend(self._follower, at_most, budget, questions, display)
 
     # ------------------------------------------------------------------ what is known
 
@@ -531,7 +530,7 @@ class Campaign:
         >>> first.counted, again.counted, again.repeated
         (1, 0, 1)
         """
-        from evenhand.campaigns.importing import import_scores  # noqa: PLC0415 # loads pyarrow
+        from evenhand.campaigns.imports import import_scores  # noqa: PLC0415 # loads pyarrow
 
         return import_scores(
             self._follower,
@@ -567,7 +566,7 @@ class Campaign:
         ...     files[0].read_text().splitlines()[1].split(",")[3:6]
         ['P', '7.5', 'counted']
         """
-        from evenhand.campaigns.exporting import export  # noqa: PLC0415 # as above
+        from evenhand.campaigns.export import export  # noqa: PLC0415 # as above
 
         return export(self._follower, path)
 
@@ -599,7 +598,7 @@ class Campaign:
         ...     seal in Path(folder, "prize.html").read_text("utf-8")
         True
         """
-        from evenhand.campaigns.reporting import write_report  # noqa: PLC0415 # loads matplotlib
+        from evenhand.campaigns.report import write_report  # noqa: PLC0415 # loads matplotlib
 
         write_report(self._follower, path, title, made)
 

@@ -9,284 +9,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, func, insert, literal_column, or_, select, update
-
 from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, read, sealed
-from evenhand.campaigns.stores.session import Clock, OneOf, Session, Statement
-from evenhand.campaigns.stores.tables import campaign, evaluation, event, snapshot, ticket
+from evenhand.campaigns.stores.session import Session
 from evenhand.errors import InputError
 
 _SKEW = 5.0  # seconds by which a clock may go back before leases are taken to be of another time
 
 
-def _p(name: str) -> Any:
-    return bindparam(name)
-
-
-_T, _E = ticket.c, evaluation.c
-# as words and not as parameters, so that a database sees that an index of the waiting ones serves
-_OPEN: Any = literal_column("'open'")
-_LEASED: Any = literal_column("'leased'")
-_OF = _T.campaign == _p("id")
-
-
-def _over(now: Any) -> Any:
-    """A lease is over when its time is up, and when the clock says that it has not begun."""
-    return or_(_T.until <= now, _T.leased > now + _SKEW)
-
-
-_OVER = _over(_p("now"))
-_LIVE = ~_over(Clock() + _p("offset"))  # by the clock itself: it can be asked before a page is open
-_FREE = or_(_T.state == _OPEN, and_(_T.state == _LEASED, _OVER))
-# whoever had it was lost, so often that nobody is to have it again
-_HARMFUL = and_(_T.state == _LEASED, _OVER, _T.failures + 1 >= _p("tries"))
-
-# so that the indexes of the few that wait are used, and not the one of all
-_BY_AGE = _T.number + literal_column("0")
-_ANYBODY = _T.holder >= literal_column("''")
-
-_FIND = Statement(select(campaign.c.id).where(campaign.c.name == _p("name")))
-_NAMES = Statement(select(campaign.c.name, campaign.c.status).order_by(campaign.c.id))
-_NEW = Statement(
-    insert(campaign)
-    .values(
-        name=_p("name"),
-        status="running",
-        head=0,
-        hash=_p("hash"),
-        version=0,
-        tickets=0,
-        evaluations=0,
-        counted=0,
-    )
-    .returning(campaign.c.id)
-)
-_COLUMNS = (
-    campaign.c.name,
-    campaign.c.status,
-    campaign.c.head,
-    campaign.c.hash,
-    campaign.c.version,
-    campaign.c.tickets,
-    campaign.c.evaluations,
-    campaign.c.counted,
-    Clock(),
-)
-_LOCK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")).with_for_update())
-_LOOK = Statement(select(*_COLUMNS).where(campaign.c.id == _p("id")))
-_TURN = Statement(
-    update(campaign)
-    .where(campaign.c.id == _p("id"))
-    .values(
-        {
-            name: _p(f"new_{name}")
-            for name in ("status", "head", "hash", "version", "tickets", "evaluations", "counted")
-        }
-    )
-)
-_APPEND = Statement(
-    insert(event).values(
-        campaign=_p("id"),
-        number=_p("number"),
-        at=_p("at"),
-        kind=_p("kind"),
-        body=_p("body"),
-        hash=_p("hash"),
-    )
-)
-_EVENTS = Statement(
-    select(event.c.number, event.c.at, event.c.kind, event.c.body, event.c.hash)
-    .where(event.c.campaign == _p("id"), event.c.number > _p("after"))
-    .order_by(event.c.number)
-    .limit(_p("most"))
-)
-_SEAL = Statement(
-    select(event.c.hash).where(event.c.campaign == _p("id"), event.c.number == _p("number"))
-)
-
-_TICKET = (
-    _T.number,
-    _T.token,
-    _T.question,
-    _T.turn,
-    _T.evaluator,
-    _T.state,
-    _T.holder,
-    _T.worker,
-    _T.attempt,
-    _T.failures,
-    _T.leased,
-    _T.until,
-)
-_ISSUE = Statement(
-    insert(ticket).values(
-        campaign=_p("id"),
-        state="open",
-        holder="",
-        worker="",
-        attempt=0,
-        failures=0,
-        leased=0.0,
-        until=0.0,
-        **{name: _p(name) for name in ("number", "token", "question", "turn", "evaluator")},
-    )
-)
-_GET = Statement(select(*_TICKET).where(_OF, _T.number == _p("number")))
-_HELD = Statement(
-    select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _T.holder == _p("holder"), _T.worker == _p("worker"), _LIVE)
-    .order_by(_T.number)
-    .limit(_p("most"))
-)
-_HELD_BY = Statement(
-    select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _ANYBODY, _T.worker == _p("worker"), _LIVE)
-    .order_by(_BY_AGE)
-    .limit(_p("most"))
-)
-_OF_RUNS = Statement(
-    select(*_TICKET)
-    .where(_OF, _T.state == _LEASED, _ANYBODY, _T.worker.startswith(_p("sign")))
-    .order_by(_BY_AGE)
-)
-
-
-def _leasing(holder: Any, order: Any, *whose: Any) -> Statement:
-    """Return the statement that hands out the oldest tickets that wait, to a holder."""
-    oldest = (
-        select(_T.number)
-        .where(_OF, *whose, _T.state.in_([_OPEN, _LEASED]), _FREE, ~_HARMFUL)
-        .order_by(order)
-        .limit(_p("most"))
-        .with_for_update(skip_locked=True)
-        .correlate(None)
-        .scalar_subquery()
-    )
-    return Statement(
-        update(ticket)
-        .where(_OF, OneOf(_T.number, oldest))
-        .values(
-            state="leased",
-            holder=holder,
-            worker=_p("worker"),
-            attempt=_T.attempt + 1,
-            failures=_T.failures + case((_T.state == _LEASED, 1), else_=0),
-            leased=_p("now"),
-            until=_p("end"),
-        )
-        .returning(*_TICKET)
-    )
-
-
-_LEASE = _leasing(_p("holder"), _T.number, _T.evaluator == _p("evaluator"))
-_LEASE_ANY = _leasing(_T.evaluator, _BY_AGE)
-_SETTLE = Statement(
-    update(ticket)
-    .where(_OF, _T.number == _p("number"))
-    .values(
-        {
-            name: _p(f"new_{name}")
-            for name in ("state", "holder", "worker", "attempt", "failures", "leased", "until")
-        }
-    )
-)
-_WAITS = _T.state.in_([_OPEN, _LEASED])
-_VOID = Statement(update(ticket).where(_OF, _WAITS).values(state="void", worker=""))
-_VOID_OF = Statement(
-    update(ticket)
-    .where(_OF, _T.evaluator == _p("of_evaluator"), _WAITS)
-    .values(state="void", worker="")
-    .returning(_T.number)
-)
-_OUT = Statement(
-    select(
-        _T.evaluator,
-        func.count(),
-        func.coalesce(func.sum(case((_FREE, 0), else_=1)), 0),
-        func.min(case((_FREE, None), else_=_T.until)),
-        func.coalesce(func.sum(case((_HARMFUL, 1), else_=0)), 0),
-    )
-    .where(_OF, _WAITS)
-    .group_by(_T.evaluator)
-)
-_LOST = Statement(select(*_TICKET).where(_OF, _HARMFUL, _ANYBODY).order_by(_BY_AGE))
-
-_EVALUATION = (
-    _E.number,
-    _E.ticket,
-    _E.question,
-    _E.score,
-    _E.evaluator,
-    _E.key,
-    _E.standing,
-    _E.event,
-)
-_ENTER = Statement(
-    insert(evaluation).values(
-        campaign=_p("id"),
-        **{
-            name: _p(name)
-            for name in (
-                "number",
-                "ticket",
-                "question",
-                "score",
-                "evaluator",
-                "key",
-                "standing",
-                "event",
-            )
-        },
-    )
-)
-_BY_KEY = Statement(
-    select(*_EVALUATION).where(
-        _E.campaign == _p("id"), _E.evaluator == _p("evaluator"), _E.key == _p("key")
-    )
-)
-_BY_NUMBER = Statement(
-    select(*_EVALUATION).where(_E.campaign == _p("id"), _E.number == _p("number"))
-)
-_MARK = Statement(
-    update(evaluation)
-    .where(_E.campaign == _p("id"), _E.number == _p("number"))
-    .values(standing=_p("new_standing"))
-)
-_WITHDRAWN = Statement(
-    select(_E.number).where(_E.campaign == _p("id"), _E.standing == literal_column("'withdrawn'"))
-)
-_ALL = Statement(
-    select(*_EVALUATION)
-    .where(_E.campaign == _p("id"), _E.number > _p("after"))
-    .order_by(_E.number)
-    .limit(_p("most"))
-)
-
-_S = snapshot.c
-_KEEP = Statement(
-    insert(snapshot).values(
-        campaign=_p("id"),
-        event=_p("event"),
-        format=_p("format"),
-        body=_p("body"),
-        digest=_p("digest"),
-    )
-)
-_DROP = Statement(snapshot.delete().where(_S.campaign == _p("id"), _S.event == _p("event")))
-_SNAPSHOTS = Statement(
-    select(_S.event, _S.format).where(_S.campaign == _p("id")).order_by(_S.event.desc())
-)
-_SNAPSHOT = Statement(
-    select(_S.body, _S.digest).where(_S.campaign == _p("id"), _S.event == _p("event"))
-)
-
-
 @dataclass(frozen=True)
 class TicketRow:
-    """A ticket as it stands in the store; see `tables.ticket`."""
+    """A ticket as it stands in the store; see `schema`."""
 
     number: int
     token: str
@@ -308,7 +43,7 @@ class TicketRow:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """An evaluation as it stands in the store; see `tables.evaluation`."""
+    """An evaluation as it stands in the store; see `schema`."""
 
     number: int
     ticket: int | None
@@ -345,6 +80,114 @@ class Waiting:
     harmful: int
 
 
+def _named(row: type, prefix: str = "") -> str:
+    return ", ".join(prefix + column.name for column in fields(row))
+
+
+def _over(now: str) -> str:
+    """A lease is over when its time is up, and when the clock says that it has not begun."""
+    return f"(until <= {now} OR leased > {now} + {_SKEW})"
+
+
+_CLOCK = "(@clock + :offset)"  # by the clock itself: it can be asked before a page is open
+_FREE = f"(state = 'open' OR {_over(':now')})"
+# its lease ran out, so often that nobody is to have it again
+_HARMFUL = f"(state = 'leased' AND {_over(':now')} AND failures + 1 >= :tries)"
+# words that keep a database from the index of all tickets, where that of the few that wait serves
+_BY_AGE = "number + 0"
+_ANYBODY = "holder >= ''"
+
+_FIND = "SELECT id FROM campaign WHERE name = :name"
+_NAMES = "SELECT name, status FROM campaign ORDER BY id"
+_NEW = """
+    INSERT INTO campaign (name, status, head, hash, version, tickets, evaluations, counted)
+    VALUES (:name, 'running', 0, :hash, 0, 0, 0, 0) RETURNING id
+"""
+_LOOK = """
+    SELECT name, status, head, hash, version, tickets, evaluations, counted, @clock
+    FROM campaign WHERE id = :id
+"""
+_LOCK = f"{_LOOK} @for_update"
+_TURN = """
+    UPDATE campaign SET status = :status, head = :head, hash = :hash, version = :version,
+        tickets = :tickets, evaluations = :evaluations, counted = :counted
+    WHERE id = :id
+"""
+
+_APPEND = """
+    INSERT INTO event (campaign, number, at, kind, body, hash)
+    VALUES (:id, :number, :at, :kind, :body, :hash)
+"""
+_EVENTS = """
+    SELECT number, at, kind, body, hash FROM event WHERE campaign = :id AND number > :after
+    ORDER BY number LIMIT :most
+"""
+_SEAL = "SELECT hash FROM event WHERE campaign = :id AND number = :number"
+
+_TICKET = f"{_named(TicketRow)} FROM ticket WHERE campaign = :id"
+_ISSUE = f"""
+    INSERT INTO ticket (campaign, {_named(TicketRow)})
+    VALUES (:id, :number, :token, :question, :turn, :evaluator, 'open', '', '', 0, 0, 0.0, 0.0)
+"""
+_GET = f"SELECT {_TICKET} AND number = :number"
+_TICKETS = f"SELECT {_TICKET} AND number > :after ORDER BY number LIMIT :most"
+_HELD = f"""
+    SELECT {_TICKET} AND state = 'leased' AND holder = :holder AND worker = :worker
+    AND NOT {_over(_CLOCK)} ORDER BY number LIMIT :most
+"""
+_HELD_BY = f"""
+    SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY} AND worker = :worker
+    AND NOT {_over(_CLOCK)} ORDER BY {_BY_AGE} LIMIT :most
+"""
+_OF_RUNS = f"""
+    SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY}
+    AND substr(worker, 1, length(:sign)) = :sign ORDER BY {_BY_AGE}
+"""
+_WAITS = "state IN ('open', 'leased')"
+_TO_HAVE = f"""
+    {_WAITS} AND (state = 'open' OR ({_over(_CLOCK)} AND failures + 1 < :tries))
+"""
+_OLDEST = f"SELECT {_TICKET} AND evaluator = :evaluator AND {_TO_HAVE} ORDER BY number LIMIT :most"
+_OLDEST_OF_ALL = f"SELECT {_TICKET} AND {_TO_HAVE} ORDER BY {_BY_AGE} LIMIT :most"
+_SETTLE = """
+    UPDATE ticket SET state = :state, holder = :holder, worker = :worker, attempt = :attempt,
+        failures = :failures, leased = :leased, until = :until
+    WHERE campaign = :id AND number = :number
+"""
+_VOID = f"UPDATE ticket SET state = 'void', worker = '' WHERE campaign = :id AND {_WAITS}"
+_VOID_OF = f"{_VOID} AND evaluator = :evaluator RETURNING number"
+_OUT = f"""
+    SELECT evaluator, count(*), sum(CASE WHEN {_FREE} THEN 0 ELSE 1 END),
+        min(CASE WHEN {_FREE} THEN NULL ELSE until END),
+        sum(CASE WHEN {_HARMFUL} THEN 1 ELSE 0 END)
+    FROM ticket WHERE campaign = :id AND {_WAITS} GROUP BY evaluator
+"""
+_LOST = f"SELECT {_TICKET} AND {_HARMFUL} AND {_ANYBODY} ORDER BY {_BY_AGE}"
+
+_EVALUATION = f"{_named(EvaluationRow)} FROM evaluation WHERE campaign = :id"
+_ENTER = f"""
+    INSERT INTO evaluation (campaign, {_named(EvaluationRow)})
+    VALUES (:id, {_named(EvaluationRow, ":")})
+"""
+_BY_KEY = f"SELECT {_EVALUATION} AND evaluator = :evaluator AND key = :key"
+_BY_NUMBER = f"SELECT {_EVALUATION} AND number = :number"
+_ALL = f"SELECT {_EVALUATION} AND number > :after ORDER BY number LIMIT :most"
+_COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
+_WITHDRAWN_OF = (
+    f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'withdrawn' ORDER BY number"
+)
+_WITHDRAWN = "SELECT number FROM evaluation WHERE campaign = :id AND standing = 'withdrawn'"
+_MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
+
+_KEEP = """
+    INSERT INTO snapshot (campaign, event, format, body, digest)
+    VALUES (:id, :event, :format, :body, :digest)
+"""
+_DROP = "DELETE FROM snapshot WHERE campaign = :id AND event = :event"
+_SNAPSHOTS = "SELECT event, format FROM snapshot WHERE campaign = :id ORDER BY event DESC"
+_SNAPSHOT = "SELECT body, digest FROM snapshot WHERE campaign = :id AND event = :event"
+
+
 def find(session: Session, name: str) -> int | None:
     """Return the id of the campaign of that name, or None."""
     row = session.row(_FIND, name=name)
@@ -370,6 +213,19 @@ def seal_of(session: Session, id: int, number: int) -> str | None:
 def evaluations_after(session: Session, id: int, after: int, most: int) -> list[EvaluationRow]:
     """Return the next evaluations after a number, so many at most."""
     return [EvaluationRow(*row) for row in session.rows(_ALL, id=id, after=after, most=most)]
+
+
+def tickets_after(session: Session, id: int, after: int, most: int) -> list[TicketRow]:
+    """Return the next tickets after a number, so many at most."""
+    return [TicketRow(*row) for row in session.rows(_TICKETS, id=id, after=after, most=most)]
+
+
+def evaluation_of_ticket(session: Session, id: int, ticket: int) -> EvaluationRow | None:
+    """Return the evaluation of a ticket that counts; if none does, the last that was withdrawn."""
+    for statement in (_COUNTED, _WITHDRAWN_OF):
+        if rows := session.rows(statement, id=id, ticket=ticket):
+            return EvaluationRow(*rows[-1])
+    return None
 
 
 def withdrawn(session: Session, id: int) -> frozenset[int]:
@@ -400,14 +256,31 @@ def keep_snapshot(
 
 def _held(
     session: Session, id: int, holder: str | None, worker: str, most: int
-) -> tuple[Statement, dict[str, Any]]:
+) -> tuple[str, dict[str, Any]]:
     given = {"id": id, "worker": worker, "offset": session.clock_offset, "most": most}
     return (_HELD_BY, given) if holder is None else (_HELD, given | {"holder": holder})
+
+
+def _oldest(
+    session: Session, id: int, evaluator: str | None, most: int, tries: int
+) -> tuple[str, dict[str, Any]]:
+    given = {"id": id, "offset": session.clock_offset, "most": most, "tries": tries}
+    return (
+        (_OLDEST_OF_ALL, given)
+        if evaluator is None
+        else (_OLDEST, given | {"evaluator": evaluator})
+    )
 
 
 def foresee_held(session: Session, id: int, holder: str | None, worker: str, most: int) -> None:
     """Say that `Page.held` will be asked when the page is open."""
     statement, given = _held(session, id, holder, worker, most)
+    session.foresee(statement, **given)
+
+
+def foresee_lease(session: Session, id: int, evaluator: str | None, most: int, tries: int) -> None:
+    """Say that `Page.lease` will be asked when the page is open."""
+    statement, given = _oldest(session, id, evaluator, most, tries)
     session.foresee(statement, **given)
 
 
@@ -478,30 +351,17 @@ class Page:
         """Write the events and the row; return the events."""
         if not self._events:
             return []
-        self.session.run_many(
-            _APPEND,
-            [
-                {
-                    "id": self.id,
-                    "number": e.number,
-                    "at": e.at,
-                    "kind": e.kind,
-                    "body": e.body,
-                    "hash": e.hash,
-                }
-                for e in self._events
-            ],
-        )
+        self.session.run_many(_APPEND, [vars(event) | {"id": self.id} for event in self._events])
         self.session.run(
             _TURN,
             id=self.id,
-            new_status=self.status,
-            new_head=self.head,
-            new_hash=self.hash,
-            new_version=self.version,
-            new_tickets=self.tickets,
-            new_evaluations=self.evaluations,
-            new_counted=self.counted,
+            status=self.status,
+            head=self.head,
+            hash=self.hash,
+            version=self.version,
+            tickets=self.tickets,
+            evaluations=self.evaluations,
+            counted=self.counted,
         )
         self.session.left(self.id, self.head)
         return self._events
@@ -552,34 +412,33 @@ class Page:
         One whose lease ran out has come to nothing once more, and is left where it is after so many
         ``tries``.
         """
-        given = {
-            "id": self.id,
-            "worker": worker,
-            "now": self.now,
-            "end": until,
-            "most": most,
-            "tries": tries,
-        }
-        if evaluator is None:
-            rows = self.session.rows(_LEASE_ANY, **given)
-        else:
-            rows = self.session.rows(_LEASE, evaluator=evaluator, holder=holder, **given)
-        return sorted((TicketRow(*row) for row in rows), key=lambda row: row.number)
+        statement, given = _oldest(self.session, self.id, evaluator, most, tries)
+        found = [TicketRow(*row) for row in self.session.rows(statement, **given)]
+        leased = [
+            replace(
+                row,
+                state="leased",
+                holder=row.evaluator if evaluator is None else holder,
+                worker=worker,
+                attempt=row.attempt + 1,
+                failures=row.failures + (row.state == "leased"),
+                leased=self.now,
+                until=until,
+            )
+            for row in found
+            if not row.live(self.now)  # by the time that is written down
+        ]
+        self._change(leased)
+        return leased
 
     def settle(self, row: TicketRow, state: str, **changes: Any) -> None:
         """Change the state of a ticket, and what else is named; nobody has what is given back."""
-        new = {
-            "new_holder": row.holder,
-            "new_worker": row.worker,
-            "new_attempt": row.attempt,
-            "new_failures": row.failures,
-            "new_leased": row.leased,
-            "new_until": row.until,
-        }
         if state in ("open", "failed", "void"):
-            new |= {"new_holder": "", "new_worker": "", "new_until": 0.0}
-        new |= {f"new_{name}": value for name, value in changes.items()}
-        self.session.run(_SETTLE, id=self.id, number=row.number, new_state=state, **new)
+            changes = {"holder": "", "worker": "", "until": 0.0} | changes
+        self._change([replace(row, state=state, **changes)])
+
+    def _change(self, rows: Iterable[TicketRow]) -> None:
+        self.session.run_many(_SETTLE, [vars(row) | {"id": self.id} for row in rows])
 
     def void(self) -> None:
         """Take back all tickets that were not answered."""
@@ -587,7 +446,7 @@ class Page:
 
     def void_of(self, evaluator: str) -> list[int]:
         """Take back the tickets of an evaluator that were not answered; return their numbers."""
-        rows = self.session.rows(_VOID_OF, id=self.id, of_evaluator=evaluator)
+        rows = self.session.rows(_VOID_OF, id=self.id, evaluator=evaluator)
         return sorted(int(number) for (number,) in rows)
 
     def harmful(self, tries: int) -> list[TicketRow]:
@@ -626,4 +485,4 @@ class Page:
 
     def mark(self, number: int, standing: str) -> None:
         """Change how an evaluation stands."""
-        self.session.run(_MARK, id=self.id, number=number, new_standing=standing)
+        self.session.run(_MARK, id=self.id, number=number, standing=standing)

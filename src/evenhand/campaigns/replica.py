@@ -1,14 +1,14 @@
 """The replica: what a campaign has come to, the same in every process.
 
 A replica is a fold over the log: every event is taken in once, in order. Scores are told to the
-policy one by one, plans are put in force as they were written, and what is on its way is what the
+policy one by one, plans are put in force as they were written, and what is pending is what the
 tickets say. Nothing that was handed out or planned is derived again.
 
 A score that is withdrawn after it was folded in takes a new fold, without that score
-(`Replica.fold` says so).
+(`Replica.fold` returns False).
 
-A policy of a user's may break, on a score that it cannot bear, say. The log stays readable: the
-policy is told no more, and `Replica.trouble` says what is wrong.
+A policy of a user's may raise while it learns. The log stays readable: the policy is told no more,
+and `Replica.trouble` says what is wrong.
 
 Questions have numbers that stay theirs for good. When more are added the policy may have them at
 other places; `Replica.places` knows where.
@@ -21,13 +21,14 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
-from evenhand.answers.question import Question, Turns, question_of
+from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
@@ -39,7 +40,9 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 4
+FORMAT = 5
+NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0}
+"""What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
 
@@ -52,8 +55,6 @@ _PLAIN = (  # what a snapshot keeps as it is
     "status",
     "why",
     "evaluations",
-    "counted",
-    "late",
     "done",
     "voided",
     "alarms",
@@ -63,6 +64,16 @@ _PLAIN = (  # what a snapshot keeps as it is
     "_in_row",
     "_in_row_on",
 )
+
+
+@dataclass
+class _Out:
+    """A ticket that is not answered: what it asks, and its lease, if it has one."""
+
+    question: int
+    turn: int
+    since: float | None = None
+    until: float | None = None
 
 
 class Replica:
@@ -95,10 +106,12 @@ class Replica:
         Whether some questions are nobody's in particular.
     reading
         Which scores are possible.
-    evaluations, counted, late
-        How many evaluations came in all, how many of them count, and how many came late.
+    evaluations
+        How many evaluations came in all.
     done, voided
         How many tickets were answered, and how many were taken back.
+    withdrawn
+        Numbers of the evaluations that were, or will be, withdrawn.
     alarms
         Assumptions of which the log has an alarm.
     given_up
@@ -108,7 +121,8 @@ class Replica:
     attempts
         How often questions were tried and failed, by their numbers.
     tally
-        By evaluator: how many evaluations count, came late, were withdrawn or given up.
+        By evaluator: how many evaluations count, came late, were withdrawn or given up; see
+        `NOTHING`.
     """
 
     policy: Policy
@@ -124,19 +138,18 @@ class Replica:
         self.head = self.version = 0
         self.seal = ""
         self.status, self.why = "running", ""
-        self.evaluations = self.counted = self.late = self.done = self.voided = 0
+        self.evaluations = self.done = self.voided = 0
         self.alarms: list[str] = []
-        self.given_up: list[list[Any]] = []
+        self.given_up: list[tuple[int, int, str]] = []
         self.left: dict[str, str] = {}
-        self.tally: dict[str, list[int]] = {}
+        self.tally: dict[str, dict[str, int]] = {}
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
-        self._out: dict[int, tuple[int, int]] = {}  # question and turn of unanswered tickets
-        self._spoilt: dict[int, tuple[int, int, int]] = {}  # ticket, question, turn of withdrawn
+        self._out: dict[int, _Out] = {}  # by ticket
+        self._of_withdrawn: dict[int, tuple[int, _Out]] = {}  # tickets, by evaluation
         self._turns = Turns()
         self.attempts = Attempts()
         self._at = 0.0  # of the event that is taken in
-        self._leases: dict[int, tuple[float, float]] = {}  # since when, and until when
 
     # ------------------------------------------------------------------ the fold
 
@@ -169,6 +182,11 @@ class Replica:
             self.version += event.kind in TURNS
         return True
 
+    @property
+    def known(self) -> tuple[int, int, str]:
+        """Version, last event and its seal: what a proposal made from this replica rests on."""
+        return self.version, self.head, self.seal
+
     def _created(self, content: Any) -> None:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]
@@ -182,7 +200,7 @@ class Replica:
     def _proposed(self, content: Any) -> None:
         counts = np.zeros_like(self.pending)
         for number, _, question, turn in content["tickets"]:
-            self._out[number] = question, turn
+            self._out[number] = _Out(question, turn)
             counts[self.places[question]] += 1
             self._turns.take(question, turn)
         self._hand_out(counts)
@@ -190,22 +208,21 @@ class Replica:
     def _told(self, content: Any) -> None:
         for one in evaluations_in(content):
             assert one.ticket is not None  # only what is imported has none
-            question, turn = self._out.pop(one.ticket)
-            self.pending[self.places[question]] -= 1
-            self._answered(one.evaluator, question)
+            out = self._out.pop(one.ticket)
+            self.pending[self.places[out.question]] -= 1
+            self._answered(one.evaluator, out.question)
             self.done += 1
-            since, _ = self._leases.pop(one.ticket, (math.nan, 0.0))
-            self.attempts.answer(one.question, one.score, self._at - since)
             if self._counts(one):
+                seconds = math.nan if out.since is None else self._at - out.since
+                self.attempts.answer(one.question, one.score, seconds)
                 self._let(self.policy.tell, self.feedback([one.question], [one.score]))
             else:
-                self._spoilt[one.number] = one.ticket, question, turn
+                self._of_withdrawn[one.number] = one.ticket, out
 
     def _late(self, content: Any) -> None:
         for one in evaluations_in(content):
             self.evaluations = one.number
-            self.late += 1
-            self._tally(one.evaluator)[1] += 1
+            self._count(one.evaluator, "late")
 
     def _imported(self, content: Any) -> None:
         kept = [one for one in evaluations_in(content) if self._counts(one)]
@@ -214,29 +231,29 @@ class Replica:
             self._let(self.policy.observe, told)
 
     def _withdrawn(self, content: Any) -> None:
-        spoilt = self._spoilt.pop(content["evaluation"], None)
-        if spoilt is not None:
-            ticket, question, turn = spoilt
+        if content["evaluation"] in self._of_withdrawn:  # else it was imported
+            ticket, out = self._of_withdrawn.pop(content["evaluation"])
             self.done -= 1
             if content["reopened"]:
-                self._out[ticket] = question, turn
+                self._out[ticket] = _Out(out.question, out.turn)
                 counts = np.zeros_like(self.pending)
-                counts[self.places[question]] = 1
+                counts[self.places[out.question]] = 1
                 self._hand_out(counts)
             else:
-                self._turns.give_back(question, turn)
+                self.voided += 1
+                self._turns.give_back(out.question, out.turn)
         self._reopen()
 
     def _failed(self, content: Any) -> None:
-        self.attempts.fail(self._out[content["ticket"]][0])
-        self._leases.pop(content["ticket"], None)
+        self._released(content)
+        question = self._out[content["ticket"]].question
+        self.attempts.fail(question)
         if not content["given_up"]:
             return
-        question, turn = self._out.pop(content["ticket"])
-        self._return(question, turn)
-        self.given_up.append([question, content["ticket"], content["reason"]])
+        self._return(content["ticket"])
+        self.given_up.append((question, content["ticket"], content["reason"]))
         who = self.evaluator_of(question) or content["holder"]
-        self._tally(who)[3] += 1
+        self._count(who, "given_up")
         about = self.question(question).label
         self._in_row[who] = self._in_row.get(who, 0) + 1
         self._in_row_on[about] = self._in_row_on.get(about, 0) + 1
@@ -246,7 +263,7 @@ class Replica:
         self.left[name] = content["reason"]
         self._in_row_on.clear()  # what was given up may have been so for him, and not for itself
         for ticket in content["tickets"]:
-            self._return(*self._out.pop(ticket))
+            self._return(ticket)
         self.voided += len(content["tickets"])
         self.policy.limits.leave(name)
 
@@ -283,24 +300,23 @@ class Replica:
 
     def _decided(self, content: Any) -> None:
         self.status, self.why = "finished", content["because"]
-        for question, turn in self._out.values():
-            self._return(question, turn)
         self.voided += len(self._out)
-        self._out.clear()
+        for ticket in list(self._out):
+            self._return(ticket)
 
     def _leased(self, content: Any) -> None:
         for ticket in content["tickets"]:
-            _, until = self._leases.get(ticket, (0.0, math.inf))
-            if self._at >= until and ticket in self._out:
-                self.attempts.fail(self._out[ticket][0])  # who had it never came back
-            self._leases[ticket] = self._at, content["until"]
+            out = self._out[ticket]
+            if out.until is not None and self._at >= out.until:
+                self.attempts.fail(out.question)  # the lease before expired
+            out.since, out.until = self._at, content["until"]
 
     def _renewed(self, content: Any) -> None:
-        since, _ = self._leases.get(content["ticket"], (self._at, 0.0))
-        self._leases[content["ticket"]] = since, content["until"]
+        self._out[content["ticket"]].until = content["until"]
 
     def _released(self, content: Any) -> None:
-        self._leases.pop(content["ticket"], None)
+        out = self._out[content["ticket"]]
+        out.since = out.until = None
 
     # ------------------------------------------------------------------ parts of it
 
@@ -315,12 +331,11 @@ class Replica:
     def _counts(self, one: Evaluation) -> bool:
         """Take note of a score on time; return whether it counts."""
         self.evaluations, counts = one.number, one.number not in self.withdrawn
-        self.counted += counts
-        self._tally(one.evaluator)[0 if counts else 2] += 1
+        self._count(one.evaluator, "evaluations" if counts else "withdrawn")
         return counts
 
-    def _tally(self, evaluator: str) -> list[int]:
-        return self.tally.setdefault(evaluator, [0, 0, 0, 0])
+    def _count(self, evaluator: str, what: str) -> None:
+        self.tally.setdefault(evaluator, dict(NOTHING))[what] += 1
 
     def _answered(self, evaluator: str, question: int) -> None:
         """Take note that somebody, and something, is not broken."""
@@ -329,10 +344,11 @@ class Replica:
         if self._in_row_on:
             self._in_row_on.pop(self.question(question).label, None)
 
-    def _return(self, question: int, turn: int) -> None:
+    def _return(self, ticket: int) -> None:
         """Take note that a ticket will not be answered."""
-        self.pending[self.places[question]] -= 1
-        self._turns.give_back(question, turn)
+        out = self._out.pop(ticket)
+        self.pending[self.places[out.question]] -= 1
+        self._turns.give_back(out.question, out.turn)
 
     def _hand_out(self, counts: Counts) -> None:
         """Take note of what is on its way by the record."""
@@ -354,6 +370,22 @@ class Replica:
             np.bincount(at, values, minlength=q),
             np.bincount(at, squares, minlength=q),
         )
+
+    @property
+    def failures(self) -> list[Failure]:
+        """What was given up."""
+        tries = self.settings["retries"] + 1
+        return [Failure(self.question(x, of), why, tries) for x, of, why in self.given_up]
+
+    @property
+    def last_failure(self) -> str:
+        """Why a question was given up last; "" if none was."""
+        return self.given_up[-1][2] if self.given_up else ""
+
+    @property
+    def counted(self) -> int:
+        """How many evaluations count."""
+        return sum(counts["evaluations"] for counts in self.tally.values())
 
     # ------------------------------------------------------------------ what to ask
 
@@ -461,8 +493,6 @@ class Replica:
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
-        if not self.policy.heeds_limits:
-            return None  # it cannot do without
         names = self.questions.evaluators
         for who, times in self._in_row.items():
             if times >= _PATIENCE and who in names and who not in self.left:
@@ -471,12 +501,11 @@ class Replica:
 
     def hopeless(self) -> str | None:
         """Return what is given up again and again, in words; None if nothing is."""
-        reason = self.given_up[-1][2] if self.given_up else ""
+        reason = self.last_failure
         for about, times in self._in_row_on.items():
             if times >= _PATIENCE:
                 return f"{about!r} was given up {times} times in a row, last with: {reason}"
-        alone = not (self.questions.evaluators and self.policy.heeds_limits)
-        if alone and sum(self._in_row.values()) >= _PATIENCE:
+        if not self.questions.evaluators and sum(self._in_row.values()) >= _PATIENCE:
             return f"{_PATIENCE} questions were given up in a row, last with: {reason}"
         return None
 
@@ -487,11 +516,10 @@ class Replica:
         content = {name: getattr(self, name) for name in _PLAIN} | {
             "policy": self.policy.state(),
             "withdrawn": sorted(self.withdrawn),
-            "out": [[number, *out] for number, out in self._out.items()],
-            "spoilt": [[number, *out] for number, out in self._spoilt.items()],
+            "out": [[ticket, *astuple(out)] for ticket, out in self._out.items()],
+            "of_withdrawn": [[n, t, *astuple(out)] for n, (t, out) in self._of_withdrawn.items()],
             "issued": list(self._turns.issued.items()),
             "attempts": self.attempts.memory(),
-            "leases": [[ticket, *times] for ticket, times in self._leases.items()],
             "returned": [[x, turns] for x, turns in self._turns.returned.items() if turns],
             "numbers": self.numbers.tolist(),
         }
@@ -508,13 +536,12 @@ class Replica:
         replica.policy = restore(content["policy"])
         for name in _PLAIN:
             setattr(replica, name, content[name])
-        replica._out = {number: (question, turn) for number, question, turn in content["out"]}
-        replica._spoilt = {number: (t, x, turn) for number, t, x, turn in content["spoilt"]}
+        replica._out = {ticket: _Out(*out) for ticket, *out in content["out"]}
+        replica._of_withdrawn = {n: (t, _Out(*out)) for n, t, *out in content["of_withdrawn"]}
         replica.attempts = Attempts.recall(content["attempts"])
-        replica._leases = {ticket: (since, until) for ticket, since, until in content["leases"]}
         replica._turns = Turns(dict(content["issued"]), dict(content["returned"]))
         replica.numbers = np.asarray(content["numbers"], dtype=np.intp)
-        asked = [question for question, _ in replica._out.values()]
+        asked = [out.question for out in replica._out.values()]
         replica.pending = np.bincount(replica.places[asked], minlength=len(replica.numbers))
         return replica
 

@@ -4,8 +4,8 @@
   before it: what counts was asked for, and counts once. The campaign's row must end with the last,
   and tickets and evaluations in their tables must be what the events say.
 - *Replay*: every decision must be what this evenhand says when it is told the log.
-- *Proof*: the last decision is confirmed from plans and scores alone, by code that shares no
-  mathematics with what decided (`proof`).
+- *Proof*: the certificate and the intervals of the last decision are confirmed from plans and
+  scores alone, by code that shares no mathematics with what decided (`proof`).
 
 docs/campaigns.md has a table of what is found, and what is not. Who writes a whole new chain can be
 found out only by a seal that somebody has written down: give it as ``seal``.
@@ -20,29 +20,20 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-from sqlalchemy import bindparam, select
-
 from evenhand.campaigns import ledger
-from evenhand.campaigns.deciding import decision_of
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
-from evenhand.campaigns.following import Follower
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.proof import Examination, examine
 from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.tables import ticket
+from evenhand.campaigns.status import decision_of
+from evenhand.campaigns.stores.session import Session
 from evenhand.errors import EvenhandError
 
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
 _SHARE = 1e-6  # by which a number of a decision may differ when it is replayed
 _ROUNDED = 1e-3  # of the largest score: sizes below that count as that
-_TICKET = ("number", "token", "question", "turn", "evaluator", "state")
-_TICKETS = Statement(
-    select(*(ticket.c[name] for name in _TICKET))
-    .where(ticket.c.campaign == bindparam("id"))
-    .order_by(ticket.c.number)
-)
 _ROW = ("event", "ticket", "question", "score", "evaluator", "key", "standing")
 _BECOMES = {"paused": "paused", "resumed": "running", "decided": "finished"}
 _NUMBER = re.compile(r"[-+]?\d[\d,.]*(e[-+]?\d+)?")
@@ -131,8 +122,8 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
         rows = _all(ledger.evaluations_after, session, page.id)
         evaluations = {row.number: tuple(getattr(row, name) for name in _ROW) for row in rows}
         tickets = {
-            int(n): (key, int(q), int(turn), who, "waits" if s in ("open", "leased") else s)
-            for n, key, q, turn, who, s in session.rows(_TICKETS, id=page.id)
+            row.number: (row.token, row.question, row.turn, row.evaluator, _standing(row.state))
+            for row in _all(ledger.tickets_after, session, page.id)
         }
         return list(_all(ledger.events_after, session, page.id)), page, tickets, evaluations
 
@@ -153,6 +144,10 @@ def verify_file(path: str | os.PathLike[str], known: str | None = None) -> Recor
         A seal that was written down.
     """
     return _verified(list(events_in(path)), known, lambda books: [])
+
+
+def _standing(state: str) -> str:
+    return "waits" if state in ("open", "leased") else state
 
 
 def _all(read: Callable[..., list[Any]], session: Session, id: int) -> Iterator[Any]:
@@ -253,7 +248,7 @@ def _same(stated: Any, said: Any, least: float) -> bool:
     """Tell whether parts are the same but for rounding; numbers in words are rounded."""
     if isinstance(stated, str) and isinstance(said, str):
         return _NUMBER.sub("#", stated) == _NUMBER.sub("#", said)
-    if {type(stated), type(said)} <= {int, float}:
+    if {type(stated), type(said)} in ({float}, {int, float}):
         off = abs(stated - said)
         return bool(off <= _SHARE * max(abs(stated), abs(said), least))
     return type(stated) is type(said) and bool(stated == said)

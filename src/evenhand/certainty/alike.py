@@ -16,19 +16,18 @@ from scipy import special
 
 from evenhand.arrays import Indices
 from evenhand.certainty.look import Look, leading, rounding
-from evenhand.certainty.model_choice import keeps_structure, model_of
+from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook
 from evenhand.certainty.own_noise import in_pairs, with_own_noise
 from evenhand.checks import Finding
+from evenhand.checks.spans import span_of
 from evenhand.errors import NotIdentifiableError
-from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
-from evenhand.questions.own_biases import with_own_biases
+from evenhand.questions.variants import with_own_biases
 
 _RARE = 0.01  # how improbable a difference must be by chance to be told of
-_RANK = 1e-9
 
 
 def chance_of_difference(questions: Questions, told: Feedback, noise_scale: float | None) -> float:
@@ -123,18 +122,8 @@ def _finding(chance: float, confirmed: bool, identified: bool) -> Finding:
 
 def _left_over(questions: Questions, told: Feedback, used: Indices) -> tuple[float, int]:
     """Return the residual sum of squares of mean answers, and the rank of what was asked."""
-    counts, means = told.counts[used].astype(np.float64), told.means[used]
-    if keeps_structure(questions):
-        loud = 1.0 if questions.noise is None else questions.noise[used]
-        items, Z = questions.about[used, 0], questions.matrix[used][:, questions.n_features :]
-        weights, y = counts / loud**2, means * loud
-        form = Arrow.of(items, Z, weights, len(questions.items))
-        v, omega = form.solve(items, Z, weights * y)
-        return float(weights @ (y - v[items] - Z @ omega) ** 2), form.rank
-    rows, y = questions.weighted_points[used] * np.sqrt(counts)[:, None], np.sqrt(counts) * means
-    scales = np.abs(rows).max(axis=0, initial=0.0)
-    U, sizes, _ = np.linalg.svd(rows / np.where(scales > 0.0, scales, 1.0), full_matrices=False)
-    U = U[:, sizes > _RANK * sizes.max(initial=0.0)]
-    left = y - U @ (U.T @ y)
-    left -= U @ (U.T @ left)
-    return float(left @ left), U.shape[1]
+    counts = told.counts[used]
+    span = span_of(questions, used, counts)
+    left = span.without(np.sqrt(counts) * told.means[used])
+    left = span.without(left)  # what rounding left of the span
+    return float(left @ left), span.rank

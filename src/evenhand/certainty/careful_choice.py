@@ -20,7 +20,7 @@ from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts
 from evenhand.certainty.record import Plan, Stop
 from evenhand.errors import InputError
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
 from evenhand.policies.registry import registered
@@ -88,9 +88,7 @@ class CarefulChoice(Choice):
     """
 
     name = "careful-choice"
-    heeds_checks = True
     plays_questions = False
-    heeds_limits = False
     least_confidence = 0.5
 
     def __init__(

@@ -47,7 +47,7 @@ from evenhand.certainty.duels import Duels
 from evenhand.certainty.own_scores import Scores
 from evenhand.certainty.record import Plan, Record
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Certainty, nothing
 
 FIRST = 4

@@ -19,7 +19,7 @@ from evenhand.arrays import Floats
 from evenhand.certainty.duels import Duels
 from evenhand.certainty.own_scores import Contrasts, Deviations, LinearFit, Scores, deviations
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 
 MOST_GROUPS = 8
 """More distinct attributes than that are no groups."""

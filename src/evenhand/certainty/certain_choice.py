@@ -94,7 +94,6 @@ class CertainChoice(Choice):
     """
 
     name = "certain-choice"
-    heeds_checks = True
     planner: ClassVar[type[Planner]] = Planner
     """What makes the plans; certainty does not rest on it."""
 
@@ -228,7 +227,7 @@ class CertainChoice(Choice):
         now, option = self.inference.evidence(), self._option
         own = [key for key in now.where if key[0] == option or not self.aim.slack]
         return {
-            "sufficed": [[x, *now.where[leader, x]] for leader, x in own],
+            "sufficed": [[x, *now.where[leader, x]] for leader, x in own if x != option],
             "ended": sorted(now.cut),
         }
 

@@ -54,7 +54,6 @@ class Choice(Policy):
     """
 
     plays_questions = True
-    heeds_limits = True
     spends_all = False
     least_confidence: ClassVar[float] = 0.0
 

@@ -18,12 +18,11 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.models import Leftovers, Shared, Spread
-from evenhand.certainty.planner import Goal, Planner, Shares
+from evenhand.certainty.models import Goal, Leftovers, Model, Shared, Shares, Spread, unit_of
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
-from evenhand.policies.confidence import Frame
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
@@ -32,7 +31,7 @@ _UNKNOWN = 1e6  # variance of what nothing is known of, when a start is planned
 _LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, to have an order
 
 
-class DenseModel(Planner):
+class DenseModel(Model):
     """Least squares and designs on the rows of the questions; see `models.Model`.
 
     Parameters
@@ -46,6 +45,8 @@ class DenseModel(Planner):
         self.frame = Frame.of(actions)
         self.questions = Questions.of(actions)
         self.rank = self.frame.rank
+        about = self.questions.about
+        self.groups = np.unique(about, axis=0, return_inverse=True)[1].reshape(-1)
         self._own = isinstance(actions, ActionSet)  # a start then tells the biases, too
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> DenseFit:
@@ -138,12 +139,6 @@ class DenseModel(Planner):
         return np.asarray(self.frame.values[leader] - self.frame.values[rivals])
 
     @cached_property
-    def groups(self) -> Indices:
-        """(q,) the same number for questions about the same, which go to other evaluators."""
-        about = self.questions.about
-        return np.unique(about, axis=0, return_inverse=True)[1].reshape(-1)
-
-    @cached_property
     def _vague(self) -> Floats:
         """V when nothing is known of the parameters, in units of their columns."""
         scales = np.sqrt((self.questions.weighted_points**2).mean(axis=0))
@@ -177,9 +172,7 @@ class DenseFit:
     ) -> None:
         self.model, self.theta, self.form = model, theta, form
         self.scatter, self.freedom, self.size = scatter, freedom, size
-        # scores without any scatter leave rounding; an evaluator that repeats itself is no proof
-        least = max(scatter, 1e-24 * size, 1e-200)
-        self.unit = 1.0 if math.isinf(freedom) else math.sqrt(least / max(1.0, freedom))
+        self.unit = unit_of(scatter, freedom, size)
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

@@ -38,7 +38,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
 from evenhand.numerics.solves import observed
 from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
@@ -89,7 +89,6 @@ class GreedyQuestions(Policy):
 
     name: ClassVar[str] = "greedy-questions"
     plays_questions: ClassVar[bool] = True
-    heeds_limits: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -163,10 +162,12 @@ class GreedyQuestions(Policy):
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        self._counts[:], self._sums[:] = memory["counts"], memory["sums"]
-        self._root = np.array(memory["root"], dtype=np.float64)
-        self._theta = np.array(memory["theta"], dtype=np.float64)
-        self._scatter = float(memory["scatter"])
+        q, r, wide = len(self.questions), self.frame.rank, _FLAT * (1.0 + TIE)
+        self._counts = recalled_counts(memory, "counts", q)
+        self._sums = recalled(memory, "sums", (q,))
+        self._root = recalled(memory, "root", (r, r), least=-wide, most=wide)
+        self._theta = recalled(memory, "theta", (r,))
+        self._scatter = recalled(memory, "scatter", least=0.0, most=math.inf)
 
     # ------------------------------------------------------------------ what it asks
 
@@ -211,7 +212,7 @@ class GreedyQuestions(Policy):
         if len(rivals) == 0:
             return leader, leader, Y[:0], np.zeros(0)
         s = self._noise * spread[rivals]
-        z = (Y[rivals] @ self._theta) / s
+        z = np.clip((Y[rivals] @ self._theta) / s, -1e100, 1e100)  # its square is finite
         weights = np.exp(-0.5 * (z**2 - (z**2).min())) / s
         closest = int(rivals[first_largest(weights)])
         if len(rivals) > _RIVALS:

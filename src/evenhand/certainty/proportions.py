@@ -25,7 +25,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty import _stages
-from evenhand.certainty.planner import balanced, in_turn
+from evenhand.certainty.shares import balanced, in_turn
 from evenhand.numerics.gram import Gram, gram
 
 WORST, ALL = 2.0, 0.0

@@ -27,9 +27,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.policies.limits import nth
-from evenhand.policies.messages import Feedback, nothing
+from evenhand.policies.messages import Feedback, dense, nothing, sparse
 from evenhand.questions import Superset
 
 Purpose = Literal[
@@ -161,14 +161,13 @@ class Plan:
     def from_dict(cls, given: Mapping[str, Any], q: int, k: int) -> Self:
         """Return the plan that `to_dict` was made of; `ValueError` if it is none of q questions."""
         kept = dict(given)
-        kept["order"], kept["rivals"] = places(kept["order"], q), places(kept["rivals"], k)
+        kept["order"] = _places(kept, "order", q)
+        kept["rivals"] = _places(kept, "rivals", k)
         if kept["among"] is not None:
-            kept["among"] = places(kept["among"], k)
-        for name, least, most in (
-            ("times", 1, _MOST), ("looks", 1, _MOST), ("at_most", 0, _MOST), ("leader", -1, k - 1)
-        ):  # fmt: skip
-            if type(kept[name]) is not int or not least <= kept[name] <= most:
-                raise ValueError(f"{name} is {kept[name]!r:.80}")
+            kept["among"] = _places(kept, "among", k)
+        for name, least in (("times", 1), ("looks", 1), ("at_most", 0)):
+            kept[name] = recalled(kept, name, (), int, least, _MOST)
+        kept["leader"] = recalled(kept, "leader", (), int, -1, k - 1)
         if not isinstance(kept["purpose"], str) or type(kept["more"]) is not bool:
             raise ValueError(f"{kept['purpose']!r:.80}, {kept['more']!r:.80}")
         kept["forecast"], kept["budget"] = float(kept["forecast"]), float(kept["budget"])
@@ -182,13 +181,17 @@ class Plan:
         return plan
 
 
+def _places(given: Mapping[str, Any], name: str, n: int) -> Indices:
+    return np.asarray(recalled(given, name, (None,), int, 0, n - 1), dtype=np.intp)
+
+
 def _expected(given: Mapping[str, Any], n: int) -> Expected:
-    leads, variances = (numbers(given[name], n, name) for name in ("leads", "variances"))
-    unit, freedom = float(given["unit"]), float(given["freedom"])
-    sound = np.isfinite(leads).all() and not np.isnan(variances).any() and (variances >= 0.0).all()
-    if not (sound and 0.0 < unit < math.inf and freedom >= 0.0):
-        raise ValueError(f"leads, variances, noise {unit} with {freedom} degrees of freedom")
-    return Expected(leads, variances, unit, freedom)
+    return Expected(
+        recalled(given, "leads", (n,)),
+        recalled(given, "variances", (n,), least=0.0, most=math.inf),
+        recalled(given, "unit", least=5e-324),
+        recalled(given, "freedom", least=0.0, most=math.inf),
+    )
 
 
 @dataclass(frozen=True)
@@ -212,41 +215,6 @@ class Stop:
     why: str = ""
 
 
-class Sums(NamedTuple):
-    """Scores added up by question: (n,) which, how many, their sums and sums of squares."""
-
-    questions: Indices
-    counts: Counts
-    sums: Floats
-    squares: Floats
-
-    @classmethod
-    def of(cls, feedback: Feedback) -> Self:
-        """Return a feedback by the questions it has scores of."""
-        (which,) = np.nonzero(feedback.counts)
-        counts, sums, squares = feedback.parts
-        return cls(which, counts[which], sums[which], squares[which])
-
-    def feedback(self, q: int) -> Feedback:
-        """Return them as the feedback of q questions."""
-        found = nothing(q)
-        for whole, part in zip(found.parts, self[1:], strict=True):
-            whole[self.questions] = part
-        return found
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any], q: int) -> Self:
-        """Return what ``_asdict`` was made of; `ValueError` if it is no scores of q questions."""
-        which = places(given["questions"], q)
-        counts = places(given["counts"], _MOST + 1).astype(np.int64)
-        sums, squares = (numbers(given[name], len(which), name) for name in ("sums", "squares"))
-        if counts.shape != which.shape or len(np.unique(which)) < len(which) or not counts.all():
-            raise ValueError(f"{len(which)} questions with {len(counts)} counts")
-        if not np.isfinite([sums, squares]).all() or (squares < 0.0).any():
-            raise ValueError("scores that are no numbers")
-        return cls(which, counts, sums, squares)
-
-
 class Round:
     """A plan and the scores that count for it, added up from look to look.
 
@@ -261,7 +229,7 @@ class Round:
     def __init__(self, plan: Plan, q: int) -> None:
         self.plan = plan
         self.count = self.looked = 0  # scores, and looks whose share of them has come
-        self.blocks: list[Sums] = []  # up to the last of these looks
+        self.blocks: list[Mapping[str, Any]] = []  # up to the last of these looks
         self._since = nothing(q)  # that look
         self.total = nothing(q)
         self.last_look = 0, self.total  # how many scores there were, and all of them by then
@@ -278,7 +246,7 @@ class Round:
         due = min(self.plan.looks, self.count * self.plan.looks // self.plan.number)
         if due > self.looked:
             self.looked = due
-            self.blocks.append(Sums.of(self._since))
+            self.blocks.append(sparse(self._since))
             self._since = nothing(len(feedback.counts))
             self.last_look = self.count, self.total
 
@@ -289,8 +257,8 @@ class Round:
             return
         told, count = nothing(len(self.total.counts)), 0
         for i, block in enumerate(self.blocks):
-            told = told + block.feedback(len(told.counts))
-            count += int(block.counts.sum())
+            told = told + dense(block, len(told.counts))
+            count += int(block["counts"].sum())
             if i >= after:
                 yield count, told
 
@@ -298,17 +266,17 @@ class Round:
         """Return the round of a moved plan; see `Record.moved`."""
         new = Round(self.plan.moved(to), q)
         for block in self.blocks:
-            new.tell(block._replace(questions=to.questions[block.questions]).feedback(q))
+            new.tell(_moved(block, to, q))
         if self._since.counts.any():
-            new.tell(moved(self._since, to, q))
+            new.tell(_moved(sparse(self._since), to, q))
         return new
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, texts and arrays by name."""
         return {
             "plan": self.plan.to_dict(),
-            "blocks": [block._asdict() for block in self.blocks],
-            "since": Sums.of(self._since)._asdict(),
+            "blocks": self.blocks,
+            "since": sparse(self._since),
         }
 
     @classmethod
@@ -316,12 +284,12 @@ class Round:
         """Return the round that `to_dict` was made of; `ValueError` if it is none."""
         new = cls(Plan.from_dict(given["plan"], q, k), q)
         for block in given["blocks"]:
-            new.tell(Sums.from_dict(block, q).feedback(q))
+            new.tell(dense(block, q))
         if len(new.blocks) < len(given["blocks"]):
             raise ValueError(f"{len(given['blocks'])} looks, with scores for {len(new.blocks)}")
-        since = Sums.from_dict(given["since"], q)
-        if len(since.questions):
-            new.tell(since.feedback(q))
+        since = dense(given["since"], q)
+        if since.counts.any():
+            new.tell(since)
         return new
 
 
@@ -407,16 +375,16 @@ class Record:
         """Return the record by the places of its questions among q of them."""
         new = Record(q)
         new.rounds = [round_.moved(to, q) for round_ in self.rounds]
-        new.outside = [(at, moved(feedback, to, q)) for at, feedback in self.outside]
-        new.early = [moved(feedback, to, q) for feedback in self.early]
+        new.outside = [(at, _moved(sparse(told), to, q)) for at, told in self.outside]
+        new.early = [_moved(sparse(told), to, q) for told in self.early]
         return new
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, texts and arrays by name."""
         return {
             "rounds": [round_.to_dict() for round_ in self.rounds],
-            "outside": [{"at": at} | Sums.of(told)._asdict() for at, told in self.outside],
-            "early": [Sums.of(told)._asdict() for told in self.early],
+            "outside": [{"at": at} | sparse(told) for at, told in self.outside],
+            "early": [sparse(told) for told in self.early],
         }
 
     @classmethod
@@ -425,39 +393,12 @@ class Record:
         new = cls(q)
         new.rounds = [Round.from_dict(round_, q, k) for round_ in given["rounds"]]
         for kept in given["outside"]:
-            at = kept["at"]
-            if type(at) is not int or not 0 <= at <= len(new.rounds):
-                raise ValueError(f"scores that came with plan {at!r:.80}")
-            new.outside.append((at, Sums.from_dict(kept, q).feedback(q)))
-        new.early = [Sums.from_dict(kept, q).feedback(q) for kept in given["early"]]
+            at = recalled(kept, "at", (), int, 0, len(new.rounds))
+            new.outside.append((at, dense(kept, q)))
+        new.early = [dense(kept, q) for kept in given["early"]]
         return new
 
 
-def moved(feedback: Feedback, to: Superset, q: int) -> Feedback:
+def _moved(kept: Mapping[str, Any], to: Superset, q: int) -> Feedback:
     """Return a feedback by the places of its questions among q of them."""
-    sums = Sums.of(feedback)
-    return sums._replace(questions=to.questions[sums.questions]).feedback(q)
-
-
-def places(given: Any, n: int) -> Indices:
-    """Return whole numbers from 0 to n − 1, or raise `ValueError`.
-
-    Examples
-    --------
-    >>> places([2, 0], 3)
-    array([2, 0])
-    """
-    found = np.asarray(given)
-    if found.size == 0 and found.ndim == 1:
-        return _NO_ONE
-    if found.ndim != 1 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= n:
-        raise ValueError(f"{given!r:.200} are no places among {n}")
-    return found.astype(np.intp)
-
-
-def numbers(given: Any, n: int, name: str) -> Floats:
-    """Return (n,) numbers, or raise `ValueError`."""
-    found = np.asarray(given)
-    if found.shape != (n,) or (n and found.dtype.kind not in "iuf"):
-        raise ValueError(f"{name} must be {n} numbers; got {given!r:.200}")
-    return found.astype(np.float64)
+    return dense({**kept, "options": to.questions[kept["options"]]}, q)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Indices
 from evenhand.certainty.models import Fit
-from evenhand.certainty.record import Expected, Plan, Stop
+from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.limits import Limits, nth
@@ -99,21 +99,28 @@ class Planner:
         guess = self.inference.before(len(record.rounds))
         leader = self.leading(guess, now)
         rivals = self.inference.open(now, leader)
+        if len(rivals) == 0:  # others led when all were rejected: its own next look will say so
+            rivals = np.flatnonzero(~self.inference.aim.same(leader))
         known = np.isfinite(guess.leads(leader, rivals).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
             start = self._start(leader, rivals, known, heard)
             if len(start):
-                paid_for = self._pays_for(start)
-                return self._plan("open", start, forecast=math.nan) if paid_for else Stop("broke")
+                return self._plan("open", start) if self._pays_for(start) else Stop("broke")
         return self._test(guess, now, leader, rivals[known])
 
     def leading(self, guess: Fit, now: Evidence) -> int:
-        """Return the option that is best by a guess, of those that may be."""
+        """Return the option that is best by a guess, rejected or not.
+
+        A best option may have been rejected, with probability δ. If it comes to lead all the same,
+        it is tested against those that were not: an answer is wrong only if the best was rejected,
+        whoever the answer is. Else the search would go on among options that are worse, and may be
+        much closer to one another.
+        """
         options = self.inference.aim.questions.options
         lead_of_first = guess.leads(0, np.arange(len(options))).estimates
         size = float(np.abs(self._pool.means).max(initial=0.0))
-        return first_largest(np.where(now.rejected, -np.inf, -lead_of_first), size)
+        return first_largest(-lead_of_first, size)
 
     # ------------------------------------------------------------------ a start
 
@@ -214,32 +221,11 @@ class Planner:
             expected=Expected(*guess.leads(leader, rivals[able]), guess.unit, guess.freedom),
         )
 
-    def _plan(
-        self,
-        purpose: str,
-        order: Indices,
-        *,
-        times: int = 1,
-        looks: int = 1,
-        forecast: float = math.nan,
-        leader: int = -1,
-        rivals: Indices | None = None,
-        expected: Expected | None = None,
-    ) -> Plan:
-        return Plan(
-            purpose,  # type: ignore[arg-type] # one of those that there are
-            order,
-            times,
-            looks,
-            self._helped_by_others(purpose),
-            self.at_most,
-            forecast,
-            leader,
-            order[:0] if rivals is None else rivals,
-            expected,
-        )
+    def _plan(self, purpose: Purpose, order: Indices, **parts: Any) -> Plan:
+        helped = self._helped_by_others(purpose)
+        return Plan(purpose, order, more=helped, at_most=self.at_most, **parts)
 
-    def _helped_by_others(self, purpose: str) -> bool:
+    def _helped_by_others(self, purpose: Purpose) -> bool:
         """Tell whether evaluators who would be idle are asked more of the same as a plan asks.
 
         Not to check the model, which takes these very questions. Nor where the last plan told

@@ -1,26 +1,49 @@
 """What is certain after plans that were frozen before their scores, and why.
 
+Whoever wants to know what 'certain' rests on has to read this file only; what is asked, and by
+which guesses, is elsewhere (`stage_plans`) and cannot make it wrong.
+
+What there is
+-------------
+A record has plans in order, each with the scores that count for it (`record`). A plan says who
+leads, against which rivals the leader is tested, what is asked, and which leads were expected. It
+is frozen before the first of its scores: by scores of earlier plans it may be chosen in any way.
+
 Notation
 --------
-i           the leader of a plan;  x ≠ i its rivals
-H_x         'x is the best, and better than the leader by more than the tolerance'
-E_x         evidence of one plan against H_x, from its own scores alone (`e_process`)
-W_x         its product over the plans, in order
+i, x        the leader of a plan, and a rival;  β, J  the estimate of i's lead over x by least
+            squares on the scores of this plan alone, and 1/its variance (σ = 1)
+H_x         'x is the best option'; with a tolerance, 'and better than i by more than that'
+E_x         evidence of one plan against H_x: the mean of exp(ηJβ − η²J/2) over leads η > 0, by
+            weights that were frozen with the plan (`prior`; `e_process` has it for unknown noise)
+W_x         the product of E_x over the plans, in order
 δ           1 − confidence
+
+The rule
+--------
+A plan is looked at after fixed shares of its scores. At a look, rivals with W_x E_x ≥ 1/δ are
+rejected for good (`Inference._look`). If none is left the leader is the answer. When a plan is
+over, W_x becomes W_x E_x (`Inference._closed`). An answer ends its plan by its scores, so that
+plan is evidence for that answer only: if more plans follow all the same (options were added, a
+score was withdrawn) it adds nothing to W.
 
 Why it holds
 ------------
-Given all scores that count for earlier plans, a plan is a fixed design with fresh noise (`record`).
-If x is the best option, E_x is then a martingale of mean at most one along the scores of the plan,
-and W_x one over all pairs (plan, score), whoever leads when. It reaches 1/δ at any time with
-probability at most δ (Ville). A wrong answer needs that of one x, the best: so there is no union
-over rivals, and no factor for the dimension. Plans must be weighed in order: out of it, who reads
-the scores of a plan under way could choose what to ask by their noise. docs/certainty.md has the
-proof.
+1. Given all scores that count for earlier plans, a plan is a fixed design with fresh noise. Then,
+   along its scores, Jβ is a sum of independent normal terms of variance J and mean J · (true lead),
+   whatever the biases are.
+2. If x is the best option, i's lead over it is at most 0, so that exp(ηJβ − η²J/2) falls or stays
+   on average for every η > 0: E_x has mean at most one at all looks, whoever leads.
+3. So W_x E_x along all plans and scores is at most a martingale that starts at one. It ever reaches
+   1/δ with probability at most δ (Ville).
+4. A wrong answer needs that of one x, the best. So there is no union over rivals, and no factor for
+   the dimension; and it does not matter whether the answer itself was ever rejected. ∎
 
-An answer ends its plan by its scores; such a plan is evidence for that answer only. If more plans
-follow all the same (options were added, a score was withdrawn) it adds nothing to W. Losses and
-intervals from the same evidence are in `intervals`.
+What is taken for granted: scores follow the linear model of the questions; noise is independent and
+normal (bounded scores will do where plans are looked at only when whole); and when answers come,
+and who gives them, does not depend on what they are. Plans must be weighed in order: out of it, who
+reads the scores of a plan under way could choose what to ask by their noise. docs/certainty.md has
+every step; `intervals` has losses and intervals from the same evidence.
 """
 
 from __future__ import annotations
@@ -77,7 +100,7 @@ class Evidence:
         """Return (k,) log W with the tolerance in the plans that this option led."""
         return self.wealth + self.gains.get(leader, 0.0)
 
-    def shut(self, leader: int) -> NDArray[np.bool_]:
+    def behind(self, leader: int) -> NDArray[np.bool_]:
         """Return (k,) who is rejected, or not better than the leader by more than the tolerance."""
         return self.rejected | self.cleared.get(leader, np.zeros_like(self.rejected))
 
@@ -110,7 +133,7 @@ class Inference:
         record, now = self.record, self._after[-1]
         while len(self._after) <= len(record.rounds):
             r = len(self._after) - 1
-            now = self._looked(r)
+            now = self._after_looks(r)
             if not record.is_over(r):
                 break
             now = self._closed(r, now)
@@ -119,7 +142,7 @@ class Inference:
             return replace(now, answer=None)  # options were added since
         return now
 
-    def _looked(self, r: int) -> Evidence:
+    def _after_looks(self, r: int) -> Evidence:
         """Return the evidence after all looks at plan r so far."""
         at, seen, now = self._under_way
         round_, plan = self.record.rounds[r], self.record.rounds[r].plan
@@ -139,14 +162,14 @@ class Inference:
         plan = self.record.rounds[r].plan
         leader, rivals = plan.leader, plan.rivals
         evidence = self._reading(r, told).evidence(self._prior(plan), -self.aim.slack)
-        shut = now.shut(leader)
-        beaten = rivals[(now.of(leader)[rivals] + evidence >= self.aim.enough) & ~shut[rivals]]
-        shut[beaten] = True
+        behind = now.behind(leader)
+        beaten = rivals[(now.of(leader)[rivals] + evidence >= self.aim.enough) & ~behind[rivals]]
+        behind[beaten] = True
         where = now.where | {(leader, x): (r, count) for x in beaten.tolist()}
         if self.aim.slack:
-            now = replace(now, cleared=now.cleared | {leader: shut}, where=where)
+            now = replace(now, cleared=now.cleared | {leader: behind}, where=where)
         else:
-            now = replace(now, rejected=shut, where=where)
+            now = replace(now, rejected=behind, where=where)
         if len(self.open(now, leader, plan.among)) == 0:
             whole = count >= plan.number
             return replace(now, answer=leader, cut=now.cut if whole else now.cut | {r})
@@ -198,10 +221,10 @@ class Inference:
 
     def open(self, now: Evidence, leader: int, among: Indices | None = None) -> Indices:
         """Return the rivals of a leader that may still be better, of all options or of some."""
-        shut = now.shut(leader) | self.aim.same(leader)
+        out = now.behind(leader) | self.aim.same(leader)
         if among is not None:
-            shut[np.setdiff1d(np.arange(len(shut)), among)] = True
-        return np.flatnonzero(~shut)
+            out[np.setdiff1d(np.arange(len(out)), among)] = True
+        return np.flatnonzero(~out)
 
     def tests(self) -> list[tuple[Plan, Fit, Fit]]:
         """Return plans that tested something, with the guess before and the fit of their scores.

@@ -36,7 +36,7 @@ from evenhand.cli.score_tables import (
 )
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
-from evenhand.questions.given import named
+from evenhand.questions.inputs import named
 from evenhand.tables.sources import CsvFile
 
 _NOT_COMPARABLE = 3

@@ -10,7 +10,7 @@ from rich.table import Table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.questions import Questions
-from evenhand.questions.given import FrameColumns, named
+from evenhand.questions.inputs import FrameColumns, named
 from evenhand.report.panel import PanelInspection, inspect_panel
 from evenhand.tables.sources import CsvFile
 

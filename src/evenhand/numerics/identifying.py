@@ -25,7 +25,7 @@ EQUAL = 1e-6
 
 What `INDEPENDENT` lets through may be wrong by 10⁻¹³/10⁻⁹, so this is far above it.
 """
-_CHUNK = 8192  # rows worked on at once
+_FEW, _MANY = 256, 8192  # rows worked on at once: few where each turns all of them
 
 Rows = Callable[[Indices], "Floats | sparse.csr_array"]
 
@@ -135,10 +135,10 @@ def first_independent(
     """
     N = np.eye(m)
     chosen: list[int] = []
-    for start in range(0, len(order), _CHUNK):
-        if not N.shape[1]:
-            break
-        some = order[start : start + _CHUNK]
+    start, size = 0, _FEW
+    while start < len(order) and N.shape[1]:
+        some, before = order[start : start + size], len(chosen)
+        start += size
         A = rows(some)
         squares = A.multiply(A) if sparse.issparse(A) else A**2
         least = INDEPENDENT * np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
@@ -158,6 +158,7 @@ def first_independent(
             v /= np.linalg.norm(v)
             N = _reflected(N, v)
             left, some, least = _reflected(left[at + 1 :], v), some[at + 1 :], least[at + 1 :]
+        size = _FEW if len(chosen) > before else min(2 * size, _MANY)
     return np.array(chosen, dtype=np.intp), N
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs.conic import solve_conic
+from evenhand.numerics.svd import Svd
 from evenhand.questions import UNLIMITED
 
 _SLACK = 1e-7  # variance beyond 1 that is the program's rounding
@@ -42,11 +43,7 @@ def capped_counts(
     [1.0, 0.0, 1.0, 1.0]
     """
     caps = np.minimum(capacity, 10**9).astype(float)
-    scales = np.abs(rows).max(axis=0)
-    scales[scales == 0.0] = 1.0
-    _, singular, V = np.linalg.svd(rows / scales, full_matrices=False)
-    kept = singular > 1e-10 * singular[0]
-    C = (V[kept].T / singular[kept]) / scales[:, None]
+    C = Svd.of(rows).coordinates
     B, U = rows @ C, directions @ C
     mu = _program(B, U, prices, caps, evaluator, workload)
     counts = _rounded(B, U, mu, caps)

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.certainty.proportions import proportions
 from evenhand.limits import certainty_entropy
+from evenhand.numerics.svd import Svd
 from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, price_of
@@ -163,12 +164,8 @@ class Asked:
         if int(mask.sum()) * m > _DENSE:
             return cls(mask, m, None, None)
         A = questions.weighted_points[mask] / np.sqrt(questions.prices[mask])[:, None]
-        scales = np.abs(A).max(axis=0)
-        scales[scales == 0.0] = 1.0
-        _, singular, V = np.linalg.svd(A / scales, full_matrices=False)
-        kept = singular > 1e-10 * singular[0]
-        C = (V[kept].T / singular[kept]) / scales[:, None]
-        return cls(mask, int(kept.sum()), np.ascontiguousarray(A @ C), C)
+        C = Svd.of(A).coordinates
+        return cls(mask, C.shape[1], np.ascontiguousarray(A @ C), C)
 
     def shares(self, directions: Floats) -> Floats:
         """Return (q,) the shares of the price at which the largest variance is least."""

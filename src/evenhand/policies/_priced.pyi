@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.policies._sequential import Regression, Stepper
+from evenhand.policies._sequential import RegressionStepper
 
 class Boundary:
     values: Floats
@@ -12,10 +12,7 @@ class Boundary:
     log_step: float
     def __init__(self, values: Floats, first_log: float, log_step: float) -> None: ...
 
-class PricedSteps(Stepper):
-    regression: Regression
-    counts: NDArray[np.int64]
-    sums: Floats
+class PricedSteps(RegressionStepper):
     @property
     def estimates(self) -> Floats: ...
     @property

@@ -29,10 +29,10 @@ import numpy as np
 from libc.math cimport INFINITY, cbrt, erfc, exp, fabs, fmax, fmin, log, sqrt
 from libc.string cimport memcpy, memset
 
-from evenhand.arrays import recalled, recalled_counts
+from evenhand.arrays import recalled
 from evenhand.policies._sequential import FLAT, lost
 
-from evenhand.policies._sequential cimport Regression, Stepper
+from evenhand.policies._sequential cimport RegressionStepper
 
 cdef extern from "policies/_rivals.h" nogil:
     enum: LANES
@@ -138,7 +138,7 @@ cdef tiled(rows):
     return result
 
 
-cdef class PricedSteps(Stepper):
+cdef class PricedSteps(RegressionStepper):
     """Decides what to evaluate next, as the notes above say.
 
     Parameters
@@ -163,7 +163,6 @@ cdef class PricedSteps(Stepper):
         A decision stands for so many evaluations n that n·PᵀV⁻¹P is at most this.
     """
 
-    cdef readonly Regression regression
     cdef const double[:, ::1] P, H
     cdef Boundary boundary
     cdef double noise_scale, worst_gap, worth, repeat
@@ -171,9 +170,6 @@ cdef class PricedSteps(Stepper):
     cdef long long batch
     cdef const Py_ssize_t[::1] start
     cdef long long[::1] due, lacking, none_pending  # of the start; what is missing of it
-    cdef readonly object counts, sums
-    cdef long long[::1] _counts
-    cdef double[::1] _sums
     cdef Py_ssize_t m, size, leader, since
     cdef bint begun, stale
     cdef double[::1] P_tiles, H_tiles, value, variance, leverage, per_price, along
@@ -181,18 +177,16 @@ cdef class PricedSteps(Stepper):
     cdef double[:, ::1] kept, kept_root
     cdef unsigned char[::1] status
     cdef double residual
-    cdef long long spent
     cdef double rounds, best_value, most_per_price  # R, the leader's value and Λ of the moment
 
     def __init__(self, points, values, start, Boundary boundary, *,
                  double noise_scale, double worst_gap, double worth, bint anytime,
                  long long batch, double repeat):
         k, m = points.shape
-        super().__init__(k, max(1, batch, len(start)))
+        RegressionStepper.__init__(self, points, FLAT * np.eye(m), max(1, batch, len(start)))
         self.P = np.ascontiguousarray(points)
         self.H = np.ascontiguousarray(values)
         self.m = m
-        self.regression = Regression(points, FLAT * np.eye(m))
         self.start = np.ascontiguousarray(start, dtype=np.intp)
         self.due = np.bincount(start, minlength=k).astype(np.int64)
         self.lacking, self.none_pending = np.zeros((2, k), dtype=np.int64)
@@ -205,8 +199,6 @@ cdef class PricedSteps(Stepper):
         self.anytime = anytime
         self.batch = batch
         self.repeat = repeat
-        self.counts, self.sums = np.zeros(k, dtype=np.int64), np.zeros(k)
-        self._counts, self._sums = self.counts, self.sums
         self.P_tiles, self.H_tiles = tiled(self.P), tiled(self.H)
         self.size = (k + LANES - 1) // LANES * LANES  # the last tile repeats an option
         self.value, self.variance, self.leverage, self.along = np.zeros((4, self.size))
@@ -218,7 +210,7 @@ cdef class PricedSteps(Stepper):
         self.leader = self.since = 0
         self.begun = False
         self.stale = True
-        self.residual, self.spent = 0.0, 0
+        self.residual = 0.0
         self.rounds = self.best_value = self.most_per_price = 0.0
 
     @property
@@ -232,7 +224,7 @@ cdef class PricedSteps(Stepper):
         return self.sigma()
 
     cdef double sigma(self) noexcept nogil:
-        cdef double degrees = <double>(self.spent - self.m)
+        cdef double degrees = <double>(self.told - self.m)
         if not self.estimate_noise:
             return self.noise_scale
         if degrees < 1.0:
@@ -299,9 +291,7 @@ cdef class PricedSteps(Stepper):
         return move * move * (1.0 + n * lev) / n
 
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
-        self._counts[x] += n
-        self._sums[x] += total
-        self.spent += n
+        self.count(x, n, total)
         # the mean of the batch against what was expected of it, and the scatter within
         self.residual += self.add(x, n, total) + fmax(0.0, squares - total * total / n)
         self.since += 1
@@ -309,15 +299,9 @@ cdef class PricedSteps(Stepper):
             self.stale = True
         return 0
 
-    cdef double expected(self, Py_ssize_t x) except? -1.0:
-        return self.regression.predicted(x)
-
     def memory(self):
         """Return all that was learnt: arrays and numbers by name."""
-        return {
-            "regression": self.regression.memory(),
-            "counts": np.array(self.counts),
-            "sums": np.array(self.sums),
+        return RegressionStepper.memory(self) | {
             "residual": self.residual,
             "since": self.since,
             "stale": self.stale,
@@ -330,10 +314,7 @@ cdef class PricedSteps(Stepper):
     def checked(self, memory):
         """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
         k = (self.k,)
-        return {
-            "regression": self.regression.checked(memory["regression"]),
-            "counts": recalled_counts(memory, "counts", self.k),
-            "sums": recalled(memory, "sums", k),
+        return RegressionStepper.checked(self, memory) | {
             "residual": recalled(memory, "residual", least=0.0, most=INFINITY),
             "since": recalled(memory, "since", kind=int, least=0),
             "stale": recalled(memory, "stale", kind=bool),
@@ -345,9 +326,8 @@ cdef class PricedSteps(Stepper):
 
     def recall(self, memory):
         """Go back to what `memory` returned, or `checked`."""
-        self.regression.recall(memory["regression"])
-        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
-        self.residual, self.spent = memory["residual"], self.counts.sum()
+        RegressionStepper.recall(self, memory)
+        self.residual = memory["residual"]
         self.since, self.stale = memory["since"], memory["stale"]
         self.leader = memory["leader"]
         for name, entries in (
@@ -355,7 +335,7 @@ cdef class PricedSteps(Stepper):
         ):
             np.asarray(entries)[: self.k] = memory[name]
             np.asarray(entries)[self.k :] = entries[self.size - LANES]  # which is repeated
-        self.begun = self.proposed = False
+        self.begun = False
 
     cdef int choose(self, long long remaining) except -1:
         cdef long long left = min(remaining, self.batch) if self.batch > 0 else remaining
@@ -501,7 +481,7 @@ cdef class PricedSteps(Stepper):
         """Return R."""
         if self.unit_price:
             return self.worth
-        return fmin(remaining, 2.0 * <double>self.spent) if self.anytime else remaining
+        return fmin(remaining, 2.0 * <double>self.told) if self.anytime else remaining
 
     cdef double size_up_rivals(self) noexcept nogil:
         """Work out, for every rival, s and what is at most lost and gained; return the largest L.

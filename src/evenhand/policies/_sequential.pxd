@@ -41,3 +41,12 @@ cdef class Stepper:
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1
     cdef double expected(self, Py_ssize_t x) except? -1.0
     cdef int suppose(self, Py_ssize_t x, long long n) except -1
+
+
+cdef class RegressionStepper(Stepper):
+    cdef readonly Regression regression
+    cdef readonly object counts, sums
+    cdef long long[::1] _counts
+    cdef double[::1] _sums
+    cdef readonly long long told
+    cdef void count(self, Py_ssize_t x, long long n, double total) noexcept nogil

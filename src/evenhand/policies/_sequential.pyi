@@ -10,6 +10,12 @@ NOISE_GRID: int
 FLAT: float
 
 def lost(what: str) -> InputError: ...
+def first_misfit(
+    most: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    squares: NDArray[np.float64],
+) -> int: ...
 
 class Regression:
     k: int
@@ -79,3 +85,9 @@ class Stepper:
         sums: NDArray[np.float64],
         squares: NDArray[np.float64],
     ) -> None: ...
+
+class RegressionStepper(Stepper):
+    regression: Regression
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    told: int

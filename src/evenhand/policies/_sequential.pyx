@@ -13,7 +13,7 @@ It costs as much as Sherman and Morrison's and keeps V⁻¹ positive, whatever t
 
 import numpy as np
 
-from libc.math cimport INFINITY, fmax, log, log1p, pow, sqrt
+from libc.math cimport INFINITY, fabs, fmax, log, log1p, pow, sqrt
 from libc.string cimport memset
 
 from evenhand.arrays import recalled, recalled_counts
@@ -31,6 +31,26 @@ def lost(what):
         f"{what}: what was learnt has become too large for numbers. Give scores in other units, "
         "nearer to 1, or a state as policy.state() returned it."
     )
+
+
+def first_misfit(const long long[::1] most, const long long[::1] counts,
+                 const double[::1] sums, const double[::1] squares):
+    """Return the first option whose feedback cannot be right, or -1.
+
+    Right is: 0 or more evaluations, at most so many; none, then sums of zero; otherwise
+    |sum| ≤ √(count · sum of squares) (Cauchy and Schwarz), both finite. A NaN fails everything.
+    """
+    cdef Py_ssize_t x
+    for x in range(most.shape[0]):
+        if counts[x] > most[x] or counts[x] < 0:
+            return x
+        if counts[x] == 0:
+            if not (sums[x] == 0.0 and squares[x] == 0.0):
+                return x
+        elif not (squares[x] >= 0.0 and squares[x] < INFINITY and
+                  fabs(sums[x]) <= sqrt(squares[x]) * sqrt(<double>counts[x]) * (1.0 + 1e-9)):
+            return x
+    return -1
 
 
 cdef class Regression:
@@ -433,4 +453,59 @@ cdef class Stepper:
         for x in range(counts.shape[0]):
             if counts[x] > 0:
                 self.learn(x, counts[x], sums[x], squares[x])
+        self.proposed = False
+
+
+cdef class RegressionStepper(Stepper):
+    """A stepper that learns by least squares on all evaluations.
+
+    Parameters
+    ----------
+    rows, root
+        As for `Regression`.
+    most_items
+        As for `Stepper`.
+
+    Attributes
+    ----------
+    counts, sums
+        (k,) all evaluations and their sums.
+    """
+
+    def __init__(self, rows, root, Py_ssize_t most_items=1):
+        Stepper.__init__(self, len(rows), most_items)
+        self.regression = Regression(rows, root)
+        self.counts, self.sums = np.zeros(self.k, dtype=np.int64), np.zeros(self.k)
+        self._counts, self._sums = self.counts, self.sums
+        self.told = 0
+
+    cdef void count(self, Py_ssize_t x, long long n, double total) noexcept nogil:
+        self._counts[x] += n
+        self._sums[x] += total
+        self.told += n
+
+    cdef double expected(self, Py_ssize_t x) except? -1.0:
+        return self.regression.predicted(x)
+
+    def memory(self):
+        """Return all that was learnt: arrays and numbers by name."""
+        return {
+            "regression": self.regression.memory(),
+            "counts": np.array(self.counts),
+            "sums": np.array(self.sums),
+        }
+
+    def checked(self, memory):
+        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
+        return {
+            "regression": self.regression.checked(memory["regression"]),
+            "counts": recalled_counts(memory, "counts", self.k),
+            "sums": recalled(memory, "sums", (self.k,)),
+        }
+
+    def recall(self, memory):
+        """Go back to what `memory` returned, or `checked`."""
+        self.regression.recall(memory["regression"])
+        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
+        self.told = self.counts.sum()
         self.proposed = False

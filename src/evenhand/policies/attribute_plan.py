@@ -22,9 +22,9 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.policies.confidence import Frame
-from evenhand.policies.kept import per_action_set
-from evenhand.policies.plans import PhaseDesigns, whole
+from evenhand.policies.cache import per_action_set
+from evenhand.policies.frame import Frame
+from evenhand.policies.phase_designs import PhaseDesigns, whole
 
 
 class AttributePlan:

@@ -49,7 +49,10 @@ from evenhand.policies.messages import (
     counts_of,
     refuse_impossible,
 )
+from evenhand.policies.page import page_of
+from evenhand.policies.registry import IN_MEMORY
 from evenhand.policies.rounds import Rounds
+from evenhand.policies.state import as_it_was, plain, revived, snapshot_of, state_of
 from evenhand.questions import Askable, Questions, checked_askable
 
 _UNIT = 1.0  # the paper's noise scale and value bound, to work with where none is given
@@ -80,11 +83,12 @@ class Policy(ABC):
     whether it did; and must have, unless whole rounds are all it learns from, ``memory()`` and
     ``recall(memory)``: all that was learnt, as arrays, numbers and texts by name, and back.
 
-    It may use ``actions``, ``questions``, ``options``, ``n_features``, ``horizon``, ``seed``,
-    ``limits``, `spent` and `remaining`; ``noise_scale`` and ``value_bound`` for what it asks, and
-    for what it says ``stated_noise``, None if σ is not known, and ``stated_bound``, infinite if B
-    is not. ``observed`` counts evaluations that nobody asked for. One that tells questions from
-    options says so with ``plays_questions``.
+    It may use ``actions``, ``questions``, ``options``, ``horizon``, ``seed``, ``limits``, `spent`
+    and `remaining`; ``noise_scale`` and ``value_bound`` for what it asks, and for what it says
+    ``stated_noise``, None if σ is not known, and ``stated_bound``, infinite if B is not.
+    ``observed`` counts evaluations that nobody asked for. Whoever runs it may set ``bounds``,
+    outside of which scores are refused, and ``checked`` to False, for scores that are drawn from
+    the model.
 
     Parameters
     ----------
@@ -125,16 +129,15 @@ class Policy(ABC):
     name: ClassVar[str]
     spends_all: bool = True
     """Whether the policy always asks until the horizon is spent."""
-    heeds_checks: ClassVar[bool] = False
-    """Whether what the policy asks depends on what the checks find."""
     plays_questions: ClassVar[bool] = False
-    """Whether the policy tells what can be asked from what can be chosen."""
-    heeds_limits: ClassVar[bool] = False
-    """Whether it can do with questions that may be asked only so often, and without evaluators."""
-    told: ClassVar[tuple[str, ...]] = ("noise_scale",)
-    """What a simulation tells the policy of the problem; only an oracle is told more."""
+    """Whether it tells what can be asked from what can be chosen, and keeps to ``limits``."""
 
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]  # by place, and by name
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the class known by its name, for `restore`."""
+        super().__init_subclass__(**options)
+        IN_MEMORY.add(cls)
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """Take down what the policy is made of, for `state`."""
@@ -169,8 +172,7 @@ class Policy(ABC):
         self.questions = Questions.of(self.actions)
         self.options = self.questions.options
         self._refuse_what_it_cannot_play()
-        self.n_features = self.questions.n_features
-        self.limits = Limits(self.questions, money, None if self.heeds_limits else self.name)
+        self.limits = Limits(self.questions, money)
         self.spends_all = self.spends_all and budget is None and not self.questions.limited
         self.horizon = int(horizon)
         self.noise_scale = _UNIT if noise_scale is None else float(noise_scale)
@@ -308,8 +310,6 @@ class Policy(ABC):
         >>> there.plan() is None, policy.plan() is None
         (True, False)
         """
-        from evenhand.policies.state import plain  # noqa: PLC0415 # it knows all policies
-
         if self._failure is not None:
             raise self._failure
         plan = self._next_plan(self._checked_pending(pending))
@@ -320,8 +320,6 @@ class Policy(ABC):
 
         What is told from now on counts for it; the plan before it is closed with what it has.
         """
-        from evenhand.policies.state import as_it_was  # noqa: PLC0415 # as above
-
         if self._failure is not None:
             raise self._failure
         try:
@@ -388,18 +386,12 @@ class Policy(ABC):
 
         `evenhand.restore` makes the policy of it again, on any machine, with the plan in force.
         """
-        from evenhand.policies.state import state_of  # noqa: PLC0415 # it knows all policies
-
         return state_of(self)
 
     def _repr_html_(self) -> str:
-        from evenhand.policies.page import page_of  # noqa: PLC0415 # only notebooks need it
-
         return page_of(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from evenhand.policies.state import revived, snapshot_of  # noqa: PLC0415 # likewise
-
         return revived, (type(self), *snapshot_of(self))
 
     # ------------------------------------------------------------------ what an author wrote
@@ -493,16 +485,10 @@ class Policy(ABC):
     # ------------------------------------------------------------------ what is refused
 
     def _refuse_what_it_cannot_play(self) -> None:
-        given = self.questions
-        if self.actions is given and not self.plays_questions:
+        if self.actions is self.questions and not self.plays_questions:
             raise InputError(
                 f"{self.name!r} takes every option to be its own question, and cannot play "
-                f"{given!r}. Use certain-choice."
-            )
-        if given.limited and not self.heeds_limits:
-            raise InputError(
-                f"{self.name!r} asks questions as often as it likes, but here they may be asked "
-                "only so often. Use certain-choice, or say capacity=None."
+                f"{self.questions!r}. Use certain-choice or greedy-questions."
             )
 
     def _weighted(self, feedback: Feedback) -> Feedback:
@@ -516,7 +502,11 @@ class Policy(ABC):
         """Return (q,) which questions may be asked just now; None if all."""
         if available is None:
             return None
-        self.limits.refuse_unheeded()
+        if not self.plays_questions:
+            raise InputError(
+                f"{self.name!r} asks about every option, whoever is available. Use certain-choice "
+                "or greedy-questions."
+            )
         q = len(self.questions)
         if isinstance(available, np.ndarray) and available.dtype == np.bool_:
             if available.shape != (q,):

@@ -35,18 +35,19 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, recalled, recalled_counts
+from evenhand.arrays import Counts, recalled, recalled_counts
 from evenhand.errors import InputError
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, checked_failure
-from evenhand.policies.confidence import Ellipsoid, Fit, Frame, Leads, noise_bound, noise_room
+from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import (
     Decision,
@@ -364,27 +365,7 @@ class Certified(Policy):
         fit, failure, noise = self._reading()
         option = None if fit.identified else self.policy.recommend().option
         leads = fit.leads(failure, noise, option)
-        option = leads.option
-        warnings = self.findings()
-        if any(finding.alarm for finding in warnings):
-            width = np.full_like(leads.leads, np.inf)
-            return Decision(
-                option,
-                self.actions.labels[option],
-                leads=np.column_stack([leads.leads, -width, width]),
-                warnings=warnings,
-            )
-        low, high = leads.leads - leads.widths, leads.leads + leads.widths
-        return Decision(
-            option,
-            self.actions.labels[option],
-            loss=min(leads.loss, 2.0 * self.stated_bound),
-            level=1.0 - self.delta,
-            withstands=_withstands(self.actions.attributes, option, low),
-            leads=np.column_stack([leads.leads, low, high]),
-            certainty="features exact" if leads.loss < 2.0 * self.stated_bound else None,
-            warnings=warnings,
-        )
+        return leads.decision(self, 1.0 - self.delta, 2.0 * self.stated_bound)
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times at once.
@@ -392,9 +373,7 @@ class Certified(Policy):
         After an alarm of the checks it is everything, at level 0.
         """
         fit, failure, noise = self._reading()
-        if any(finding.alarm for finding in self.findings()):
-            return Estimate(fit.bias(failure, noise).value, -np.inf, np.inf, 0.0)
-        return replace(fit.bias(failure, noise), level=1.0 - self.delta)
+        return fit.stated_bias(self, failure, noise, 1.0 - self.delta)
 
     @property
     def _asks_whole(self) -> bool:
@@ -579,16 +558,3 @@ class Certified(Policy):
             return fit, failure, self.noise_scale
         scatter, room = self.ledger.scatter, self.ledger.room
         return fit, 0.8 * failure, noise_bound(scatter, room, 0.2 * failure, horizon)
-
-
-def _withstands(attributes: Floats, option: int, low: Floats) -> float:
-    """Return the largest t so that the option is the best for all value x·γ + z·τ, max |τ_j| ≤ t.
-
-    ``low`` are lower bounds of its leads. Over x, a difference τ takes at most t Σ_j |z_xj − z_j|
-    from its lead: 2t for the other of two groups, nothing for the same attributes.
-    """
-    reach = np.abs(attributes - attributes[option]).sum(axis=1)
-    alike = reach == 0.0
-    if low[alike].min() < 0.0:
-        return 0.0
-    return max(0.0, float((low[~alike] / reach[~alike]).min(initial=np.inf)))

@@ -2,10 +2,7 @@
 
 Notation
 --------
-A       (k, m)  points a_x = (x; z_x)          θ = (γ; ω)  parameters
-c       (p,)    centre of the attributes; h_x = (x; c), so that h_x − h_y = (x − y; 0)
-π       (k,)    G-optimal design on the points
-P, H    (k, r)  a_x and h_x in coordinates in which Σ π_x a_x a_xᵀ is the unit matrix
+a_x, h_x        points and directions of values of `frame`;  θ = (γ; ω) parameters
 n, s    (k,)    counts and sums of all evaluations;  V = Σ n_x a_x a_xᵀ,  θ̂ least squares
 R_i             the mixture: R_j = 8^j for j = 0, …, J, of weight 1/(2(J+1)) each, and
                 R_jx = 8^j + (T/100) a_x a_xᵀ, of weight 1/(2(J+1)k) each
@@ -25,137 +22,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats, Indices, recalled
-from evenhand.designs import g_optimal_design
-from evenhand.designs.elfving import ElfvingProgram
-from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.row_space import RANK_TOLERANCE, RowSpace
+from evenhand.arrays import Counts, Floats, recalled
+from evenhand.errors import InputError
+from evenhand.numerics.identifying import INDEPENDENT
+from evenhand.numerics.row_space import RANK_TOLERANCE
 from evenhand.numerics.ties import first_largest
-from evenhand.policies.kept import per_action_set
-from evenhand.policies.messages import Estimate
-from evenhand.questions import Askable, Questions
+from evenhand.policies.base import Policy
+from evenhand.policies.frame import Frame
+from evenhand.policies.messages import Decision, Estimate
+from evenhand.questions import Askable
 
-_IN_SPAN = 1e-10  # relative distance from the range of V below which a direction lies in it
-_FULL_RANK = 1e-10  # eigenvalues of a Gram matrix above this, relatively, are no rounding error
 _FAVOURITES = 3  # most evaluated options whose R_jx are tried
 _CHUNK = 8192  # directions worked on at once
-
-
-class Frame:
-    """The options in coordinates in which their G-optimal design is a unit; see `Frame.of`.
-
-    Raises `NotIdentifiableError` where some options cannot be compared, however many evaluations
-    are made.
-
-    Attributes
-    ----------
-    space
-        The span of the points.
-    points, values
-        (q, r) and (k, r) coordinates: P of what can be asked, H of what can be chosen.
-    bias
-        (r,) coordinates of the direction of the (first) bias; None where no evaluations show it.
-    cells, cell
-        (g, p) distinct attributes, and (k,) which of them an option has.
-    centre
-        (p,) their centre c.
-    weights
-        (k,) the G-optimal design π.
-    """
-
-    def __init__(self, actions: Askable) -> None:
-        questions = Questions.of(actions)
-        A, d = questions.weighted_points, questions.n_features
-        if isinstance(actions, ActionSet) and actions.group_names is not None:
-            bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
-        self.space = ElfvingProgram(A).space
-        self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
-        self.cell: Indices = cell.reshape(-1)
-        self.centre: Floats = self.cells.mean(axis=0)
-        if isinstance(actions, ActionSet):
-            _refuse_incomparable(actions, self.space, self.cells, self.cell)
-        else:
-            _refuse_incomparable_options(questions, self.space)
-        design = g_optimal_design(A)
-        self.weights = design.weights
-        # the certificate is W with aᵀV(π)⁺a = ‖Wa‖² · value
-        W = design.certificate.dual * math.sqrt(design.value)
-        self.points: Floats = A @ W.T
-        self.values: Floats = questions.options.features @ W[:, :d].T + W[:, d:] @ self.centre
-        self.bias: Floats | None = None
-        if questions.n_attributes:
-            e = np.zeros(A.shape[1])
-            e[d] = 1.0
-            self.bias = W @ e if self.space.contains(e) else None
-        self.transform: Floats = W
-
-    @staticmethod
-    @per_action_set
-    def of(actions: Askable) -> Frame:
-        """Return the frame of these options, kept as long as they are."""
-        return Frame(actions)
-
-    @property
-    def rank(self) -> int:
-        """Dimension r of the span of the points."""
-        return int(self.points.shape[1])
-
-    @cached_property
-    def basis(self) -> Indices:
-        """(r,) options whose points span all of them, each the longest beside those before it.
-
-        Points of the design are all of one length, so that ties are the rule.
-        """
-        beside = self.points.copy()
-        chosen = np.zeros(self.rank, dtype=np.intp)
-        for i in range(self.rank):
-            squares = np.einsum("ij,ij->i", beside, beside)
-            x = chosen[i] = first_largest(squares)
-            unit = beside[x] / math.sqrt(squares[x])
-            beside -= np.outer(beside @ unit, unit)
-        return chosen
-
-
-def _refuse_incomparable(actions: ActionSet, space: RowSpace, cells: Floats, cell: Indices) -> None:
-    """Raise unless (0; z − z′) lies in the span of the points for all attributes z, z′."""
-    if space.full:
-        return
-    v = np.zeros(actions.points.shape[1])
-    for g in range(1, len(cells)):
-        v[actions.n_features :] = cells[g] - cells[0]
-        if not space.contains(v):
-            one, other = (actions.labels[int(np.argmax(cell == h))] for h in (0, g))
-            raise NotIdentifiableError(
-                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
-                "what their attributes do to evaluations looks the same as a difference in value "
-                "along the features. Leave out a feature or an attribute that is a combination "
-                "of others, or add an option with the features of one and the attributes of the "
-                "other."
-            )
-
-
-def _refuse_incomparable_options(questions: Questions, space: RowSpace) -> None:
-    """Raise unless the lead of every option over every other lies in the span of the questions."""
-    if space.full:
-        return
-    X = questions.options.features
-    v = np.zeros(questions.points.shape[1])
-    for x in range(1, len(X)):
-        v[: questions.n_features] = X[x] - X[0]
-        if not space.contains(v):
-            one, other = questions.options.labels[0], questions.options.labels[x]
-            raise NotIdentifiableError(
-                f"{one!r} and {other!r} cannot be compared by these questions. {questions.check()}"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +81,48 @@ class Leads:
     def gaps(self) -> Floats:
         """What each option loses at most: U + d + w; (k,)."""
         return np.asarray(self.loss + self.leads + self.widths)
+
+    def decision(self, policy: Policy, level: float, most: float = math.inf) -> Decision:
+        """Return a policy's decision for the option, and how sure that is, if features are exact.
+
+        After an alarm of the checks nothing is said to be sure.
+
+        Parameters
+        ----------
+        policy
+            Whose decision it is.
+        level
+            Probability that the leads hold.
+        most
+            What is lost at most, whatever the leads.
+        """
+        decision = Decision.of(policy, self.option)
+        alarmed = any(finding.alarm for finding in decision.warnings)
+        widths = np.full_like(self.leads, np.inf) if alarmed else self.widths
+        low, high = self.leads - widths, self.leads + widths
+        decision = replace(decision, leads=np.column_stack([self.leads, low, high]))
+        if alarmed:
+            return decision
+        return replace(
+            decision,
+            loss=min(self.loss, most),
+            level=level,
+            withstands=_withstands(policy.questions.attributes, self.option, low),
+            certainty="features exact" if self.loss < most else None,
+        )
+
+
+def _withstands(attributes: Floats, option: int, low: Floats) -> float:
+    """Return the largest t so that the option is the best for all value x·γ + z·τ, max |τ_j| ≤ t.
+
+    ``low`` are lower bounds of its leads. Over x, a difference τ takes at most t Σ_j |z_xj − z_j|
+    from its lead: 2t for the other of two groups, nothing for the same attributes.
+    """
+    reach = np.abs(attributes - attributes[option]).sum(axis=1)
+    alike = reach == 0.0
+    if low[alike].min() < 0.0:
+        return 0.0
+    return max(0.0, float((low[~alike] / reach[~alike]).min(initial=np.inf)))
 
 
 class Ellipsoid:
@@ -310,6 +236,15 @@ class Fit:
         value = float(e @ self._to_unit @ self._estimate)
         return Estimate(value, value - width, value + width, 1.0 - failure)
 
+    def stated_bias(
+        self, policy: Policy, failure: float, noise_scale: float, level: float
+    ) -> Estimate:
+        """Return the bias as a policy says it, at a level; without interval after an alarm."""
+        estimate = self.bias(failure, noise_scale)
+        if any(finding.alarm for finding in policy.findings()):
+            return Estimate(estimate.value, -np.inf, np.inf, 0.0)
+        return replace(estimate, level=level)
+
     @property
     def root(self) -> Floats:
         """S, (r, q), with S Sᵀ = V⁺ in the frame's coordinates: vᵀV⁺v = ‖Sᵀv‖²."""
@@ -324,7 +259,7 @@ class Fit:
         """Tell which directions do not lie in the range of V."""
         beside = directions - directions @ self._range @ self._range.T
         lengths = np.linalg.norm(directions, axis=1)
-        return np.asarray(np.linalg.norm(beside, axis=1) > _IN_SPAN * lengths)
+        return np.asarray(np.linalg.norm(beside, axis=1) > INDEPENDENT * lengths)
 
     def _components(self, failure: float) -> Floats:
         """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
@@ -358,11 +293,6 @@ class Fit:
 
 def _range(rows: Floats) -> Floats:
     """Return (r, q) orthonormal columns that span the rows: the range of V, whatever the counts."""
-    r = rows.shape[1]
-    spectrum = np.linalg.eigvalsh(rows.T @ rows)
-    if spectrum[0] > _FULL_RANK * max(float(spectrum[-1]), 1.0):
-        return np.eye(r)
-    # the Gram matrix has lost half of the digits: look at the rows themselves
     _, s, Wt = np.linalg.svd(rows, full_matrices=False)
     return np.asarray(Wt[s > RANK_TOLERANCE * s.max(initial=0.0)].T)
 

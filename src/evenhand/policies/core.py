@@ -33,10 +33,11 @@ from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
+from evenhand.estimation import LeastSquares, least_squares
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.messages import Feedback
-from evenhand.policies.plans import whole
+from evenhand.policies.phase_designs import whole
 
 ETA = 0.5
 """η: evaluations are refined until b ≤ η r. The leading term of the regret has the factor
@@ -50,7 +51,6 @@ FIRST_PRECISION = 10.0
 """Precision λ₀ of the first block for the bias; small, for it is paid before anything is known."""
 
 _MIXING = 0.1  # ρ, relative to the first precision
-_NO_SIGNAL = 1e-11  # singular values below this, relatively, are rounding error
 
 _NUMBERS = ("noise_scale", "_cost", "_bias_precision", "_evaluated")
 
@@ -67,10 +67,11 @@ class _Streams:
         self._odds = 2.0 * np.log(max(size, 1) / failure)
         self._mixing = mixing
 
-    def add(self, which: Indices, estimates: Floats, variances: Floats) -> None:
-        """Take the estimates of a block; a quantity that it does not show has variance ∞."""
-        self.precision[which] += 1.0 / variances
-        self._weighted[which] += estimates / variances
+    def add(self, which: Indices, fit: LeastSquares, means: Floats) -> None:
+        """Take the estimates of a block; a quantity that it does not show has no precision."""
+        precision = fit.deviations**-2
+        self.precision[which] += precision
+        self._weighted[which] += precision * fit.estimates(means)
 
     def memory(self) -> dict[str, Any]:
         """Return all that was learnt, by name."""
@@ -204,14 +205,14 @@ class Core:
             self._exploited += int(block.counts.sum())
             return
         if block.purpose == "evaluations":
-            (which,) = np.nonzero(~self._known[self.candidates])
-            which = self.candidates[which]
-            self._evaluations.add(which, *_least_squares(self._rows, feedback, self._rows[which]))
+            which = self.candidates[~self._known[self.candidates]]
+            fit = least_squares(self._rows, feedback.counts, self._rows[which])
+            self._evaluations.add(which, fit, feedback.means)
             self._evaluated += block.nominal
         else:
             targets = self._plan.coordinates
-            which = np.arange(len(targets))
-            self._bias.add(which, *_least_squares(self._rows, feedback, targets))
+            fit = least_squares(self._rows, feedback.counts, targets)
+            self._bias.add(np.arange(len(targets)), fit, feedback.means)
             self._bias_precision += block.nominal
             self._cost += block.cost
         self._certify()
@@ -347,24 +348,3 @@ def _largest_of_others(values: Floats, cell: Indices) -> Floats:
     largest[order] = values[order[first]][place]
     largest[order[first]] = second
     return largest
-
-
-def _least_squares(rows: Floats, feedback: Feedback, targets: Floats) -> tuple[Floats, Floats]:
-    """Return least squares estimates of targets·θ from one block, and variances for σ = 1.
-
-    A target that the block does not show has variance ∞.
-    """
-    (used,) = np.nonzero(feedback.counts)
-    root = np.sqrt(feedback.counts[used].astype(np.float64))
-    U, s, Wt = np.linalg.svd(rows[used] * root[:, None], full_matrices=False)
-    sound = s > _NO_SIGNAL * s[0]
-    U, s, W = U[:, sound], s[sound], Wt[sound].T
-    within = targets @ W
-    y = within / s
-    estimates = y @ (U.T @ (feedback.sums[used] / root))
-    variances = np.einsum("ij,ij->i", y, y)
-    lengths = np.einsum("ij,ij->i", targets, targets)
-    if len(s) < targets.shape[1]:
-        outside = targets - within @ W.T
-        variances[np.einsum("ij,ij->i", outside, outside) > 1e-16 * lengths] = np.inf
-    return estimates, variances

@@ -16,8 +16,9 @@ how it is settled here.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,13 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
-from evenhand.estimation import fixed_design_width, least_squares_estimator
+from evenhand.estimation import LeastSquares, fixed_design_width
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, checked_failure
-from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.cache import per_action_set
 from evenhand.policies.messages import Decision, Estimate, Feedback, counts_of
-from evenhand.policies.plans import PhaseDesigns, whole
+from evenhand.policies.phase_designs import REMEMBERED, PhaseDesigns, PhasePlan, whole
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 
@@ -144,7 +145,7 @@ class FairPhasedElimination(Policy):
                 if z == -self._best_group:
                     continue
                 n = 2 * (d + 1) * self._sizes(eps, k * phase * (phase + 1) / self.delta)
-                plan = self._plans.evaluate(self._active[z], n)
+                plan = self._plans.plan(self._active[z], n)
                 if plan.counts.sum() > self.remaining:
                     yield from self._exploit(phase, eps, self._active[z], z)
                     return
@@ -166,10 +167,12 @@ class FairPhasedElimination(Policy):
         """Return (σ/ε)² log(odds): evaluations per unit of variance for precision ε."""
         return (self.noise_scale / eps) ** 2 * float(np.log(odds))
 
-    def _eliminate(self, phase: int, eps: float, z: int, plan: _Plan, feedback: Feedback) -> None:
+    def _eliminate(
+        self, phase: int, eps: float, z: int, plan: PhasePlan, feedback: Feedback
+    ) -> None:
         """Estimate evaluations from this step alone; drop what is over 3ε below the best."""
         active = self._active[z]
-        estimates = plan.estimator @ feedback.means
+        estimates = plan.fit.estimates(feedback.means)
         self._evaluation[active] = estimates
         keep = estimates.max() - estimates <= 3.0 * eps
         self._active[z] = active[keep]
@@ -177,12 +180,13 @@ class FairPhasedElimination(Policy):
         self._record(phase, eps, "evaluate group", z, feedback.counts, eliminated=dropped)
 
     def _compare_groups(
-        self, phase: int, eps: float, plan: _Plan, feedback: Feedback, gaps: Floats
+        self, phase: int, eps: float, plan: PhasePlan, feedback: Feedback, gaps: Floats
     ) -> None:
         """Estimate the bias from this step alone; new gaps Δ̂, and a verdict on the groups."""
-        omega = float((plan.estimator @ feedback.means)[0])
+        omega = float(plan.fit.estimates(feedback.means)[0])
         failure = self.delta / (phase * (phase + 1))
-        width = fixed_design_width(plan.deviation, failure, *feedback.parts, self.stated_noise)
+        deviation = float(plan.fit.deviations[0])
+        width = fixed_design_width(deviation, failure, *feedback.parts, self.stated_noise)
         self._omega = Estimate(omega, omega - width, omega + width, 1.0 - self.delta)
         # debiased values of the candidates; eliminated options keep their last Δ̂
         candidates = self._candidates()
@@ -261,44 +265,22 @@ class FairPhasedElimination(Policy):
         return str(self.actions.group_names[0 if z == -1 else 1])
 
     def _record(
-        self,
-        phase: int,
-        eps: float,
-        step: Step,
-        z: int,
-        counts: Counts,
-        eliminated: tuple[int, ...] = (),
-        bias: Estimate | None = None,
-        kappa: float | None = None,
-        verdict: str = "",
+        self, phase: int, eps: float, step: Step, z: int, counts: Counts, **more: Any
     ) -> None:
         group = self._group_name(z) if z else None
-        self.history.append(
-            Phase(phase, eps, step, group, counts, eliminated, bias, kappa, verdict)
-        )
+        self.history.append(Phase(phase, eps, step, group, counts, **more))
 
 
-class _Plan(NamedTuple):
-    """Counts of evaluations, and how estimates follow from the means that come back."""
-
-    counts: Counts
-    estimator: Floats  # (targets, k): estimates are estimator @ means
-    kappa: float = np.nan
-    deviation: float = np.nan  # of the estimate, per unit of noise
-
-
-class _Plans:
+class _Plans(PhaseDesigns):
     """Plans by what they depend on; runs on the same options share them."""
 
     def __init__(self, actions: ActionSet) -> None:
         bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
-        self._points = actions.points
-        self._space = ElfvingProgram(self._points).space
-        self._direction = np.zeros(self._points.shape[1])
+        super().__init__(actions.points)
+        self._space = ElfvingProgram(actions.points).space
+        self._direction = np.zeros(actions.points.shape[1])
         self._direction[-1] = 1.0
-        self._designs = PhaseDesigns(self._points)
-        self._g: Recent[tuple[bytes, float], _Plan] = Recent()
-        self._delta: Recent[tuple[bytes, float], _Plan] = Recent()
+        self._bias_plans = functools.lru_cache(REMEMBERED)(self._new_bias_plan)
 
     @staticmethod
     @per_action_set
@@ -306,28 +288,18 @@ class _Plans:
         """Return the plans of these options, kept as long as they are."""
         return _Plans(actions)
 
-    def evaluate(self, active: NDArray[np.intp], n: float) -> _Plan:
-        """Plan ⌈n π(x)⌉ evaluations for the G-optimal design π on the active options."""
-        return self._g.get((active.tobytes(), n), lambda: self._evaluation_plan(active, n))
-
-    def debias(self, gaps: Floats, n: float) -> _Plan:
+    def debias(self, gaps: Floats, n: float) -> PhasePlan:
         """Plan ⌈n μ(x)⌉ evaluations for the Δ-optimal design μ of these gaps, all positive."""
-        return self._delta.get((gaps.tobytes(), n), lambda: self._bias_plan(gaps, n))
+        return self._bias_plans(gaps.tobytes(), n)
 
-    def _evaluation_plan(self, active: NDArray[np.intp], n: float) -> _Plan:
-        counts = self._designs.counts(active, n)
-        return _Plan(counts, least_squares_estimator(self._points, counts, self._points[active]))
-
-    def _bias_plan(self, gaps: Floats, n: float) -> _Plan:
+    def _new_bias_plan(self, gaps: bytes, n: float) -> PhasePlan:
         """Elfving's weights w are the design and the estimator at once: μ_x = |w_x| √κ / √Δ_x, and
         ω̂ = Σ w_x · mean_x is least squares, since the rows of the design are independent.
         """
-        roots = np.sqrt(gaps)
-        lp = ElfvingProgram(self._points, roots, self._space).solve(self._direction)
+        roots = np.sqrt(np.frombuffer(gaps))
+        lp = ElfvingProgram(self._rows, roots, self._space).solve(self._direction)
         rows, w = lp.support()
-        counts = np.zeros(len(gaps), dtype=np.int64)
+        counts = np.zeros(len(roots), dtype=np.int64)
         counts[rows] = whole(n * lp.root * np.abs(w) / roots[rows])
-        estimator = np.zeros((1, len(gaps)))
-        estimator[0, rows] = w
-        deviation = float(np.sqrt((w**2 / counts[rows]).sum()))
-        return _Plan(counts, estimator, lp.root**2, deviation)
+        deviation = np.sqrt((w**2 / counts[rows]).sum(keepdims=True))
+        return PhasePlan(counts, LeastSquares(rows, w[None], deviation), lp.root**2)

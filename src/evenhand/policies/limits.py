@@ -31,8 +31,6 @@ class Limits:
         The questions, with capacities, workloads and prices.
     budget
         How much money may be spent; infinite if that is not limited.
-    unheeded
-        Name of the policy, if it heeds no limits: then nobody can leave.
 
     Attributes
     ----------
@@ -57,16 +55,13 @@ class Limits:
     array([0, 1, 0, 1])
     """
 
-    def __init__(
-        self, questions: Questions, budget: float = math.inf, unheeded: str | None = None
-    ) -> None:
+    def __init__(self, questions: Questions, budget: float = math.inf) -> None:
         self.questions = questions
         self.money, self.paid = budget, 0.0
         self.asked: Counts = np.zeros(len(questions), dtype=np.int64)
         self.outstanding: Counts = np.zeros(len(questions), dtype=np.int64)
         self.absent: set[int] = set()
         self.version = 0
-        self._unheeded = unheeded
         self.available: NDArray[np.bool_] | None = None
 
     def hand_out(self, counts: ArrayLike, pending: ArrayLike) -> None:
@@ -101,23 +96,13 @@ class Limits:
         >>> limits.left(np.zeros(4, dtype=np.int64)), limits.absent_names
         (array([0, 1, 0, 1]), ('P',))
         """
-        self.refuse_unheeded()
         self.absent.add(self.place(evaluator))
         self.version += 1
 
     def join(self, evaluator: str) -> None:
         """Take note that an evaluator can be asked, again or from now on."""
-        self.refuse_unheeded()
         self.absent.discard(self.place(evaluator))
         self.version += 1
-
-    def refuse_unheeded(self) -> None:
-        """Raise `InputError` if the policy asks whom it likes."""
-        if self._unheeded is not None:
-            raise InputError(
-                f"{self._unheeded!r} asks whom it likes, and cannot do without some. Use "
-                "certain-choice or greedy-questions."
-            )
 
     @property
     def restricted(self) -> bool:
@@ -162,11 +147,11 @@ class Limits:
         return order
 
     def rest(self, pending: Counts) -> float:
-        """Return the money that is left beside what those pending cost."""
+        """Return the money that is left beside what those pending cost, at least 0."""
         if math.isinf(self.money):
             return math.inf
         spent = self.paid + float(pending @ self.questions.prices)
-        return (self.money - spent) * _ROUNDING
+        return max(self.money - spent, 0.0) * _ROUNDING
 
     def affordable(self, counts: Counts, pending: Counts) -> Counts:
         """Return the cheapest of these that the budget pays for, beside those pending."""

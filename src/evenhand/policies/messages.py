@@ -20,7 +20,7 @@ from evenhand.arrays import (
 )
 from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
-from evenhand.policies._feedback import first_misfit
+from evenhand.policies._sequential import first_misfit
 from evenhand.questions import Askable
 
 if TYPE_CHECKING:
@@ -338,13 +338,7 @@ def counts_in(plan: Mapping[str, Any], k: int) -> Counts:
     >>> counts_in({"questions": [2, 0], "counts": [1, 4]}, 3)
     array([4, 0, 1])
     """
-    places, counts = np.asarray(plan["questions"]), np.asarray(plan["counts"])
-    if places.shape != counts.shape or {places.dtype.kind, counts.dtype.kind} - {"i", "u", "f"}:
-        raise ValueError(f"counts {plan['counts']!r:.200} of questions {plan['questions']!r:.200}")
-    found = np.bincount(places.astype(np.intp), counts, k)
-    whole = found.astype(np.int64)
-    if len(found) != k or (places != np.floor(places)).any() or (found != whole).any():
-        raise ValueError(f"counts {plan['counts']!r:.200} of questions {plan['questions']!r:.200}")
-    if (counts < 0).any():
-        raise ValueError(f"counts {plan['counts']!r:.200}")
-    return whole
+    places = recalled(plan, "questions", (None,), int, 0, k - 1)
+    found = np.zeros(k, dtype=np.int64)
+    np.add.at(found, places, recalled_counts(plan, "counts", len(places)))
+    return found

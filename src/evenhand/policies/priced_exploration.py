@@ -32,7 +32,8 @@ from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.certified import Certified
-from evenhand.policies.confidence import Ellipsoid, Frame, Leads
+from evenhand.policies.confidence import Ellipsoid, Leads
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, counts_of
 from evenhand.policies.registry import registered
@@ -63,9 +64,6 @@ class BoundaryExploration(SequentialPolicy):
     worth
         With cost "evaluation": how many evaluations one would spend to lose one value bound less
         (1 less, if none is given); the horizon if not given.
-    noise_known
-        Whether ``noise_scale`` is to be relied on; if not given, whether that is. If not, the noise
-        is estimated along the way.
     horizon_known
         Whether the run is known to last until the horizon; if not, as long again as it has, twice.
     batch
@@ -73,7 +71,8 @@ class BoundaryExploration(SequentialPolicy):
     delta
         The interval of `bias` holds with probability 1 − delta, at all times at once.
     settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
+        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy. A noise that is not
+        given is estimated along the way.
 
     Examples
     --------
@@ -93,7 +92,6 @@ class BoundaryExploration(SequentialPolicy):
         *,
         cost: Cost = "gap",
         worth: float | None = None,
-        noise_known: bool | None = None,
         horizon_known: bool = True,
         batch: int | None = None,
         delta: float = 0.05,
@@ -113,10 +111,6 @@ class BoundaryExploration(SequentialPolicy):
             raise InputError(f"batch must be a whole number from 1 to 10⁶; got {batch!r}.")
         self.cost = cost
         self.delta = checked_failure(delta)
-        if noise_known and self.stated_noise is None:
-            raise InputError("noise_known=True needs a noise_scale; leave it out, or give one.")
-        if noise_known is False:
-            self.stated_noise = None
         self.spends_all = cost == "gap"
         frame = Frame.of(actions)
         worth = self.horizon if worth is None else worth

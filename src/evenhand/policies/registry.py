@@ -15,18 +15,23 @@ import functools
 import importlib
 import pkgutil
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
-from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.policies.base import Policy
+from evenhand.questions import Askable
+
+if TYPE_CHECKING:
+    from evenhand.policies.base import Policy
 
 ENTRY_POINT_GROUP = "evenhand.policies"
 _ROOMS = ("evenhand.policies", "evenhand.certainty", "evenhand.rivals")
 
 _BUILT_IN: dict[str, type[Policy]] = {}
+IN_MEMORY: WeakSet[type[Policy]] = WeakSet()
+"""All classes of policies that there are, registered or not: `Policy` puts them here."""
 
-SomePolicy = TypeVar("SomePolicy", bound=type[Policy])
+SomePolicy = TypeVar("SomePolicy", bound="type[Policy]")
 
 
 def registered(cls: SomePolicy) -> SomePolicy:
@@ -92,7 +97,7 @@ def policy_class(name: str) -> type[Policy]:
                 f"policy {name!r} cannot be loaded from its entry point "
                 f"{brought[name].value!r}: {error}."
             ) from error
-        if not (isinstance(cls, type) and issubclass(cls, Policy)):
+        if not (isinstance(cls, type) and cls in IN_MEMORY):
             raise InputError(f"the entry point of policy {name!r} is not a Policy but {cls!r}.")
         return cls
     names = registered_policies()
@@ -101,7 +106,18 @@ def policy_class(name: str) -> type[Policy]:
     raise InputError(f"no policy {name!r}.{meant} There are: {', '.join(names)}.")
 
 
-def policy(name: str, actions: ActionSet, horizon: int, **options: Any) -> Policy:
+def class_in_state(name: str) -> type[Policy]:
+    """Return the registered policy of that name, or else the only class in memory that has it."""
+    try:
+        return policy_class(name)
+    except InputError:
+        found = [cls for cls in IN_MEMORY if vars(cls).get("name") == name]
+        if len(found) != 1:
+            raise
+        return found[0]
+
+
+def policy(name: str, actions: Askable, horizon: int, **options: Any) -> Policy:
     """Return a policy by its name.
 
     Examples

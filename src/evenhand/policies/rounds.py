@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Counts
+from evenhand.arrays import Counts, recalled
 from evenhand.policies.limits import whole_counts
 from evenhand.policies.messages import Feedback, counts_in, dense, nothing, sparse
 
@@ -49,7 +49,9 @@ class Rounds:
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Return what the round in force lacks beside what is on its way, at most n."""
         left = np.maximum(self._in_force() - self._gathered.counts - pending, 0)
-        return left if n is None else first_of(left, n)
+        # what came early may be of no round, and leave less than the round wants
+        most = max(self._policy.remaining - int(pending.sum()), 0)
+        return first_of(left, most if n is None else min(n, most))
 
     def learn(self, feedback: Feedback) -> None:
         """Gather what the round in force wants, and keep the rest for the next."""
@@ -139,16 +141,18 @@ class Rounds:
         policy, k = self._policy, len(self._none)
         spent = policy.spent
         self._game, self._offered, self._wanted = None, None, None
-        self._over, policy._round, policy._spent = [], 0, int(memory["start"])
+        self._over, policy._round = [], 0
+        policy._spent = recalled(memory, "start", (), int, 0, policy.horizon)
         for kept in memory["rounds"]:
             self.begin(counts_in({"questions": kept["wanted"], "counts": kept["times"]}, k))
-            self._gathered, policy._spent = dense(kept, k), int(kept["spent"])
+            self._gathered = dense(kept, k)
+            policy._spent = recalled(kept, "spent", (), int, 0, policy.horizon)
             self._advance()
         if memory["wanted"] is not None:
             self.begin(whole_counts(memory["wanted"], k, "wanted"))
         self._gathered, self._early = dense(memory["gathered"], k), dense(memory["early"], k)
         if memory["whole"] is not None:
-            policy._spent = int(memory["whole"])
+            policy._spent = recalled(memory, "whole", (), int, 0, policy.horizon)
             self._advance()
         policy._spent = spent
 

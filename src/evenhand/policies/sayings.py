@@ -7,13 +7,15 @@ any of these: ``values()``, ``biases()``, ``forecast()``, ``certificate()`` and 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.arrays import Floats
 from evenhand.checks import Checks
-from evenhand.policies.base import Policy
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column
+
+if TYPE_CHECKING:
+    from evenhand.policies.base import Policy
 
 
 def values_of(policy: Policy) -> Floats | None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts
+from evenhand.arrays import recalled, recalled_counts
 from evenhand.errors import InputError
-from evenhand.policies.base import Policy
-from evenhand.policies.registry import policy_class
+from evenhand.plain import shown
+from evenhand.policies.registry import IN_MEMORY, class_in_state
 from evenhand.questions import Questions
+
+if TYPE_CHECKING:
+    from evenhand.policies.base import Policy
 
 VERSION = 1
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -50,13 +53,13 @@ def restore(state: Mapping[str, Any], policy: type[Policy] | None = None) -> Pol
         raise InputError("this is no state of a policy; give what policy.state() returned.")
     if state["evenhand"] != VERSION:
         raise InputError(
-            f"this state is of version {state['evenhand']!r}; this evenhand reads version "
+            f"this state is of version {shown(state['evenhand'])}; this evenhand reads version "
             f"{VERSION}."
         )
     named = state.get("policy")
     if not isinstance(named, str):
-        raise InputError(f"this state is of no policy that has a name, but of {named!r}.")
-    cls = _class_called(named) if policy is None else policy
+        raise InputError(f"this state is of no policy that has a name, but of {shown(named)}.")
+    cls = class_in_state(named) if policy is None else policy
     if cls.name != named:
         raise InputError(f"this is the state of {named!r}, not of {cls.name!r}.")
     try:
@@ -111,56 +114,22 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
 def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]) -> Policy:
     """Make a policy of a class from a snapshot."""
     policy = _new(cls, arguments)
-    limits = policy.limits
+    limits, q = policy.limits, len(policy.questions)
     policy._round, policy._spent, policy.observed = (
-        whole_number(run[name], name) for name in ("round", "spent", "observed")
+        recalled(run, name, (), int, 0) for name in ("round", "spent", "observed")
     )
-    limits.paid = float(run["paid"])
-    limits.asked = whole_numbers(run["asked"], len(limits.asked), "asked")
-    limits.absent = {whole_number(e, "absent") for e in run["absent"]}
-    outstanding = whole_numbers(run["outstanding"], len(limits.asked), "outstanding")
-    if not limits.absent <= set(range(len(policy.questions.evaluators))):
-        raise ValueError(f"evaluators {sorted(limits.absent)} left, of {policy.questions!r}")
+    limits.paid = recalled(run, "paid", least=0.0)
+    limits.asked = recalled_counts(run, "asked", q)
+    evaluators = len(policy.questions.evaluators)
+    limits.absent = set(recalled(run, "absent", (None,), int, 0, evaluators - 1).tolist())
+    outstanding = recalled_counts(run, "outstanding", q)
     policy._hook("recall")(run["memory"])  # with more evaluations than at first, perhaps
-    if policy.spent > policy.horizon or not 0.0 <= limits.paid < math.inf:
-        raise ValueError(f"{policy.spent} of {policy.horizon} evaluations spent, {limits.paid}")
+    if policy.spent > policy.horizon:
+        raise ValueError(f"{policy.spent} of {policy.horizon} evaluations are spent")
     if run["checks"] is not None:
         policy._watch.recall(run["checks"])
     limits.outstanding = outstanding
     return policy
-
-
-def whole_number(given: Any, name: str) -> int:
-    """Return a whole number from 0 to 10¹⁸, or raise `ValueError`."""
-    if isinstance(given, bool | str) or given != int(given) or not 0 <= given <= 10**18:
-        raise ValueError(f"{name} is {given!r:.80}")
-    return int(given)
-
-
-def whole_numbers(given: Any, n: int, name: str) -> Counts:
-    """Return (n,) whole numbers from 0 to 10¹⁸, or raise `ValueError`."""
-    found = np.asarray(given)
-    if (
-        found.shape != (n,)
-        or found.dtype.kind not in "iu"
-        or not ((found >= 0) & (found <= 10**18)).all()
-    ):
-        raise ValueError(f"{name} is {given!r:.80}")
-    return found.astype(np.int64)
-
-
-def _class_called(name: str) -> type[Policy]:
-    """Return the registered policy of that name, or else the only one in memory."""
-    try:
-        return policy_class(name)
-    except InputError:
-        found, level = [], [Policy]
-        while level:
-            level = [heir for cls in level for heir in cls.__subclasses__()]
-            found += [cls for cls in level if vars(cls).get("name") == name]
-        if len(found) != 1:
-            raise
-        return found[0]
 
 
 def _arguments_of(policy: Policy) -> dict[str, Any]:
@@ -181,17 +150,15 @@ def _new(cls: type[Policy], arguments: Mapping[str, Any]) -> Policy:
 
 def _recipe(value: Any) -> Any:
     """Return how to make an argument anew: a policy inside another is made fresh."""
-    if isinstance(value, Policy):
+    if type(value) in IN_MEMORY:
         return {"policy": type(value), "arguments": _arguments_of(value)}
     return value
 
 
 def _made(value: Any) -> Any:
     if isinstance(value, Mapping) and set(value) == {"policy", "arguments"}:
-        cls = (
-            _class_called(value["policy"]) if isinstance(value["policy"], str) else value["policy"]
-        )
-        return _new(cls, value["arguments"])
+        cls = value["policy"]
+        return _new(class_in_state(cls) if isinstance(cls, str) else cls, value["arguments"])
     return value
 
 
@@ -213,19 +180,24 @@ def plain(value: Any) -> Any:
         return {"actions": value.to_dict()}
     if isinstance(value, Questions):
         return {"questions": value.to_dict()}
-    if isinstance(value, type) and issubclass(value, Policy):
-        if _class_called(value.name) is not value:
-            raise InputError(
-                f"the state cannot hold a {value.__name__}: {value.name!r} is the name of another "
-                "policy. Give the class a name of its own."
-            )
-        return value.name
+    if isinstance(value, type) and value in IN_MEMORY:
+        return _name_of(value)
     if value is None or isinstance(value, str | int | float):
         return value
     raise InputError(
         f"the state cannot hold {value!r}, of {type(value).__name__}; make the policy of numbers, "
         "texts and lists."
     )
+
+
+def _name_of(cls: Any) -> str:
+    """Return the name that a state has for a class; an error if it stands for another one."""
+    if class_in_state(cls.name) is not cls:
+        raise InputError(
+            f"the state cannot hold a {cls.__name__}: {cls.name!r} is the name of another policy. "
+            "Give the class a name of its own."
+        )
+    return str(cls.name)
 
 
 def as_it_was(value: Any) -> Any:

@@ -7,8 +7,8 @@ its own question.
 """
 
 from evenhand.questions.advice import Advice, Ask
-from evenhand.questions.check import Check, Untold
-from evenhand.questions.entries import UNLIMITED
+from evenhand.questions.check import Check, NotIdentified
+from evenhand.questions.inputs import UNLIMITED
 from evenhand.questions.options import Column, Options
 from evenhand.questions.questions import Askable, Questions, checked_askable
 from evenhand.questions.superset import Superset
@@ -20,9 +20,9 @@ __all__ = [
     "Askable",
     "Check",
     "Column",
+    "NotIdentified",
     "Options",
     "Questions",
     "Superset",
-    "Untold",
     "checked_askable",
 ]

@@ -2,15 +2,15 @@
 
 Whatever is missing, it is looked for among questions that exist and may not be asked, then among
 those to a new evaluator who favours nobody, then among those about a new item that nobody favours.
-Of each kind the cheapest are taken that what is missing is made of (`Told.used`), so that advice
-cures by construction.
+Of each kind the cheapest are taken that what is missing is made of (`Identified.used`), so that
+advice cures by construction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,13 @@ from scipy import sparse
 
 from evenhand.arrays import Indices
 from evenhand.errors import InputError
-from evenhand.questions.entries import UNLIMITED
+from evenhand.questions.identifiable import identified_by, in_order
+from evenhand.questions.inputs import UNLIMITED
 from evenhand.questions.options import Column, Options
-from evenhand.questions.questions import Questions
-from evenhand.questions.start import in_order
-from evenhand.questions.told import told_by
-from evenhand.tables import Names, listed
+from evenhand.tables import Names, joined, listed
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
 
 NEUTRAL = "a neutral evaluator"
 """The name of the evaluator that advice adds."""
@@ -99,19 +100,19 @@ def advise(
     tier = np.full(len(grown), 1)
     tier[order] = 0
     tier[q:] = np.where(_strange(questions, grown)[q:], 3, 2)  # what is hardest to do comes last
-    told = told_by(grown, in_order(grown, tier))
+    found = identified_by(grown, in_order(grown, tier))
     nothing = np.empty((0, 2), dtype=np.intp)
     had = tier == 0
-    found: list[Advice | None] = []
+    advice: list[Advice | None] = []
     for wanted_leads, wanted in [
         (leads, np.empty(0, dtype=np.intp)),
         *((nothing, one) for one in attributes),
     ]:
-        used = told.used(wanted_leads, wanted)
+        used = found.used(wanted_leads, wanted)
         new = used[~had[used]]
         had[new] = True
-        found.append(_advice(questions, grown, new) if len(new) else None)
-    return found
+        advice.append(_advice(questions, grown, new) if len(new) else None)
+    return advice
 
 
 def grow(questions: Questions) -> Questions:
@@ -134,6 +135,22 @@ def grow(questions: Questions) -> Questions:
         asks = [Ask((name,), neutral) for name in questions.items]
         item = _unused(ITEM, questions.items)
         asks += [Ask((item,), who) for who in (neutral, *questions.evaluators)]
+    return add_questions(questions, asks)
+
+
+def adding(questions: Questions, advice: Advice | Ask | Sequence[Advice | Ask]) -> Questions:
+    """Return the questions with what advice says to add; see `check`.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
+    >>> better = panel.adding(panel.check().advice)
+    >>> better.evaluators, better.check().fine
+    (Names('P', 'a neutral evaluator'), True)
+    """
+    several = [advice] if isinstance(advice, Advice | Ask) else list(advice)
+    asks = [ask for one in several for ask in ([one] if isinstance(one, Ask) else one.add)]
     return add_questions(questions, asks)
 
 
@@ -186,9 +203,7 @@ def _with_fresh(questions: Questions, asks: list[Ask]) -> Questions:
     who = [-1 if ask.evaluator is None else person_at[ask.evaluator] for ask in asks]
     free = np.full(len(newcomers), UNLIMITED, dtype=np.int64)
     return questions._changed(
-        options=replace(options, n_items=len(items)),
         rows=sparse.csr_array(sparse.vstack([sparse.hstack(old), sparse.hstack(fresh)], "csr")),
-        n_features=d + more_items,
         about=np.vstack([questions.about, about]),
         columns=columns,
         items=Names(tuple(items)),
@@ -282,7 +297,7 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
             label = questions.label(ask.question)
             sentences.append(f"Allow question {ask.question} ({label!r}, counting from 0).")
     for who, theirs in by_evaluator.items():
-        plain = in_words([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
+        plain = joined([" against ".join(map(repr, a.about)) for a in theirs if a.shows is None])
         special = [
             f"{a.about[0]!r} that shows {a.shows} alone (or leave {a.shows} out)"
             for a in theirs
@@ -292,23 +307,10 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
         if who is None:
             parts = [f"impartial questions (no attributes) about {plain}"] if plain else []
             parts += [f"a question about {text}" for text in special]
-            sentences.append(f"Add {in_words(parts)}.")
+            sentences.append(f"Add {joined(parts)}.")
         elif who not in questions.evaluators:
-            asked = in_words([*parts, *special])
+            asked = joined([*parts, *special])
             sentences.append(f"Add {who}, who favours nobody, and ask about {asked}.")
         else:
             sentences.append(f"Let {who} be asked about {plain}.")
     return " ".join(sentences)
-
-
-def in_words(parts: Sequence[str], most: int = 6) -> str:
-    """Return a list in words: a, b and c.
-
-    Examples
-    --------
-    >>> in_words(["a", "b", "c"]), in_words(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
-    if len(parts) > most:
-        return f"{', '.join(parts[:most])} and {len(parts) - most} more"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand import html
 from evenhand.arrays import Floats, Indices
 from evenhand.numerics.identifying import EQUAL
-from evenhand.questions.advice import Advice, advise, in_words
-from evenhand.questions.questions import Questions
-from evenhand.questions.start import cheap_start, in_order
-from evenhand.questions.told import Told, told_by
-from evenhand.tables import Names, listed
+from evenhand.questions.advice import Advice, advise
+from evenhand.questions.identifiable import Identified, cheap_start, identified_by, in_order
+from evenhand.tables import Names, joined, listed
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
 
 _SHOWN = 3  # names of a class in a sentence
 
 
 @dataclass(frozen=True)
-class Untold:
+class NotIdentified:
     """A bias that no number of answers tells.
 
     Parameters
@@ -59,9 +60,6 @@ class Check:
         Those that they do not, each with why and what to add.
     advice
         What to add, in all: after that all options can be compared, and all biases told.
-    start
-        Indices of questions that tell all leads that can be told: few, and cheap. None where
-        the evaluators' workloads leave no room for them, as far as was found.
     rank, spare
         How much the questions can tell, and how many are left over to check the model with.
 
@@ -82,9 +80,8 @@ class Check:
     questions: Questions
     classes: tuple[tuple[str, ...], ...]
     identified: tuple[str, ...]
-    not_identified: tuple[Untold, ...]
+    not_identified: tuple[NotIdentified, ...]
     advice: tuple[Advice, ...]
-    start: Indices | None
     rank: int
     spare: int
 
@@ -97,6 +94,17 @@ class Check:
     def fine(self) -> bool:
         """Whether all options can be compared, and all biases told."""
         return self.comparable and not self.not_identified
+
+    @cached_property
+    def start(self) -> Indices | None:
+        """Indices of questions that tell all leads that can be told: few, and cheap.
+
+        None where the evaluators' workloads leave no room for them, as far as was found. Worked out
+        when it is first asked for, since that is most of the work of a check.
+        """
+        number = {name: c for c, names in enumerate(self.classes) for name in names}
+        labels = np.array([number[name] for name in self.questions.options.labels])
+        return cheap_start(self.questions, labels)
 
     @cached_property
     def start_price(self) -> float | None:
@@ -130,7 +138,7 @@ class Check:
         said = []
         if self.identified:
             s = "" if len(self.identified) == 1 else "es"
-            said.append(f"The answers tell the bias{s}: {in_words(self.identified)}.")
+            said.append(f"The answers tell the bias{s}: {joined(self.identified)}.")
         said += [f"They do not tell {one.name!r}: {one.why}." for one in self.not_identified[:6]]
         if len(self.not_identified) > 6:
             said.append(f"Nor {len(self.not_identified) - 6} more.")
@@ -181,10 +189,7 @@ class Check:
             "advice": [
                 {
                     "text": advice.text,
-                    "add": [
-                        {"about": list(a.about), "evaluator": a.evaluator, "shows": a.shows}
-                        for a in advice.add
-                    ],
+                    "add": [ask._asdict() | {"about": list(ask.about)} for ask in advice.add],
                 }
                 for advice in self.advice
             ],
@@ -198,52 +203,58 @@ class Check:
 
 
 def check(questions: Questions) -> Check:
-    """Return what questions can tell; see `Questions.check`."""
+    """Return what the questions can tell: which options can be compared, which biases told.
+
+    Where something cannot be told it says why, and what to add.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> print(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
+    Not all options can be compared with one another, however often the questions are asked...
+    """
     order = in_order(questions)
     order = order[questions.may_ask[order]]
-    told = told_by(questions, order)
-    labels = told.classes()
-    names = [*questions.options.labels]
+    found = identified_by(questions, order)
+    labels = found.classes()
     members: dict[int, list[str]] = {}
-    for option, label in enumerate(labels.tolist()):
-        members.setdefault(label, []).append(names[option])
+    for name, label in zip(questions.options.labels, labels.tolist(), strict=True):
+        members.setdefault(label, []).append(name)
+    names, fine = questions.attribute_names, found.of_attributes()
     biases = [j for j, c in enumerate(questions.columns) if c.kind != "leniency"]
-    fine = told.told_attributes()
-    untold = [j for j in biases if not fine[j]]
+    unknown = [j for j in biases if not fine[j]]
     _, representatives = np.unique(labels, return_index=True)
     leads = np.column_stack([representatives[1:], np.zeros(len(representatives) - 1, np.intp)])
-    advice: list[Advice | None] = [None] * (1 + len(untold))
-    if len(leads) or untold:
-        wanted = [np.array([j], dtype=np.intp) for j in untold]
-        advice = advise(questions, order, leads, wanted)
+    advice: list[Advice | None] = [None] * (1 + len(unknown))
+    if len(leads) or unknown:
+        advice = advise(questions, order, leads, [np.array([j], dtype=np.intp) for j in unknown])
     return Check(
         questions,
         tuple(tuple(group) for group in members.values()),
-        tuple(questions.columns[j].name for j in biases if fine[j]),
+        tuple(names[j] for j in biases if fine[j]),
         tuple(
-            Untold(questions.columns[j].name, why(told, order, j), one)
-            for j, one in zip(untold, advice[1:], strict=True)
+            NotIdentified(names[j], why(found, order, j), one)
+            for j, one in zip(unknown, advice[1:], strict=True)
         ),
         tuple(one for one in advice if one is not None),
-        cheap_start(questions, labels),
-        told.rank,
-        len(order) - told.rank,
+        found.rank,
+        len(order) - found.rank,
     )
 
 
-def why(told: Told, order: Indices, j: int) -> str:
-    """Return what a bias looks the same as, for all that the questions tell."""
-    questions = told.questions
+def why(found: Identified, order: Indices, j: int) -> str:
+    """Return what a bias looks the same as, for all that the questions identify."""
+    questions = found.questions
     d = questions.n_features
     if not abs(questions.matrix[order][:, [d + j]]).sum():
         return "no question that may be asked shows it"
-    before = told.unknown.shape[0] - questions.n_attributes
+    before = found.unknown.shape[0] - questions.n_attributes
     # the null direction that moves the bias most; what makes up for its move looks the same as it
-    move: Floats = told.unknown @ told.unknown[before + j]
+    move: Floats = found.unknown @ found.unknown[before + j]
     move = move / -move[before + j]
-    shift = told.options() @ move
-    if len(told.firsts):
-        shift = np.where(told.firsts[: len(shift)] >= 0, -shift, np.nan)
+    shift = found.options @ move
+    if len(found.firsts):
+        shift = np.where(found.firsts[: len(shift)] >= 0, -shift, np.nan)
     lenient = np.zeros(len(questions.evaluators))
     others = []
     for column, size in zip(questions.columns, move[before:], strict=True):
@@ -254,8 +265,8 @@ def why(told: Told, order: Indices, j: int) -> str:
     parts = _difference("value", shift, questions.options.labels)
     parts = parts or _difference("leniency", lenient, questions.evaluators)
     if others:
-        parts.append(f"a change of {in_words(others)}")
-    return f"it looks the same as {in_words(parts)}" if parts else "too few questions show it"
+        parts.append(f"a change of {joined(others)}")
+    return f"it looks the same as {joined(parts)}" if parts else "too few questions show it"
 
 
 def _difference(what: str, sizes: Floats, names: Names) -> list[str]:

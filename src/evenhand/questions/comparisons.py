@@ -13,7 +13,8 @@ family, or some judge of none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,72 +22,97 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
-from evenhand.questions.given import Named, named, pair_numbers
-from evenhand.questions.options import Column, Options
-from evenhand.questions.questions import Questions
+from evenhand.questions.inputs import (
+    Named,
+    biases_of,
+    named,
+    named_options,
+    parts_of,
+    per_evaluator,
+    same_group,
+    sparse_rows,
+)
+from evenhand.questions.options import Column
 from evenhand.tables import listed, texts_or_none
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
 
 Bias = Literal["judge", "common"]
 
 
-def comparisons(
+def comparisons(  # noqa: D417 - a method of `Questions`
     cls: type[Questions],
+    /,
     options: Any,
     judges: Any,
-    family: Mapping[str, Any] | None,
-    position: bool,
-    bias: Bias | None,
-    capacity: Any,
-    prices: Any,
-    workload: Any,
+    *,
+    family: Mapping[str, Any] | None = None,
+    position: bool = True,
+    bias: Bias | None = None,
+    capacity: Any = None,
+    prices: Any = None,
+    workload: Any = None,
 ) -> Questions:
-    """Return the questions of comparing options in pairs; see `Questions.comparisons`."""
+    """Return the questions 'a against b', in either order, to every judge.
+
+    Verdicts may be −1, 0, 1, or 0, ½, 1, or graded, as long as more is better for the first
+    named and the judge keeps to one way: with ``position`` a constant in all verdicts of a
+    judge counts as favour for the first named and touches no value. Without it verdicts must
+    turn their sign with the order.
+
+    Parameters
+    ----------
+    options, judges
+        Names, a mapping from names to families, or a data frame, as for `panel`.
+    family
+        Families by name, of options and judges, instead of or beside those.
+    position
+        Whether judges may favour what is named first: each by its own amount.
+    bias
+        The favour for the own family: "judge", each has its own; "common", all the same. None:
+        each its own where verdicts can tell it (`check` says when), else common.
+    capacity, prices, workload
+        How often a judge may be asked the same, what that costs, and how much in all: one
+        number, or one per judge. Without capacity: as often as one likes.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> questions = eh.Questions.comparisons({"Ann": "x", "Bo": "y", "Cy": None}, {"J": "x"})
+    >>> questions
+    Questions(6 questions about 3 options by 1 evaluator, 2 attributes: own family, first)
+    >>> questions.label(0), questions.points[0].tolist()
+    ('Ann against Bo by J', [1.0, -1.0, 0.0, 1.0, 1.0])
+    """
     if bias not in ("judge", "common", None):
         raise InputError(f"bias must be 'judge', 'common' or None; got {bias!r}.")
-    choice, panel = named(options, "options"), named(judges, "judges")
+    choice, panel = named_options(options), named(judges, "judges")
     if family is not None:
         choice, panel = _of_families(choice, panel, family)
     k, e = len(choice.names), len(panel.names)
-    if k < 2:
-        raise InputError(f"there is one option only, {choice.names[0]!r}; a choice needs two.")
-    first, second = (side.reshape(-1) for side in np.nonzero(~np.eye(k, dtype=np.bool_)))
     own = _own(choice, panel)
     if bias is None:
         bias = "judge" if _told_apart(own) else "common"
     columns, of_judge = _columns(panel, own, position, bias)
-    pair = np.repeat(np.arange(len(first)), e)
+    first, second = (side.reshape(-1) for side in np.nonzero(~np.eye(k, dtype=np.bool_)))
+    a, b = np.repeat(first, e), np.repeat(second, e)
     judge = np.tile(np.arange(e), len(first))
-    a, b = first[pair], second[pair]
 
     def each(given: Any, what: str) -> Floats | None:
         """Numbers by judge, of all pairs alike."""
-        if given is None:
-            return None
-        by_judge: Floats = pair_numbers(given, choice.names[:1], panel.names, what, 1.0)[0]
-        return by_judge[judge]
+        by_judge = per_evaluator(given, panel.names, what, 1.0)
+        return None if by_judge is None else by_judge[judge]
 
-    work = None
-    if workload is not None:
-        work = pair_numbers(workload, choice.names[:1], panel.names, "workload", np.inf)[0]
     return cls._made(
-        Options(
-            choice.names,
-            choice.groups if choice.grouped else None,
-            None,
-            k,
-            choice.features,
-            choice.feature_names,
-        ),
-        _rows(a, b, judge, own, of_judge, len(columns), position),
-        k,
-        np.column_stack([a, b]),
+        **parts_of(choice, panel),
+        rows=_rows(a, b, judge, own, of_judge, len(columns), position),
+        about=np.column_stack([a, b]),
         columns=columns,
-        evaluators=panel.names,
         evaluator=judge,
-        evaluator_groups=panel.groups if panel.grouped else None,
         prices=each(prices, "prices"),
-        capacity=None if capacity is None else each(capacity, "capacity"),
-        workload=work,
+        capacity=each(capacity, "capacity"),
+        workload=per_evaluator(workload, panel.names, "workload", np.inf),
     )
 
 
@@ -99,16 +125,14 @@ def _of_families(choice: Named, panel: Named, family: Mapping[str, Any]) -> tupl
 
     def sides(old: Named) -> Named:
         groups = [family.get(n, g) for n, g in zip(old.names, old.groups, strict=True)]
-        return Named(old.names, tuple(texts_or_none(groups)), old.features, old.feature_names)
+        return replace(old, groups=tuple(texts_or_none(groups)))
 
     return sides(choice), sides(panel)
 
 
 def _own(choice: Named, panel: Named) -> NDArray[np.bool_]:
     """Return (k, e) whether an option is of a judge's family; of no judge's who has no others."""
-    mine = np.array([g if g is not None else "" for g in choice.groups])
-    theirs = np.array([g if g is not None else "" for g in panel.groups])
-    own: NDArray[np.bool_] = (mine[:, None] == theirs) & (mine[:, None] != "")
+    own = same_group(choice.groups, panel.groups)
     return own & ~own.all(axis=0)
 
 
@@ -132,18 +156,12 @@ def _columns(
     panel: Named, own: NDArray[np.bool_], position: bool, bias: Bias
 ) -> tuple[tuple[Column, ...], Indices]:
     """Return the columns, and (e,) which of them is a judge's favour for the own family."""
-    (partial,) = np.nonzero(own.any(axis=0))
-    of_judge = np.zeros(own.shape[1], dtype=np.intp)
-    if bias == "common" or len(partial) < 2:
-        biases = [Column("own family", "bias")] if len(partial) else []
-    else:
-        of_judge[partial] = np.arange(len(partial))
-        names = [panel.names[j] for j in partial.tolist()]
-        biases = [Column(f"own family of {name}", "bias", evaluator=name) for name in names]
+    alone = int(own.any(axis=0).sum()) < 2
+    biases, of_judge = biases_of(own, panel.names, "own family", common=alone or bias == "common")
     if not position:
         return tuple(biases), of_judge
-    alone = len(panel.names) == 1
-    first = [Column("first" if alone else f"first by {n}", "position", n) for n in panel.names]
+    one = len(panel.names) == 1
+    first = [Column("first" if one else f"first by {n}", "position", n) for n in panel.names]
     return (*biases, *first), of_judge
 
 
@@ -160,13 +178,11 @@ def _rows(
     row = np.arange(q)
     favour = own[a, judge].astype(np.float64) - own[b, judge]
     (some,) = np.nonzero(favour)
-    at, columns = [row, row, some], [a, b, k + of_judge[judge[some]]]
-    entries = [np.ones(q), -np.ones(q), favour[some]]
-    if position:
-        at.append(row)
-        columns.append(k + p - e + judge)
-        entries.append(np.ones(q))
-    parts = (np.concatenate(entries), (np.concatenate(at), np.concatenate(columns)))
-    rows = sparse.csr_array(parts, shape=(q, k + p))
-    rows.sort_indices()
-    return rows
+    named_first = (row, k + p - e + judge, 1.0)
+    return sparse_rows(
+        (q, k + p),
+        (row, a, 1.0),
+        (row, b, -1.0),
+        (some, k + of_judge[judge[some]], favour[some]),
+        *([named_first] if position else []),
+    )

@@ -8,42 +8,96 @@ stand item by item: the question to evaluator e about item o has the index o · 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
-from evenhand.questions.given import Named, is_frame, named, pair_numbers
-from evenhand.questions.options import Column, Options
-from evenhand.questions.questions import Questions
+from evenhand.questions.inputs import (
+    Named,
+    biases_of,
+    is_frame,
+    named,
+    named_options,
+    pair_numbers,
+    parts_of,
+    per_evaluator,
+    same_group,
+    sparse_rows,
+)
+from evenhand.questions.options import Column
 from evenhand.tables import Names, check_length, column_names, listed
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
 
 Bias = Literal["common", "evaluator", "group"]
 
 
-def panel(
+def panel(  # noqa: D417 - a method of `Questions`
     cls: type[Questions],
+    /,
     options: Any,
     evaluators: Any,
-    features: Any,
-    partial: Any,
-    leniency: bool,
-    bias: Bias,
-    capacity: Any,
-    prices: Any,
-    noise: Any,
-    workload: Any,
-    calibration: Any,
+    *,
+    features: Any = None,
+    partial: Any = "same group",
+    leniency: bool = True,
+    bias: Bias = "common",
+    capacity: Any = 1,
+    prices: Any = None,
+    noise: Any = None,
+    workload: Any = None,
+    calibration: Any = None,
 ) -> Questions:
-    """Return the questions of a panel; see `Questions.panel`."""
+    """Return the questions of a panel: every evaluator can be asked about every option.
+
+    Parameters
+    ----------
+    options, evaluators
+        Names, a mapping from names to groups, or a data frame: its first column has the names,
+        its column "group" the groups. Options may be an `ActionSet`, too.
+    features
+        (k, d) numbers, or columns of the frame of options. Options stand for themselves all
+        the same; features may help (`Options.known_features`).
+    partial
+        "same group": an evaluator may favour options of the own group. Or how partial each is
+        to each: a matrix (items × evaluators), a frame with names, a mapping from pairs (item,
+        evaluator) to numbers. None: nobody is.
+    leniency
+        Whether evaluators may be lenient or severe.
+    bias
+        "common": all evaluators are partial by as much; "evaluator": each by its own; "group":
+        those of each group by their own.
+    capacity
+        How often an evaluator may be asked about the same option: one number, or as for
+        ``prices``; 0 for pairs that cannot be asked, None for as often as one likes.
+    prices, noise
+        What an answer costs, and how loud its noise is, relative to others (1 if not given):
+        one number, one per evaluator (in order, or by name), one by pair (item, evaluator), a
+        matrix (items × evaluators), or a frame.
+    workload
+        How much evaluators may be asked in all: one number, or one per evaluator.
+    calibration
+        Items that can be asked about and not chosen: names, or a mapping from names to groups.
+        They tell who is lenient and who is partial.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> judges = {"P": "fr", "Q": "it", "R": "us"}
+    >>> questions = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, judges, prices={"R": 20.0})
+    >>> questions
+    Questions(6 questions about 2 options by 3 evaluators, 3 attributes: own group, Q, R)
+    >>> questions.label(1), questions.points[0].tolist(), questions.prices[:3]
+    ('Ann by Q', [1.0, 0.0, 1.0, 0.0, 0.0], array([ 1.,  1., 20.]))
+    """
     if bias not in ("common", "evaluator", "group"):
         raise InputError(f"bias must be 'common', 'evaluator' or 'group'; got {bias!r}.")
     of_columns = is_frame(options) and features is not None
-    choice = named(options, "options", features if of_columns else None)
-    if len(choice.names) < 2:
-        raise InputError(f"there is one option only, {choice.names[0]!r}; a choice needs two.")
+    choice = named_options(options, features if of_columns else None)
     if features is not None and not of_columns:
         choice = _with_features(choice, features)
     judges = named(evaluators, "evaluators")
@@ -59,33 +113,17 @@ def panel(
             return None
         return pair_numbers(given, items, judges.names, what, 1.0).reshape(-1)
 
-    work = None
-    if workload is not None:
-        work = pair_numbers(workload, items[:1], judges.names, "workload", np.inf)[0]
-    limits = None
-    if capacity is not None:
-        limits = pair_numbers(capacity, items, judges.names, "capacity", 1.0).reshape(-1)
     return cls._made(
-        Options(
-            choice.names,
-            choice.groups if choice.grouped else None,
-            None,
-            i,
-            choice.features,
-            choice.feature_names,
-        ),
-        _rows(P, place, len(biases), bool(lenient)),
-        i,
-        np.column_stack([pair // e, np.full(i * e, -1)]),
+        **parts_of(choice, judges),
+        rows=_rows(P, place, len(biases), bool(lenient)),
+        about=np.column_stack([pair // e, np.full(i * e, -1)]),
         columns=(*biases, *lenient),
         items=items,
-        evaluators=judges.names,
         evaluator=pair % e,
-        evaluator_groups=judges.groups if judges.grouped else None,
         prices=each(prices, "prices"),
-        capacity=limits,
+        capacity=each(capacity, "capacity"),
         noise=each(noise, "noise"),
-        workload=work,
+        workload=per_evaluator(workload, judges.names, "workload", np.inf),
     )
 
 
@@ -116,19 +154,15 @@ def _partial(given: Any, items: Names, groups: tuple[str | None, ...], judges: N
             raise InputError(
                 f"partial must be 'same group', a matrix, a frame or None; got {given!r}."
             )
-        sides = any(group is not None for group in groups), judges.grouped
-        if sides in ((True, False), (False, True)):
-            has, lacks = ("options", "evaluators") if sides[0] else ("evaluators", "options")
+        some = any(group is not None for group in groups)
+        if some != (judges.sides is not None):
+            has, lacks = ("options", "evaluators") if some else ("evaluators", "options")
             raise InputError(
                 f"{has} have groups and {lacks} have none, so that nobody knows who is of the same "
                 f"group; give {lacks} as a mapping from names to groups, or partial=None if nobody "
                 "favours anybody."
             )
-        codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
-        own = np.array([codes[group] for group in groups])
-        other = np.array([-1 if g is None else codes.get(g, -1) for g in judges.groups])
-        same: Floats = (own[:, None] == other).astype(np.float64)
-        return same
+        return same_group(groups, judges.groups).astype(np.float64)
     P = pair_numbers(given, items, judges.names, "partial")
     refuse_non_finite(P, "partial", tuple(judges.names))
     return P
@@ -141,15 +175,10 @@ def _biases(
 
     Pairs that show none have any number.
     """
-    some = P != 0.0
-    place = np.zeros(P.shape, dtype=np.intp)
-    if bias == "common":
-        return [Column("own group", "bias")] if some.any() else [], place
-    if bias == "evaluator":
-        (partial,) = np.nonzero(some.any(axis=0))
-        place[:, partial] = np.arange(len(partial))
-        names = [evaluators[j] for j in partial.tolist()]
-        return [Column(f"own group of {name}", "bias", evaluator=name) for name in names], place
+    some, place = P != 0.0, np.zeros(P.shape, dtype=np.intp)
+    if bias != "group":
+        columns, own = biases_of(some, evaluators, "own group", common=bias == "common")
+        return columns, place + own
     favoured = some.any(axis=1)
     found: dict[str, int] = {}
     for item in np.flatnonzero(favoured).tolist():
@@ -169,12 +198,9 @@ def _rows(P: Floats, place: Indices, n_biases: int, leniency: bool) -> sparse.cs
     pair = np.arange(i * e)
     (some,) = np.nonzero(P.reshape(-1))
     (lenient,) = np.nonzero((pair % e > 0) & leniency)
-    at = np.concatenate([pair, some, lenient])
-    columns = np.concatenate(
-        [pair // e, i + place.reshape(-1)[some], i + n_biases + lenient % e - 1]
+    return sparse_rows(
+        (i * e, i + n_biases + (e - 1 if leniency else 0)),
+        (pair, pair // e, 1.0),
+        (some, i + place.reshape(-1)[some], P.reshape(-1)[some]),
+        (lenient, i + n_biases + lenient % e - 1, 1.0),
     )
-    entries = np.concatenate([np.ones(i * e), P.reshape(-1)[some], np.ones(len(lenient))])
-    shape = i * e, i + n_biases + (e - 1 if leniency else 0)
-    rows = sparse.csr_array((entries, (at, columns)), shape=shape)
-    rows.sort_indices()
-    return rows

@@ -12,28 +12,36 @@ X       (k, d)  features of the options: their value is X γ. Where options stan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from evenhand import html
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
-from evenhand.questions.entries import (
+from evenhand.questions.advice import adding as _adding
+from evenhand.questions.check import check as _check
+from evenhand.questions.comparisons import comparisons as _comparisons
+from evenhand.questions.inputs import (
     UNLIMITED,
     attribute_columns,
     evaluators_of,
     items_of,
     limits,
+    named,
+    per_evaluator,
     positive,
-    workload_of,
 )
-from evenhand.questions.options import Column, Kind, Options
-from evenhand.questions.page import page
-from evenhand.questions.plain import from_dict, to_dict
+from evenhand.questions.json_form import from_dict, to_dict
+from evenhand.questions.options import Column, Options
+from evenhand.questions.panel import panel as _panel
+from evenhand.questions.scores import from_scores as _from_scores
+from evenhand.questions.variants import in_versions as _in_versions
+from evenhand.questions.variants import with_exact_features as _with_exact_features
 from evenhand.tables import (
     Names,
     check_length,
@@ -43,12 +51,10 @@ from evenhand.tables import (
     option_positions,
     texts_or_none,
 )
-
-if TYPE_CHECKING:
-    from evenhand.questions.advice import Advice, Ask
-    from evenhand.questions.check import Check
+from evenhand.values import same
 
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
+_SHOWN_QUESTIONS, _SHOWN_COLUMNS = 10, 6  # in a notebook
 
 
 class Questions:
@@ -168,10 +174,11 @@ class Questions:
             items = option_names([*option_labels, *calibration], len(X) + len(calibration), "items")
         asked, who = evaluators_of(evaluator, len(F))
         self._set(
-            Options(option_labels, sides, np.array(X, dtype=np.float64)),
-            np.hstack([F, Z]).astype(np.float64),
-            X.shape[1],
-            items_of(about, F, X, items),
+            options=option_labels,
+            groups=sides,
+            own_features=np.array(X, dtype=np.float64),
+            rows=np.hstack([F, Z]).astype(np.float64),
+            about=items_of(about, F, X, items),
             items=items,
             feature_names=x_names,
             columns=columns,
@@ -180,17 +187,20 @@ class Questions:
             prices=prices,
             capacity=capacity,
             noise=noise,
-            workload=workload_of(workload, asked),
+            workload=per_evaluator(workload, asked, "workload", np.inf),
         )
 
     def _set(
         self,
-        options: Options,
-        rows: Floats | sparse.csr_array,
-        n_features: int,
-        about: Indices,
         *,
+        options: Names,
+        rows: Floats | sparse.csr_array,
+        about: Indices,
         columns: tuple[Column, ...],
+        groups: tuple[str | None, ...] | None = None,
+        own_features: Floats | None = None,
+        known_features: Floats | None = None,
+        known_names: tuple[str, ...] | None = None,
         feature_names: Sequence[str] | None = None,
         items: Names | None = None,
         evaluators: Names | None = None,
@@ -202,9 +212,13 @@ class Questions:
         workload: ArrayLike | None = None,
     ) -> None:
         q = rows.shape[0]
-        self.options, self.rows, self.n_features = options, rows, n_features
+        self.items = options if items is None else items
+        self.options = Options(
+            options, groups, own_features, len(self.items), known_features, known_names
+        )
+        self.rows = rows
+        self.n_features = len(self.items) if own_features is None else own_features.shape[1]
         self.about: Indices = about
-        self.items = options.labels if items is None else items
         self.columns = columns
         self._feature_names = None if feature_names is None else tuple(feature_names)
         self.evaluators = Names(()) if evaluators is None else evaluators
@@ -218,23 +232,20 @@ class Questions:
             if getattr(self, name) is not None:
                 getattr(self, name).flags.writeable = False
 
-    @classmethod
-    def _made(cls, *parts: Any, **more: Any) -> Self:
-        """Return questions from parts that are known to be valid."""
-        made = cls.__new__(cls)
-        made._set(*parts, **more)
-        return made
-
     def _parts(self) -> dict[str, Any]:
         """Return all that the questions are made of, as `_set` takes it."""
+        options = self.options
         return {
-            "options": self.options,
-            "rows": self.rows,
-            "n_features": self.n_features,
-            "about": self.about,
-            "columns": self.columns,
+            "options": options.labels,
+            "groups": options.groups,
+            "own_features": options.own_features,
+            "known_features": options.known_features,
+            "known_names": options.known_names,
             "feature_names": self._feature_names,
             "items": self.items,
+            "rows": self.rows,
+            "about": self.about,
+            "columns": self.columns,
             "evaluators": self.evaluators,
             "evaluator": self.evaluator,
             "evaluator_groups": self.evaluator_groups,
@@ -244,9 +255,16 @@ class Questions:
             "workload": self.workload,
         }
 
-    def _changed(self, **parts: Any) -> Questions:
+    @classmethod
+    def _made(cls, **parts: Any) -> Self:
+        """Return questions from parts that are known to be valid."""
+        made = cls.__new__(cls)
+        made._set(**parts)
+        return made
+
+    def _changed(self, **parts: Any) -> Self:
         """Return questions of which some parts are others."""
-        return type(self)._made(**(self._parts() | parts))
+        return self._made(**(self._parts() | parts))
 
     @classmethod
     def of(cls, actions: ActionSet | Questions) -> Questions:
@@ -260,269 +278,28 @@ class Questions:
         if isinstance(actions, Questions):
             return actions
         k = len(actions)
-        groups = None
-        if actions.group_names is not None:
-            groups = tuple(actions.group_names[z] for z in (actions.groups > 0).tolist())
-        kind: Kind = "attribute" if groups is None else "bias"
+        groups = named(actions, "options").sides
         return cls._made(
-            Options(actions.labels, groups, actions.features),
-            actions.points,
-            actions.n_features,
-            np.column_stack([np.arange(k), np.full(k, -1)]),
+            options=actions.labels,
+            groups=groups,
+            own_features=actions.features,
+            rows=actions.points,
+            about=np.column_stack([np.arange(k), np.full(k, -1)]),
             feature_names=actions.feature_names,
-            columns=tuple(Column(name, kind) for name in actions.attribute_names),
+            columns=tuple(
+                Column(name, "attribute" if groups is None else "bias")
+                for name in actions.attribute_names
+            ),
         )
 
-    @classmethod
-    def panel(
-        cls,
-        options: Any,
-        evaluators: Any,
-        *,
-        features: Any = None,
-        partial: Any = "same group",
-        leniency: bool = True,
-        bias: Literal["common", "evaluator", "group"] = "common",
-        capacity: Any = 1,
-        prices: Any = None,
-        noise: Any = None,
-        workload: Any = None,
-        calibration: Any = None,
-    ) -> Questions:
-        """Return the questions of a panel: every evaluator can be asked about every option.
-
-        Parameters
-        ----------
-        options, evaluators
-            Names, a mapping from names to groups, or a data frame: its first column has the names,
-            its column "group" the groups. Options may be an `ActionSet`, too.
-        features
-            (k, d) numbers, or columns of the frame of options. Options stand for themselves all
-            the same; features may help (`Options.known_features`).
-        partial
-            "same group": an evaluator may favour options of the own group. Or how partial each is
-            to each: a matrix (items × evaluators), a frame with names, a mapping from pairs (item,
-            evaluator) to numbers. None: nobody is.
-        leniency
-            Whether evaluators may be lenient or severe.
-        bias
-            "common": all evaluators are partial by as much; "evaluator": each by its own; "group":
-            those of each group by their own.
-        capacity
-            How often an evaluator may be asked about the same option: one number, or as for
-            ``prices``; 0 for pairs that cannot be asked, None for as often as one likes.
-        prices, noise
-            What an answer costs, and how loud its noise is, relative to others (1 if not given):
-            one number, one per evaluator (in order, or by name), one by pair (item, evaluator), a
-            matrix (items × evaluators), or a frame.
-        workload
-            How much evaluators may be asked in all: one number, or one per evaluator.
-        calibration
-            Items that can be asked about and not chosen: names, or a mapping from names to groups.
-            They tell who is lenient and who is partial.
-
-        Examples
-        --------
-        >>> judges = {"P": "fr", "Q": "it", "R": "us"}
-        >>> questions = Questions.panel({"Ann": "fr", "Bo": "it"}, judges, prices={"R": 20.0})
-        >>> questions
-        Questions(6 questions about 2 options by 3 evaluators, 3 attributes: own group, Q, R)
-        >>> questions.label(1), questions.points[0].tolist(), questions.prices[:3]
-        ('Ann by Q', [1.0, 0.0, 1.0, 0.0, 0.0], array([ 1.,  1., 20.]))
-        """
-        from evenhand.questions.panel import panel  # noqa: PLC0415 - it imports this module
-
-        return panel(
-            cls,
-            options,
-            evaluators,
-            features,
-            partial,
-            leniency,
-            bias,
-            capacity,
-            prices,
-            noise,
-            workload,
-            calibration,
-        )
-
-    @classmethod
-    def comparisons(
-        cls,
-        options: Any,
-        judges: Any,
-        *,
-        family: Mapping[str, Any] | None = None,
-        position: bool = True,
-        bias: Literal["judge", "common"] | None = None,
-        capacity: Any = None,
-        prices: Any = None,
-        workload: Any = None,
-    ) -> Questions:
-        """Return the questions 'a against b', in either order, to every judge.
-
-        Verdicts may be −1, 0, 1, or 0, ½, 1, or graded, as long as more is better for the first
-        named and the judge keeps to one way: with ``position`` a constant in all verdicts of a
-        judge counts as favour for the first named and touches no value. Without it verdicts must
-        turn their sign with the order.
-
-        Parameters
-        ----------
-        options, judges
-            Names, a mapping from names to families, or a data frame, as for `panel`.
-        family
-            Families by name, of options and judges, instead of or beside those.
-        position
-            Whether judges may favour what is named first: each by its own amount.
-        bias
-            The favour for the own family: "judge", each has its own; "common", all the same. None:
-            each its own where verdicts can tell it (`check` says when), else common.
-        capacity, prices, workload
-            How often a judge may be asked the same, what that costs, and how much in all: one
-            number, or one per judge. Without capacity: as often as one likes.
-
-        Examples
-        --------
-        >>> questions = Questions.comparisons({"Ann": "x", "Bo": "y", "Cy": None}, {"J": "x"})
-        >>> questions
-        Questions(6 questions about 3 options by 1 evaluator, 2 attributes: own family, first)
-        >>> questions.label(0), questions.points[0].tolist()
-        ('Ann against Bo by J', [1.0, -1.0, 0.0, 1.0, 1.0])
-        """
-        from evenhand.questions.comparisons import comparisons  # noqa: PLC0415 - as above
-
-        return comparisons(cls, options, judges, family, position, bias, capacity, prices, workload)
-
-    @classmethod
-    def from_scores(
-        cls,
-        table: Any,
-        option: str,
-        evaluator: str,
-        score: str | None = None,
-        *,
-        option_group: str | None = None,
-        evaluator_group: str | None = None,
-        only_seen: bool = False,
-        **settings: Any,
-    ) -> Questions:
-        """Return the panel that a table of past scores shows, one row per score.
-
-        Every pair of an option and an evaluator in it may be asked, whether it was scored or not;
-        with ``only_seen`` those that were, so that `check` tells what the scores can say.
-
-        Parameters
-        ----------
-        table
-            A frame of pandas, polars or pyarrow, or the path of a CSV, Parquet or Excel file.
-        option, evaluator
-            The columns with their names.
-        score
-            The column with the scores; if given, they are checked to be numbers.
-        option_group, evaluator_group
-            The columns with their groups.
-        only_seen
-            Whether pairs that were not scored cannot be asked.
-        settings
-            Further arguments of `panel`, such as ``bias`` or ``prices``.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> scores = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
-        ...                    "nation": ["fr", "it", "fr"], "from": ["fr", "fr", "it"]})
-        >>> panel = Questions.from_scores(scores, "skater", "judge", option_group="nation",
-        ...                               evaluator_group="from", only_seen=True)
-        >>> panel.capacity.reshape(2, 2)
-        array([[1, 1],
-               [1, 0]])
-        """
-        from evenhand.questions.scores import panel_of_scores  # noqa: PLC0415 - as above
-
-        return panel_of_scores(
-            cls,
-            table,
-            option,
-            evaluator,
-            score,
-            option_group,
-            evaluator_group,
-            only_seen,
-            settings,
-        )
-
-    def with_exact_features(self) -> Questions:
-        """Return the questions on the model that values are linear in the known features, exactly.
-
-        Features are an intercept, unless the known ones have a constant column, the known features,
-        and a column for each item that can only be asked about.
-
-        Examples
-        --------
-        >>> panel = Questions.panel(["Ann", "Bo", "Cy"], ["P"], features=[[1.0], [2.0], [4.0]])
-        >>> panel.n_features, panel.with_exact_features().points
-        (3, array([[1., 1.],
-               [1., 2.],
-               [1., 4.]]))
-        """
-        options = self.options
-        X, names = options.known_features, options.known_names
-        if X is None or names is None:
-            if not options.stand_alone:
-                return self
-            raise InputError(
-                "nothing is known of these options but their names; give features= to have values "
-                "depend on them."
-            )
-        k, extra = len(options), len(self.items) - len(options)
-        if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
-            X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
-        own = np.hstack([X, np.zeros((k, extra))])
-        of_items = sparse.block_diag([X, sparse.eye_array(extra)], format="csr")
-        rows = self.matrix
-        features = rows[:, : self.n_features] @ of_items
-        exact = sparse.csr_array(sparse.hstack([features, rows[:, self.n_features :]], "csr"))
-        return self._changed(
-            options=Options(options.labels, options.groups, own),
-            rows=exact,
-            n_features=own.shape[1],
-            feature_names=(*names, *self.items[k:]),
-        )
-
-    def in_versions(
-        self,
-        n: int = 1,
-        *,
-        attributes: Mapping[str | Column, ArrayLike] | None = None,
-        prices: ArrayLike | None = None,
-        capacity: ArrayLike | None = None,
-    ) -> Questions:
-        """Return the questions in ``n`` versions each, with further attributes.
-
-        So the same two answers can be compared on short and on long items. Version j of question x
-        has the index ``n * x + j``.
-
-        Parameters
-        ----------
-        n
-            How many versions there are of every question.
-        attributes
-            By name, or by `Column`, what scores may react to and value does not: (q, n) numbers.
-        prices, capacity
-            (q, n) what an answer to a version costs, and how often it may be asked; those of the
-            question if not given.
-
-        Examples
-        --------
-        >>> pairs = Questions.comparisons(["Ann", "Bo"], ["P"])
-        >>> versions = pairs.in_versions(2, attributes={"length": [[1.0, 0.0], [0.0, -1.0]]})
-        >>> versions.label(1), versions.attribute_names, versions.attributes[:, -1]
-        ('Ann against Bo by P', ('first', 'length'), array([ 1.,  0.,  0., -1.]))
-        """
-        from evenhand.questions.versions import in_versions  # noqa: PLC0415 - as above
-
-        return in_versions(self, n, {} if attributes is None else attributes, prices, capacity)
+    # each has a file of its own
+    panel = classmethod(_panel)
+    comparisons = classmethod(_comparisons)
+    from_scores = classmethod(_from_scores)
+    with_exact_features = _with_exact_features
+    in_versions = _in_versions
+    check = _check
+    adding = _adding
 
     def restrict(self, available: ArrayLike) -> Questions:
         """Return the questions where only some may be asked: the others have capacity 0.
@@ -579,15 +356,18 @@ class Questions:
         return found
 
     @cached_property
-    def _places(self) -> dict[tuple[tuple[str, ...], str | None], int]:
-        """Where the question about some items by an evaluator stands; the first of several."""
+    def _keys(self) -> list[tuple[tuple[str, ...], str | None]]:
+        """What each question is about, and who is asked."""
         items, evaluators = list(self.items), [*self.evaluators, None]
-        places: dict[tuple[tuple[str, ...], str | None], int] = {}
-        pairs = zip(self.about.tolist(), self.evaluator.tolist(), strict=True)
-        for place, ((one, other), who) in enumerate(pairs):
-            named = (*([items[one]] if one >= 0 else []), *([items[other]] if other >= 0 else []))
-            places.setdefault((named, evaluators[who]), place)
-        return places
+        return [
+            (tuple(items[x] for x in pair if x >= 0), evaluators[who])
+            for pair, who in zip(self.about.tolist(), self.evaluator.tolist(), strict=True)
+        ]
+
+    @cached_property
+    def _places(self) -> dict[tuple[tuple[str, ...], str | None], int]:
+        """Where the question about some items to an evaluator stands; the first of several."""
+        return {key: len(self) - 1 - n for n, key in enumerate(reversed(self._keys))}
 
     def _place(self, evaluator: str) -> int:
         if evaluator not in self.evaluators:
@@ -595,36 +375,6 @@ class Questions:
                 f"there is no evaluator {evaluator!r}; there are {listed(list(self.evaluators))}."
             )
         return self.evaluators.index(evaluator)
-
-    def check(self) -> Check:
-        """Return what the questions can tell: which options can be compared, which biases told.
-
-        Where something cannot be told it says why, and what to add.
-
-        Examples
-        --------
-        >>> print(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
-        Not all options can be compared with one another, however often the questions are asked...
-        """
-        from evenhand.questions.check import check  # noqa: PLC0415 - it imports this module
-
-        return check(self)
-
-    def adding(self, advice: Advice | Ask | Sequence[Advice | Ask]) -> Questions:
-        """Return the questions with what advice says to add; see `check`.
-
-        Examples
-        --------
-        >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
-        >>> better = panel.adding(panel.check().advice)
-        >>> better.evaluators, better.check().fine
-        (Names('P', 'a neutral evaluator'), True)
-        """
-        from evenhand.questions.advice import Advice, Ask, add_questions  # noqa: PLC0415 - as above
-
-        several = [advice] if isinstance(advice, Advice | Ask) else list(advice)
-        asks = [ask for one in several for ask in ([one] if isinstance(one, Ask) else one.add)]
-        return add_questions(self, asks)
 
     # ------------------------------------------------------------------ what solvers work on
 
@@ -728,19 +478,19 @@ class Questions:
     @cached_property
     def labels(self) -> Names:
         """The names of the questions: 'Ann by judge 1', 'Ann against Bo by judge 1'."""
-        if not len(self.evaluators) and (self.about[:, 1] < 0).all():
-            return self.items if len(self) == len(self.items) else Names(self._names())
-        return Names(self._names())
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(self.label(question) for question in range(len(self)))
+        own = np.column_stack([np.arange(len(self.items)), np.full(len(self.items), -1)])
+        if not len(self.evaluators) and np.array_equal(self.about, own):
+            return self.items
+        return Names(tuple(self.label(question) for question in range(len(self))))
 
     def label(self, question: int) -> str:
         """Return the name of a question."""
-        items = [self.items[x] for x in self.about[question].tolist() if x >= 0]
-        name = " against ".join(items) or f"question {question + 1}"
-        who = self.evaluator_of(question)
+        name, who = self._about_words(question), self.evaluator_of(question)
         return name if who is None else f"{name} by {who}"
+
+    def _about_words(self, question: int) -> str:
+        items = [self.items[x] for x in self.options_of(question)]
+        return " against ".join(items) or f"question {question + 1}"
 
     def evaluator_of(self, question: int) -> str | None:
         """Return who is asked; None if that is not said."""
@@ -763,6 +513,7 @@ class Questions:
         True
         """
         return to_dict(self)
+        return to_dict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
@@ -777,19 +528,31 @@ class Questions:
             return NotImplemented
         if self is other:
             return True
-        mine, others = _comparable(self), _comparable(other)
-        return all(_same(mine[name], others[name]) for name in mine) and bool(
-            abs(self.matrix - other.matrix).max() == 0.0
+        mine, others = self._parts(), other._parts()
+        return (
+            self.rows.shape == other.rows.shape
+            and all(same(mine[name], others[name]) for name in mine if name != "rows")
+            and bool(abs(self.matrix - other.matrix).max() == 0.0)
         )
 
     def __hash__(self) -> int:
         return hash((self.rows.shape, self.n_features, self.columns))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self._parts())
+        return partial(self._made, **self._parts()), ()
 
     def _repr_html_(self) -> str:
-        return page(self)
+        n = min(len(self), _SHOWN_QUESTIONS)
+        Z = self.matrix[:n, self.n_features :].toarray()[:, :_SHOWN_COLUMNS]
+        cut = ["…"] * (self.n_attributes > _SHOWN_COLUMNS)
+        names = [*self.attribute_names[:_SHOWN_COLUMNS], *cut]
+        rows: list[list[object]] = []
+        for x, limit in enumerate(self.capacity[:n].tolist()):
+            most = "–" if limit == UNLIMITED else limit
+            who = self._about_words(x), self.evaluator_of(x)
+            rows.append([*who, *Z[x].tolist(), *cut, float(self.prices[x]), most])
+        header = ["question", "evaluator", *names, "price", "at most"]
+        return html.block(repr(self), html.table(header, rows, left_out=len(self) - n))
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -812,23 +575,3 @@ Askable = ActionSet | Questions
 def checked_askable(given: object) -> Askable:
     """Return what can be asked, or say how to make it of what was given."""
     return given if isinstance(given, Questions) else checked_actions(given)
-
-
-def _again(cls: type[Questions], parts: dict[str, Any]) -> Questions:
-    return cls._made(**parts)
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return one is other or (type(one) is type(other) and bool(one == other))
-
-
-def _comparable(questions: Questions) -> dict[str, Any]:
-    """Return what two equal sets of questions have in common, beside their rows."""
-    parts, options = questions._parts(), questions.options
-    del parts["options"], parts["rows"]
-    names = ("labels", "groups", "own_features", "known_features", "known_names")
-    parts |= {f"options.{name}": getattr(options, name) for name in names}
-    parts["shape"] = questions.rows.shape
-    return parts

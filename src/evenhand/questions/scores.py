@@ -7,27 +7,60 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.questions.questions import Questions
 from evenhand.scores.parts import assigned
 from evenhand.tables import Names
 from evenhand.tables.recipe import no_such_column
 
 if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
     from evenhand.scores.columns import Columns
 
 
-def panel_of_scores(
+def from_scores(  # noqa: D417 - a method of `Questions`
     cls: type[Questions],
+    /,
     table: Any,
     option: str,
     evaluator: str,
-    score: str | None,
-    option_group: str | None,
-    evaluator_group: str | None,
-    only_seen: bool,
-    settings: dict[str, Any],
+    score: str | None = None,
+    *,
+    option_group: str | None = None,
+    evaluator_group: str | None = None,
+    only_seen: bool = False,
+    **settings: Any,
 ) -> Questions:
-    """Return the questions of the panel behind a table of scores; see `Questions.from_scores`."""
+    """Return the panel that a table of past scores shows, one row per score.
+
+    Every pair of an option and an evaluator in it may be asked, whether it was scored or not;
+    with ``only_seen`` those that were, so that `check` tells what the scores can say.
+
+    Parameters
+    ----------
+    table
+        A frame of pandas, polars or pyarrow, or the path of a CSV, Parquet or Excel file.
+    option, evaluator
+        The columns with their names.
+    score
+        The column with the scores; if given, they are checked to be numbers.
+    option_group, evaluator_group
+        The columns with their groups.
+    only_seen
+        Whether pairs that were not scored cannot be asked.
+    settings
+        Further arguments of `panel`, such as ``bias`` or ``prices``.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> import pyarrow as pa
+    >>> scores = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
+    ...                    "nation": ["fr", "it", "fr"], "from": ["fr", "fr", "it"]})
+    >>> panel = eh.Questions.from_scores(scores, "skater", "judge", option_group="nation",
+    ...                               evaluator_group="from", only_seen=True)
+    >>> panel.capacity.reshape(2, 2)
+    array([[1, 1],
+           [1, 0]])
+    """
     # see evenhand.tables
     from evenhand.scores.columns import read_columns  # noqa: PLC0415
     from evenhand.scores.defects import Places, check_cells  # noqa: PLC0415

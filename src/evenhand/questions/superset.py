@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,15 +80,11 @@ def _places(old: Names, new: Names, what: str) -> Indices:
 
 def _keys(questions: Questions) -> list[tuple[object, ...]]:
     """Return what each question is about, who answers, and which of several such it is."""
-    items, evaluators = [*questions.items, None], [*questions.evaluators, None]
-    often: dict[tuple[object, ...], int] = {}
+    often: Counter[object] = Counter()
     keys: list[tuple[object, ...]] = []
-    for (one, other), who in zip(
-        questions.about.tolist(), questions.evaluator.tolist(), strict=True
-    ):
-        key = items[one], items[other], evaluators[who]
-        often[key] = often.get(key, -1) + 1
+    for key in questions._keys:
         keys.append((*key, often[key]))
+        often[key] += 1
     return keys
 
 

@@ -30,6 +30,7 @@ from evenhand.report.hyperplane import (
     unit_of_distance,
     varying_features,
 )
+from evenhand.tables import joined
 
 CONFIDENCE = 0.95
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at CONFIDENCE
@@ -453,7 +454,7 @@ def _main_features(actions: ActionSet, hyperplane: Hyperplane) -> str:
     n_all = int(np.count_nonzero(hyperplane.importance > 1e-9))
     n_main = int(np.searchsorted(np.cumsum(hyperplane.importance[order]), 0.75)) + 1
     names = [actions.feature_names[i] for i in order[: min(n_main, n_all, 3)]]
-    main = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    main = joined(names)
     if len(names) < n_all:
         return f"a combination of features, mostly {main},"
     return main if n_all == 1 else f"a combination of {main}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from evenhand.policies.messages import Estimate
+from evenhand.tables import joined
 
 _LONGEST_NAME = 40
 _MOST_NAMES = 4
@@ -69,13 +70,7 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["Ann"]), listed(["Ann", "Bo"]), listed(["a", "b", "c", "d", "e", "f"])
     ('Ann', 'Ann and Bo', 'a, b, c, d and 2 more')
     """
-    if not names:
-        return ""
-    shown = [short(name) for name in names[:_MOST_NAMES]]
-    more = len(names) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    return joined([short(name) for name in names], _MOST_NAMES)
 
 
 def fixed(value: float, digits: int) -> str:

@@ -1,20 +1,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.policies._inquiry import Inquiry
-from evenhand.policies._sequential import Regression, Stepper
+from evenhand.policies._sequential import RegressionStepper
 
 def best_mixture(
     gaps: NDArray[np.float64], information: NDArray[np.float64]
 ) -> tuple[int, int, float]: ...
 
-class InformationStepper(Stepper):
-    regression: Regression
-    counts: NDArray[np.int64]
-    sums: NDArray[np.float64]
+class InformationStepper(RegressionStepper):
     gaps: NDArray[np.float64]
     information: NDArray[np.float64]
-    taken: int
     def __init__(
         self,
         rows: NDArray[np.float64],
@@ -29,6 +24,4 @@ class InformationStepper(Stepper):
         offset: float,
         switching: float,
         key: int,
-        about: NDArray[np.intp] | None = None,
-        inquiry: Inquiry | None = None,
     ) -> None: ...

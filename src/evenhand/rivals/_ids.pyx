@@ -8,19 +8,13 @@ V, S, θ̂          the regression of `_sequential`, from V_0 = λI;   lev_x = a
 Δ_x              the most that x can lose against another option, for any θ in the ellipsoid
 I_x              information of one evaluation of x
 x̂                the option of largest estimated value, the leader
-
-Where what is asked is told from what is chosen, a_q is the row of a question and I_q its
-information; a question has the mean Δ of the options that it is about, or of all options if it is
-about none, and an `Inquiry` says what to ask first, and about x̂ once no other can be the best.
 """
 
 import numpy as np
 
-from evenhand.arrays import recalled, recalled_counts
 from evenhand.policies._sequential import lost
 
-from evenhand.policies._inquiry cimport Inquiry
-from evenhand.policies._sequential cimport Regression, Stepper
+from evenhand.policies._sequential cimport RegressionStepper
 from libc.math cimport INFINITY, fabs, floor, fmax, fmin, log, log1p, sqrt
 
 cdef extern from "numerics/_passes.h" nogil:
@@ -143,13 +137,13 @@ cdef double _uniform(unsigned long long key, unsigned long long t) noexcept nogi
     return <double>(z >> 11) * (1.0 / 9007199254740992.0)
 
 
-cdef class InformationStepper(Stepper):
+cdef class InformationStepper(RegressionStepper):
     """Information-directed sampling, one decision after the other.
 
     Parameters
     ----------
     rows
-        (q, m) rows a_x of what is asked.
+        (k, m) rows a_x.
     values
         (k, w) rows h_x without the zeros at their end.
     ridge
@@ -167,102 +161,50 @@ cdef class InformationStepper(Stepper):
         How much a decision may add to what it rests on, relatively; 0 for one evaluation at a time.
     key
         Where the randomness starts.
-    about
-        (q, 2) the options that each question is about, −1 for none; None if every option is its
-        own question, k = q.
-    inquiry
-        What to ask first, and about an option; with ``about``.
 
     Attributes
     ----------
-    counts, sums
-        (q,) evaluations of each question and their sums.
     gaps, information
-        (q,) Δ and I of the last decision.
+        (k,) Δ and I of the last decision.
     """
 
-    cdef readonly Regression regression
-    cdef readonly object counts, sums, gaps, information
-    cdef readonly long long taken
-    cdef Py_ssize_t d, n_options
-    cdef readonly Inquiry inquiry
-    cdef const Py_ssize_t[:, ::1] _about
+    cdef readonly object gaps, information
+    cdef Py_ssize_t d
     cdef bint directed, all_pairs, logarithmic
     cdef double factor, noise_scale, offset, switching
     cdef unsigned long long key
-    cdef long long[::1] _counts
-    cdef double[::1] _sums, _gaps, _losses, _information, _means, _leverages, _scratch, _direction
-    cdef double[::1] _turned
+    cdef double[::1] _gaps, _information, _means, _leverages, _scratch, _direction, _turned
     cdef double[:, ::1] _values, _apart, _transposed
     cdef Py_ssize_t[::1] _length
 
     def __init__(self, rows, values, double ridge, *, bint directed, bint all_pairs,
                  bint logarithmic, double factor, double noise_scale, double offset,
-                 double switching, unsigned long long key, about=None, Inquiry inquiry=None):
+                 double switching, unsigned long long key):
         k, m = rows.shape
-        n_options, n_features = values.shape
-        super().__init__(k, 2)
-        self.regression = Regression(rows, np.eye(m) / sqrt(ridge))
-        self.d, self.n_options, self.inquiry = n_features, n_options, inquiry
-        if (about is None) != (inquiry is None) or (about is None and n_options != k):
-            raise ValueError("shapes do not fit")
-        if about is not None:
-            self._about = np.ascontiguousarray(about, dtype=np.intp)
+        n_features = values.shape[1]
+        RegressionStepper.__init__(self, rows, np.eye(m) / sqrt(ridge), 2)
+        self.d = n_features
         self.directed, self.all_pairs, self.logarithmic = directed, all_pairs, logarithmic
         self.factor, self.noise_scale, self.offset = factor, noise_scale, offset
         self.switching, self.key = switching, key
-        self.taken = 0
-        self.counts, self.sums = np.zeros(k, dtype=np.int64), np.zeros(k)
         self.gaps, self.information = np.zeros(k), np.zeros(k)
-        self._counts, self._sums = self.counts, self.sums
         self._gaps, self._information = self.gaps, self.information
-        # what each option can lose; the same as the gaps where it is its own question
-        self._losses = self.gaps if about is None else np.zeros(n_options)
-        self._means, self._leverages = np.zeros(n_options), np.zeros(k)
-        self._scratch = np.zeros(max(k, n_options))
+        self._means, self._leverages, self._scratch = np.zeros((3, k))
         self._direction = np.zeros(m)
         self._values = np.ascontiguousarray(values)
         # differences from the leader, or all h_x in coordinates where V is the identity
-        self._apart = np.zeros((n_options, m if all_pairs else n_features))
+        self._apart = np.zeros((k, m if all_pairs else n_features))
         self._transposed, self._turned = np.zeros((m, m)), np.zeros(m * ROWS)
         self._length = np.zeros(m, dtype=np.intp)
 
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
         self.regression.add(x, <double>n, total)
-        self._counts[x] += n
-        self._sums[x] += total
-        self.taken += n
+        self.count(x, n, total)
         return 0
-
-    cdef double expected(self, Py_ssize_t x) except? -1.0:
-        return self.regression.predicted(x)
-
-    def memory(self):
-        """Return all that was learnt: arrays and numbers by name."""
-        return {
-            "regression": self.regression.memory(),
-            "counts": np.array(self.counts),
-            "sums": np.array(self.sums),
-        }
-
-    def checked(self, memory):
-        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
-        return {
-            "regression": self.regression.checked(memory["regression"]),
-            "counts": recalled_counts(memory, "counts", self.k),
-            "sums": recalled(memory, "sums", (self.k,)),
-        }
-
-    def recall(self, memory):
-        """Go back to what `memory` returned, or `checked`."""
-        self.regression.recall(memory["regression"])
-        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
-        self.taken = self.counts.sum()
-        self.proposed = False
 
     cdef double radius(self) noexcept nogil:
         """Return β for the next evaluation."""
-        cdef double t = fmax(<double>self.taken + 1.0, 2.0)
+        cdef double t = fmax(<double>self.told + 1.0, 2.0)
         if self.logarithmic:
             return self.factor * self.noise_scale * sqrt(2.0 * log(t))
         return self.factor * (
@@ -271,28 +213,17 @@ cdef class InformationStepper(Stepper):
 
     cdef int choose(self, long long remaining) except -1:
         cdef double beta = self.radius()
-        cdef Py_ssize_t leader, first = -1
+        cdef Py_ssize_t leader = self.estimate_values()
         cdef bint settled
         cdef Mixture mixture
-        if self.inquiry is not None:
-            first = self.inquiry.first(self._counts)
-        if first >= 0:
-            self.items[0], self.pulls[0], self.n_items = first, 1, 1
-            return 0
-        leader = self.estimate_values()
         if self.all_pairs:
             settled = self.compare_pairs(beta)
         else:
             settled = self.compare_with(leader, beta)
-        if self.inquiry is not None:
-            self.charge_questions()
         self.inform(settled)
         if not _are_numbers(self._gaps) or not _are_numbers(self._information):
             raise lost("what an option loses, or what it tells, is no number")
         if self.directed and settled:  # one option is left that can be the best
-            if self.inquiry is not None:
-                leader = self.inquiry.about(leader, &self._values[leader, 0], self.d,
-                                            self.regression, self._counts)
             mixture.left, mixture.right, mixture.share = leader, leader, 0.0
         else:
             mixture = _mixture(self._gaps, self._information)
@@ -301,24 +232,9 @@ cdef class InformationStepper(Stepper):
         self.allot(mixture, remaining)
         return 0
 
-    cdef void charge_questions(self) noexcept nogil:
-        """Fill the gaps of questions with the mean of those of the options they are about."""
-        cdef Py_ssize_t x, side, option, n
-        cdef double mean = 0.0, total
-        for option in range(self.n_options):
-            mean += self._losses[option] / <double>self.n_options
-        for x in range(self.k):
-            total, n = 0.0, 0
-            for side in range(2):
-                option = self._about[x, side]
-                if 0 <= option < self.n_options:
-                    total += self._losses[option]
-                    n += 1
-            self._gaps[x] = total / <double>n if n > 0 else mean
-
     cdef Py_ssize_t estimate_values(self) noexcept nogil:
         """Fill means and leverages; return the leader."""
-        cdef Py_ssize_t n = self.n_options
+        cdef Py_ssize_t n = self.k
         products(&self._values[0, 0], n, self.d, &self.regression.theta[0], &self._means[0])
         self.norms(&self.regression.rows[0, 0], self.k, self.regression.m, &self._leverages[0])
         return first_largest(&self._means[0], n)
@@ -343,20 +259,20 @@ cdef class InformationStepper(Stepper):
         """
         cdef Py_ssize_t x, i, widest
         cdef double trail, width, most = 0.0
-        for x in range(self.n_options):
+        for x in range(self.k):
             for i in range(self.d):
                 self._apart[x, i] = self._values[x, i] - self._values[leader, i]
-        self.norms(&self._apart[0, 0], self.n_options, self.d, &self._scratch[0])
-        for x in range(self.n_options):
+        self.norms(&self._apart[0, 0], self.k, self.d, &self._scratch[0])
+        for x in range(self.k):
             width = sqrt(self._scratch[x])
             trail = self._means[leader] - self._means[x]
             most = fmax(most, beta * width - trail)
             self._scratch[x] = width if trail <= beta * width else 0.0
-        widest = first_largest(&self._scratch[0], self.n_options)
+        widest = first_largest(&self._scratch[0], self.k)
         if self._scratch[widest] == 0.0:
             widest = leader
-        for x in range(self.n_options):
-            self._losses[x] = most + (self._means[leader] - self._means[x])
+        for x in range(self.k):
+            self._gaps[x] = most + (self._means[leader] - self._means[x])
         for i in range(self.d):
             self._direction[i] = self._apart[widest, i]
         return widest == leader
@@ -369,23 +285,23 @@ cdef class InformationStepper(Stepper):
         """
         cdef Py_ssize_t x, y, i, j, first = 0, second = 0, m = self.regression.m
         cdef double lead, width, widest = 0.0
-        for x in range(self.n_options):
+        for x in range(self.k):
             for j in range(m):
                 self._apart[x, j] = 0.0
             for i in range(self.d):
                 for j in range(m):
                     self._apart[x, j] += self._values[x, i] * self.regression.root[i, j]
-            self._losses[x] = 0.0
+            self._gaps[x] = 0.0
             self._scratch[x] = 0.0
-        for x in range(self.n_options):
+        for x in range(self.k):
             for y in range(x):
                 width = beta * self.distance(x, y)
                 lead = self._means[y] - self._means[x]
-                self._losses[x] = fmax(self._losses[x], lead + width)
-                self._losses[y] = fmax(self._losses[y], width - lead)
+                self._gaps[x] = fmax(self._gaps[x], lead + width)
+                self._gaps[y] = fmax(self._gaps[y], width - lead)
                 self._scratch[x] = fmax(self._scratch[x], lead - width)
                 self._scratch[y] = fmax(self._scratch[y], -lead - width)
-        for x in range(self.n_options):
+        for x in range(self.k):
             if self._scratch[x] > 0.0:  # certainly beaten
                 continue
             for y in range(x):
@@ -441,13 +357,13 @@ cdef class InformationStepper(Stepper):
         if self.switching > 0.0:
             added = fmax(q * self._leverages[mixture.right],
                          (1.0 - q) * self._leverages[mixture.left])
-            n = self.switching * <double>self.taken
+            n = self.switching * <double>self.told
             if added * n > self.switching:
                 n = self.switching / added
             n = fmax(1.0, rounded_down(n))
         if n < <double>remaining:
             total = <long long>n
-        of_right = <long long>floor(<double>total * q + _uniform(self.key, self.taken))
+        of_right = <long long>floor(<double>total * q + _uniform(self.key, self.told))
         of_right = min(of_right, total)
         self.items[0], self.pulls[0] = mixture.left, total - of_right
         self.items[1], self.pulls[1] = mixture.right, of_right

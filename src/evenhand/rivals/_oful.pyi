@@ -1,15 +1,7 @@
-import numpy as np
-from numpy.typing import NDArray
-
 from evenhand.arrays import Floats
-from evenhand.policies._inquiry import Inquiry
-from evenhand.policies._sequential import Regression, Stepper
+from evenhand.policies._sequential import RegressionStepper
 
-class Ridge(Stepper):
-    regression: Regression
-    counts: NDArray[np.int64]
-    sums: Floats
-    inquiry: Inquiry | None
+class Ridge(RegressionStepper): ...
 
 class Optimism(Ridge):
     def __init__(
@@ -22,7 +14,6 @@ class Optimism(Ridge):
         noise_scale: float,
         failure: float,
         penalty: float,
-        inquiry: Inquiry | None = None,
     ) -> None: ...
     @property
     def beta(self) -> float: ...
@@ -39,7 +30,6 @@ class PosteriorSampling(Ridge):
         switching: float,
         deviation: float,
         seed: int,
-        inquiry: Inquiry | None = None,
     ) -> None: ...
     @property
     def drawn(self) -> Floats: ...

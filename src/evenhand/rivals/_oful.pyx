@@ -13,9 +13,6 @@ and lower every leverage by (h_x·g)² n/(1 + n lev): one pass. What is lost by 
 of the leverages at the last time they were computed from the square root of V⁻¹. That is done
 anew after 1024 steps, or when det V has grown a thousandfold. In between no leverage falls by more
 than det V grows, so the relative error stays below 1024 · 1000 · 2⁻⁵², about 2·10⁻¹⁰.
-
-Where what is asked is told from what is chosen, a_q is the row of a question and h_x what counts of
-an option: the option is chosen as said, and an `Inquiry` says what is asked about it.
 """
 
 import numpy as np
@@ -25,11 +22,10 @@ from libc.math cimport INFINITY, fabs, log, sqrt
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_normal
 
-from evenhand.arrays import recalled, recalled_counts
+from evenhand.arrays import recalled
 from evenhand.policies._sequential import lost
 
-from evenhand.policies._inquiry cimport Inquiry
-from evenhand.policies._sequential cimport Regression, Stepper
+from evenhand.policies._sequential cimport RegressionStepper
 
 cdef extern from "policies/_index.h" nogil:
     enum: LANES
@@ -51,120 +47,67 @@ cdef Py_ssize_t whole_lanes(Py_ssize_t k) noexcept:
     return (k + LANES - 1) // LANES * LANES
 
 
-cdef class Ridge(Stepper):
+cdef class Ridge(RegressionStepper):
     """Ridge regression and how long to stay with an option; its kinds choose the option.
 
     Parameters
     ----------
     rows
-        (q, m) rows a_x of what is asked.
+        (k, m) rows a_x.
     targets
         (k, w) rows h_x without the zeros at their end.
     offsets
-        (q,) what is taken off the evaluations of each question.
+        (k,) what is taken off the evaluations of each option.
     ridge
         λ, in evaluations.
     switching
         C: an option is evaluated until det V has grown by more than 1 + C.
-    inquiry
-        What to ask about an option; None if every option is its own question, k = q.
-
-    Attributes
-    ----------
-    counts, sums
-        (q,) all evaluations and their sums.
     """
 
-    cdef readonly Regression regression
-    cdef readonly object counts, sums
-    cdef long long[::1] _counts
-    cdef double[::1] _sums
     cdef double switching
     cdef const double[::1] offsets
     cdef const double[:, ::1] targets
     cdef double[:, ::1] columns  # targets by columns, padded
     cdef double[::1] index  # scratch of the passes
-    cdef long long told  # evaluations in all
-    cdef Py_ssize_t w, padded, n_options
-    cdef readonly Inquiry inquiry
+    cdef Py_ssize_t w, padded
 
-    def __init__(self, rows, targets, offsets, double ridge, double switching,
-                 Inquiry inquiry=None):
+    def __init__(self, rows, targets, offsets, double ridge, double switching):
         cdef Py_ssize_t k = len(rows), m = rows.shape[1]
-        Stepper.__init__(self, k)
+        RegressionStepper.__init__(self, rows, np.eye(m) / np.sqrt(ridge))
         self.targets = np.ascontiguousarray(targets, dtype=np.float64)
         self.offsets = np.ascontiguousarray(offsets, dtype=np.float64)
         self.w = self.targets.shape[1]
-        self.inquiry = inquiry
-        self.n_options = k if inquiry is None else inquiry.n_options
-        if (self.targets.shape[0] != self.n_options or self.offsets.shape[0] != k
-                or not 0 < self.w <= m):
+        if self.targets.shape[0] != k or self.offsets.shape[0] != k or not 0 < self.w <= m:
             raise ValueError("shapes do not fit")
-        self.regression = Regression(rows, np.eye(m) / np.sqrt(ridge))
         self.switching = switching
-        self.padded = whole_lanes(self.n_options)
+        self.padded = whole_lanes(k)
         columns = np.zeros((self.w, self.padded))
-        columns[:, : self.n_options] = np.transpose(targets)
+        columns[:, :k] = np.transpose(targets)
         self.columns = columns
         self.index = np.zeros(self.padded)
         self.n_items = 1
-        self.counts, self.sums = np.zeros(k, dtype=np.int64), np.zeros(k)
-        self._counts, self._sums = self.counts, self.sums
-        self.told = 0
 
     cdef double long_enough(self, Py_ssize_t x):
         """Return the least n with det(V + n a aᵀ) > (1 + C) det V; infinite if there is none."""
         cdef double leverage = self.regression.leverage(&self.regression.rows[x, 0])
         return rounded_down(self.switching / leverage) + 1.0 if leverage > 0.0 else INFINITY
 
-    cdef bint opens(self) noexcept:
-        """Propose what is next in the opening; tell whether there is something."""
-        cdef Py_ssize_t x = -1
-        if self.inquiry is not None:
-            x = self.inquiry.first(self._counts)
-        if x >= 0:
-            self.items[0], self.pulls[0] = x, 1
-        return x >= 0
-
-    cdef Py_ssize_t asked_about(self, Py_ssize_t option) except -1:
-        """Return what to ask about the option of largest index."""
-        if option >= self.n_options or not fabs(self.index[option]) < INFINITY:
+    cdef int stay_with(self, Py_ssize_t x, long long remaining, double most) except -1:
+        """Propose the option of largest index, for as long as the decision stands."""
+        cdef double n = 1.0
+        if x >= self.k or not fabs(self.index[x]) < INFINITY:
             raise lost("no option has an index")
-        if self.inquiry is None:
-            return option
-        return self.inquiry.about(option, &self.targets[option, 0], self.w, self.regression,
-                                  self._counts)
+        if self.switching > 0.0:
+            n = min(self.long_enough(x), most)
+        self.items[0] = x
+        self.pulls[0] = remaining if n >= <double>remaining else <long long>n
+        return 0
 
     cdef double expected(self, Py_ssize_t x) except? -1.0:
         return self.regression.predicted(x) + self.offsets[x]
 
-    def memory(self):
-        """Return all that was learnt: arrays and numbers by name."""
-        return {
-            "regression": self.regression.memory(),
-            "counts": np.array(self.counts),
-            "sums": np.array(self.sums),
-        }
-
-    def checked(self, memory):
-        """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
-        return {
-            "regression": self.regression.checked(memory["regression"]),
-            "counts": recalled_counts(memory, "counts", self.k),
-            "sums": recalled(memory, "sums", (self.k,)),
-        }
-
-    def recall(self, memory):
-        """Go back to what `memory` returned, or `checked`."""
-        self.regression.recall(memory["regression"])
-        self.counts[:], self.sums[:] = memory["counts"], memory["sums"]
-        self.told = self.counts.sum()
-        self.proposed = False
-
     cdef double take(self, Py_ssize_t x, long long n, double total) noexcept:
-        self._counts[x] += n
-        self._sums[x] += total
-        self.told += n
+        self.count(x, n, total)
         return self.regression.add(x, <double>n, total - <double>n * self.offsets[x])
 
 
@@ -173,7 +116,7 @@ cdef class Optimism(Ridge):
 
     Parameters
     ----------
-    rows, targets, offsets, ridge, switching, inquiry
+    rows, targets, offsets, ridge, switching
         As for `Ridge`.
     noise_scale, failure, penalty
         σ, δ and √λ S of the width β.
@@ -186,8 +129,8 @@ cdef class Optimism(Ridge):
     cdef Py_ssize_t best, since
 
     def __init__(self, rows, targets, offsets, double ridge, double switching,
-                 double noise_scale, double failure, double penalty, Inquiry inquiry=None):
-        Ridge.__init__(self, rows, targets, offsets, ridge, switching, inquiry)
+                 double noise_scale, double failure, double penalty):
+        Ridge.__init__(self, rows, targets, offsets, ridge, switching)
         cdef Py_ssize_t m = self.regression.m
         self.noise_scale, self.penalty = noise_scale, penalty
         self.confidence = 2.0 * log(1.0 / failure)
@@ -206,7 +149,7 @@ cdef class Optimism(Ridge):
     @property
     def indices(self):
         """(k,) means and leverages as they are followed from step to step, for tests."""
-        n = self.n_options
+        n = self.k
         return np.array(self.mean[:n]), np.array(self.leverage[:n])
 
     cdef double width(self) noexcept nogil:
@@ -221,7 +164,7 @@ cdef class Optimism(Ridge):
 
     def checked(self, memory):
         """Return what `memory` returned, perhaps long ago; an error if it cannot be that."""
-        n = (self.n_options,)
+        n = (self.k,)
         return Ridge.checked(self, memory) | {
             "mean": recalled(memory, "mean", n),
             "leverage": recalled(memory, "leverage", n, least=0.0),
@@ -232,8 +175,8 @@ cdef class Optimism(Ridge):
     def recall(self, memory):
         """Go back to what `memory` returned, or `checked`."""
         Ridge.recall(self, memory)
-        np.asarray(self.mean)[: self.n_options] = memory["mean"]
-        np.asarray(self.leverage)[: self.n_options] = memory["leverage"]
+        np.asarray(self.mean)[: self.k] = memory["mean"]
+        np.asarray(self.leverage)[: self.k] = memory["leverage"]
         self.since, self.renewed = memory["since"], memory["renewed"]
         self.follow(0.0, 0.0)
 
@@ -243,9 +186,9 @@ cdef class Optimism(Ridge):
         for i in range(m):
             for j in range(self.w):
                 self.turned_root[i, j] = self.regression.root[j, i]
-        squared_norms(&self.targets[0, 0], self.n_options, self.w, &self.turned_root[0, 0], m,
+        squared_norms(&self.targets[0, 0], self.k, self.w, &self.turned_root[0, 0], m,
                       &self.length[0], &self.turned[0], &self.leverage[0])
-        products(&self.targets[0, 0], self.n_options, self.w, &self.regression.theta[0],
+        products(&self.targets[0, 0], self.k, self.w, &self.regression.theta[0],
                  &self.mean[0])
         self.since = 0
         self.renewed = self.regression.log_det
@@ -256,14 +199,7 @@ cdef class Optimism(Ridge):
                            fall, self.width(), &self.mean[0], &self.leverage[0], &self.index[0])
 
     cdef int choose(self, long long remaining) except -1:
-        cdef double n
-        if self.opens():
-            return 0
-        self.items[0], self.pulls[0] = self.asked_about(self.best), 1
-        if self.switching > 0.0:
-            n = self.long_enough(self.items[0])
-            self.pulls[0] = remaining if n >= <double>remaining else <long long>n
-        return 0
+        return self.stay_with(self.best, remaining, INFINITY)
 
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
         cdef double move = self.take(x, n, total), leverage = 0.0
@@ -286,7 +222,7 @@ cdef class PosteriorSampling(Ridge):
 
     Parameters
     ----------
-    rows, targets, offsets, ridge, switching, inquiry
+    rows, targets, offsets, ridge, switching
         As for `Ridge`.
     deviation
         v.
@@ -300,15 +236,15 @@ cdef class PosteriorSampling(Ridge):
     cdef double[::1] xi, draw, start
 
     def __init__(self, rows, targets, offsets, double ridge, double switching, double deviation,
-                 seed, Inquiry inquiry=None):
-        Ridge.__init__(self, rows, targets, offsets, ridge, switching, inquiry)
+                 seed):
+        Ridge.__init__(self, rows, targets, offsets, ridge, switching)
         self.deviation = deviation
         self.generator = np.random.PCG64(np.random.SeedSequence(seed))
         self.bits = <bitgen_t *>PyCapsule_GetPointer(self.generator.capsule, "BitGenerator")
         self.xi = np.zeros(self.regression.m)
         self.draw = np.zeros(self.regression.m)
         start = np.zeros(self.padded)
-        start[self.n_options :] = -np.inf
+        start[self.k :] = -np.inf
         self.start = start
         self.redraw()
 
@@ -356,20 +292,14 @@ cdef class PosteriorSampling(Ridge):
             self.draw[i] = self.regression.theta[i] + self.deviation * total
 
     cdef int choose(self, long long remaining) except -1:
-        cdef double n
         cdef Py_ssize_t best
-        if self.opens():
-            return 0
         self.place()
         best = largest_product(
             &self.columns[0, 0], self.padded, self.w, &self.draw[0], &self.start[0], &self.index[0]
         )
-        self.items[0], self.pulls[0] = self.asked_about(best), 1
-        if self.switching > 0.0:
-            # never longer than a share C of the time so far: another draw may choose otherwise
-            n = min(self.long_enough(self.items[0]), rounded_down(self.switching * <double>self.told) + 1.0)
-            self.pulls[0] = remaining if n >= <double>remaining else <long long>n
-        return 0
+        # never longer than a share C of the time so far: another draw may choose otherwise
+        return self.stay_with(best, remaining,
+                              rounded_down(self.switching * <double>self.told) + 1.0)
 
     cdef int learn(self, Py_ssize_t x, long long n, double total, double squares) except -1:
         self.take(x, n, total)

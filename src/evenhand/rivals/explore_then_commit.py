@@ -26,23 +26,22 @@ bound in probability would put into N is not needed for the mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 from scipy.special import gammaln
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.estimation import fixed_design_width, least_squares_estimator
+from evenhand.estimation import fixed_design_width, least_squares
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.kept import per_action_set
+from evenhand.policies.cache import per_action_set
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate, Feedback
-from evenhand.policies.plans import whole
+from evenhand.policies.phase_designs import whole
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 
@@ -90,8 +89,8 @@ class ExploreThenCommit(Policy):
     ) -> None:
         super().__init__(actions, horizon, **settings)
         self.delta = checked_failure(delta)
-        self._designs = _Designs.of(actions)
-        shares = self._designs.prices ** (1 / 3)
+        self._weights, prices = _designs(actions)
+        shares = prices ** (1 / 3)
         if exploration is None:
             scale = self.noise_scale * self.horizon / (4.0 * self.value_bound)
             # beyond T/2 the bound on the regret is above 2BT, which is no bound
@@ -108,7 +107,7 @@ class ExploreThenCommit(Policy):
 
     def play(self) -> Play:
         """Explore in one go; then play what looks best."""
-        counts = whole(self._split @ self._designs.weights)
+        counts = whole(self._split @ self._weights)
         if counts.any():
             # a horizon shorter than the exploration, rounded up, takes the first of it
             end = np.minimum(np.cumsum(counts), self.remaining)
@@ -119,15 +118,12 @@ class ExploreThenCommit(Policy):
     def _learn(self, feedback: Feedback) -> None:
         """Estimate by least squares; the counts were fixed, so one interval will do."""
         points, d = self.actions.points, self.actions.n_features
-        counts: Counts = feedback.counts
-        estimator = least_squares_estimator(points, counts, np.eye(points.shape[1]))
-        theta = estimator @ feedback.means
+        fit = least_squares(points, feedback.counts, np.eye(points.shape[1]))
+        theta, deviation = fit.estimates(feedback.means), float(fit.deviations[d])
         self._best = first_largest(self.actions.features @ theta[:d])
-        w, e = estimator[d], np.eye(points.shape[1])[d]
-        if not np.allclose(w @ points, e):
+        if np.isinf(deviation):
             return  # the differences between attributes are known, but not the first one's effect
         value = float(theta[d])
-        deviation = float(np.sqrt((w**2 / np.maximum(counts, 1)).sum()))
         width = fixed_design_width(deviation, self.delta, *feedback.parts, self.stated_noise)
         self._bias = Estimate(value, value - width, value + width, 1.0 - self.delta)
 
@@ -140,37 +136,20 @@ class ExploreThenCommit(Policy):
         return self._bias
 
 
-@dataclass(frozen=True, eq=False)
-class _Designs:
-    """The two designs of some options, and what their precision costs.
+@per_action_set
+def _designs(actions: ActionSet) -> tuple[Floats, Floats]:
+    """Return (2, k) shares, for the evaluations and for the attributes, and (2,) their prices.
 
-    Parameters
-    ----------
-    weights
-        (2, k) shares: for the evaluations, and for the attributes.
-    prices
-        (2,) r c_1² and κ_A c_2².
+    Prices are r c_1² and κ_A c_2²; all of it is kept as long as the options are.
     """
-
-    weights: Floats
-    prices: Floats
-
-    @staticmethod
-    @per_action_set
-    def of(actions: ActionSet) -> _Designs:
-        """Return the designs of these options, kept as long as they are."""
-        plan = AttributePlan.of(actions)
-        pulls, kappa = plan.pulls(np.ones(len(actions)))
-        rank, cells = plan.frame.rank, len(plan.frame.cells)
-        return _Designs(
-            np.array([plan.frame.weights, pulls / max(kappa, 1e-300)]),
-            np.array(
-                [
-                    rank * expected_maximum(len(actions), rank) ** 2,
-                    kappa * expected_maximum(cells, plan.rank) ** 2,
-                ]
-            ),
-        )
+    plan = AttributePlan.of(actions)
+    pulls, kappa = plan.pulls(np.ones(len(actions)))
+    rank, cells = plan.frame.rank, len(plan.frame.cells)
+    prices = (
+        rank * expected_maximum(len(actions), rank) ** 2,
+        kappa * expected_maximum(cells, plan.rank) ** 2,
+    )
+    return np.array([plan.frame.weights, pulls / max(kappa, 1e-300)]), np.array(prices)
 
 
 def expected_maximum(n: int, dimension: int) -> float:

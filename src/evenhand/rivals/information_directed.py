@@ -35,10 +35,6 @@ What is the source's and what is ours
   expected evaluations of either option add at most the share ``switching`` to what was known of
   it, n μ_x a_xᵀV⁻¹a_x ≤ ``switching``, nor to t. To repeat the option drawn by its own leverage
   would change the proportions: the option that informs is rare in μ and has the larger leverage.
-- Where options are not their own questions, a_q is the row of a question, h_x as `ridge.py` has it,
-  Δ_q the mean of the options that q is about, and μ a mixture of questions; prices play no part.
-  Questions that make all options comparable come first: one evaluator more has no directed
-  information, one question at a time.
 """
 
 from __future__ import annotations
@@ -47,22 +43,16 @@ from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 
+from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.numerics.ties import first_largest
-from evenhand.policies.base import Settings, checked_failure
-from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate
-from evenhand.policies.opening import inquiry_of
 from evenhand.policies.registry import registered
-from evenhand.policies.sequential import SequentialPolicy
-from evenhand.questions import Askable, Questions
 from evenhand.rivals._ids import InformationStepper
-from evenhand.rivals.ridge import bias_ratio, joint_coordinates, value_coordinates
+from evenhand.rivals.ridge import RidgePolicy, RidgeSettings, feature_coordinates
 
 
 @registered
-class InformationDirectedSampling(SequentialPolicy):
+class InformationDirectedSampling(RidgePolicy):
     """Draws options so that the squared regret per information about everything is least.
 
     Parameters
@@ -76,16 +66,15 @@ class InformationDirectedSampling(SequentialPolicy):
     comparisons
         Whether options are compared with the one that looks best ("leader"), or all with all
         ("pairs"), which takes a time that grows with the square of their number.
-    switching
-        By which share a decision may add to what it rests on; 0 for one evaluation at a time.
     bias_bound
         Bound Ω of the bias in evaluations; 100 times the value bound if not given. A smaller one
         makes the confidence set narrower.
-    ridge
-        λ, in evaluations; if not given, (σ/B)²/m.
     delta
         The interval of the bias has level 1 − delta, at all times at once. It is not part of the
         decisions.
+    ridge, switching
+        λ as for `RidgePolicy`; and by which share a decision may add to what it rests on, 0 for
+        one evaluation at a time.
     settings
         ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
 
@@ -102,23 +91,19 @@ class InformationDirectedSampling(SequentialPolicy):
     """
 
     name: ClassVar[str] = "ids"
-    plays_questions: ClassVar[bool] = True
     directed: ClassVar[bool] = False
     """Whether information is about the widest comparison only."""
 
     def __init__(
         self,
-        actions: Askable,
+        actions: ActionSet,
         horizon: int,
         *,
         beta: Literal["self-normalised", "log"] = "self-normalised",
         factor: float = 1.0,
         comparisons: Literal["leader", "pairs"] = "leader",
-        switching: float = 0.05,
         bias_bound: float | None = None,
-        ridge: float | None = None,
-        delta: float = 0.05,
-        **settings: Unpack[Settings],
+        **settings: Unpack[RidgeSettings],
     ) -> None:
         super().__init__(actions, horizon, **settings)
         if beta not in ("self-normalised", "log"):
@@ -127,46 +112,21 @@ class InformationDirectedSampling(SequentialPolicy):
             raise InputError(f'comparisons must be "leader" or "pairs"; got {comparisons!r}.')
         if not is_number(factor) or factor <= 0.0:
             raise InputError(f"factor must be a positive number; got {factor!r}.")
-        if not is_number(switching) or switching < 0.0:
-            raise InputError(f"switching must be a number ≥ 0; got {switching!r}.")
-        if ridge is not None and (not is_number(ridge) or ridge <= 0.0):
-            raise InputError(f"ridge must be a positive number; got {ridge!r}.")
-        self.delta = checked_failure(delta)
-        rows = joint_coordinates(actions, bias_ratio(bias_bound, self.value_bound))
-        m = rows.shape[1]
-        if ridge is None:
-            ridge = (self.noise_scale / self.value_bound) ** 2 / m
-        self._ellipsoid = Ellipsoid(actions, self.horizon)
-        self._values = value_coordinates(actions)
-        self.stepper: InformationStepper = InformationStepper(
+        rows = self.joint_rows(bias_bound)
+        ridge, penalty = self.penalty(rows.shape[1])
+        self.stepper = InformationStepper(
             rows,
-            self._values,
+            feature_coordinates(actions),
             ridge,
             directed=self.directed,
             all_pairs=comparisons == "pairs",
             logarithmic=beta == "log",
             factor=factor,
             noise_scale=self.noise_scale,
-            offset=float(np.sqrt(ridge * m)) * self.value_bound,  # √λ S
-            switching=switching,
+            offset=penalty,
+            switching=self.switching,
             key=int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0]),
-            about=actions.about if isinstance(actions, Questions) else None,
-            inquiry=inquiry_of(actions, rows, self._values, self.seed),
         )
-
-    def recommend(self) -> Decision:
-        """Return the option of largest estimated value."""
-        gamma = self.stepper.regression.estimate[: self._values.shape[1]]
-        return Decision.of(self, first_largest(self._values @ gamma))
-
-    def bias(self) -> Estimate:
-        """Return the least squares estimate, with an interval that holds at all times at once.
-
-        It rests on no bound of the parameters, unlike the ellipsoid that the decisions use, but on
-        the noise scale: where that was not given there is none.
-        """
-        fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.stated_noise)
 
 
 @registered

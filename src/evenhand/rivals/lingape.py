@@ -6,8 +6,7 @@ Xu, Honda and Sugiyama, A Fully Adaptive Algorithm for Pure Exploration in Linea
 At every step the option of largest estimated value, x̂, is held against the rival j of largest
 w_j − d_j, who may lead by most. Then that option is evaluated that makes ‖h_x̂ − h_j‖ smallest in
 the norm of (V + a aᵀ)⁻¹: their greedy rule, which did best in their experiments. With y = h_x̂ − h_j
-it has the largest (aᵀV⁻¹y)²/(1 + aᵀV⁻¹a). Of questions with prices, the largest per price; of
-questions that tie, the one asked least, of these the first in a random order.
+it has the largest (aᵀV⁻¹y)²/(1 + aᵀV⁻¹a).
 
 The source starts with one evaluation of each option and a ridge; here it is one of each of r
 options that span the others, and no ridge. A decision stands for as many evaluations as add 4% to
@@ -39,7 +38,7 @@ class LinGapE(IdentificationPolicy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes; or questions about them.
+        The options: two groups, or any attributes.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     settings
@@ -78,8 +77,7 @@ class LinGapE(IdentificationPolicy):
             j = first_largest(np.where(rivals, doubt, -np.inf))
             F = P @ S
             leverage = np.einsum("ij,ij->i", F, F)
-            gains = (F @ (S.T @ Y[j])) ** 2 / (1.0 + leverage) / self.questions.prices
-            x = self.least_asked(gains, self.ledger.counts + pending + counts)
+            x = first_largest((F @ (S.T @ Y[j])) ** 2 / (1.0 + leverage))
             left = self.remaining if n is None else n - int(counts.sum())
             repeats = max(1.0, _REPEAT / max(leverage[x], 1e-300) * (1.0 + TIE))
             repeats = left if repeats >= left else math.floor(repeats)

@@ -14,15 +14,14 @@ ellipsoid. With ``switching`` C > 0 it decides anew only when det V has grown by
 (their Section 5.1). Until then the option is the same, so the number of its evaluations is known
 beforehand: the least n with 1 + n ‖a_x‖²_{V⁻¹} > 1 + C. `ridge.py` has λ and S.
 
-Where options are not their own questions, a_q is the row of a question, h_x as `ridge.py` has it,
-and the option of largest index is asked about with the question that teaches most about it for its
-price (`_inquiry.pyx`), after questions that make all options comparable.
-
 Three readings of what OFUL would do about a bias:
 - `OFUL` knows of none: a_x = h_x = x, and evaluations are taken for values.
 - `OFULEvaluation` has the group among the features, a_x = h_x = (x; z): it predicts evaluations
-  well, and still plays what is evaluated best: of questions, h_x is the mean of those about x.
+  well, and still plays what is evaluated best.
 - `OFULDebiased` regresses on a_x = (x; z) and is optimistic about values, h_x = (x; 0).
+
+`Oracle` is told the bias. It is no rival of the others, who must learn it, but a line to compare
+them with: what could be had if it were known.
 """
 
 from __future__ import annotations
@@ -30,21 +29,14 @@ from __future__ import annotations
 from typing import ClassVar, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from evenhand.arrays import Floats
-from evenhand.policies.confidence import Ellipsoid
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats, as_vector
 from evenhand.policies.messages import Estimate
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Questions
 from evenhand.rivals._oful import Optimism
-from evenhand.rivals.ridge import (
-    RidgePolicy,
-    RidgeSettings,
-    bias_ratio,
-    feature_coordinates,
-    joint_coordinates,
-    value_coordinates,
-)
+from evenhand.rivals.ridge import RidgePolicy, RidgeSettings, feature_coordinates
 
 
 class OptimisticPolicy(RidgePolicy):
@@ -64,7 +56,6 @@ class OptimisticPolicy(RidgePolicy):
             self.noise_scale,
             self.delta,
             penalty,
-            self.inquiry(rows, targets),
         )
 
 
@@ -93,9 +84,10 @@ class OFUL(OptimisticPolicy):
 
     name: ClassVar[str] = "oful"
 
-    def __init__(self, actions: Askable, horizon: int, **settings: Unpack[RidgeSettings]) -> None:
+    def __init__(self, actions: ActionSet, horizon: int, **settings: Unpack[RidgeSettings]) -> None:
         super().__init__(actions, horizon, **settings)
-        self.stepper = self.optimism(feature_coordinates(actions), value_coordinates(actions))
+        c = feature_coordinates(actions)
+        self.stepper = self.optimism(c, c)
 
     def bias(self) -> Estimate:
         """Return that nothing is known: it does not look for a bias."""
@@ -135,26 +127,17 @@ class OFULEvaluation(OptimisticPolicy):
 
     def __init__(
         self,
-        actions: Askable,
+        actions: ActionSet,
         horizon: int,
         *,
         bias_bound: float | None = None,
         **settings: Unpack[RidgeSettings],
     ) -> None:
         super().__init__(actions, horizon, **settings)
-        a = joint_coordinates(actions, bias_ratio(bias_bound, self.value_bound))
-        h = value_coordinates(actions) if self.maximises_values else _mean_rows(actions, a)
-        self._ellipsoid = Ellipsoid(actions, self.horizon)
-        self.stepper = self.optimism(a, h)
-
-    def bias(self) -> Estimate:
-        """Return the least squares estimate; the interval holds at all times at once.
-
-        It rests on no bound of the bias, unlike the ellipsoid that the decisions use, but on the
-        noise scale: where that was not given there is none.
-        """
-        fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.stated_noise)
+        a = self.joint_rows(bias_bound)
+        self.stepper = self.optimism(
+            a, feature_coordinates(actions) if self.maximises_values else a
+        )
 
 
 @registered
@@ -188,15 +171,46 @@ class OFULDebiased(OFULEvaluation):
     maximises_values: ClassVar[bool] = True
 
 
-def _mean_rows(actions: Askable, rows: Floats) -> Floats:
-    """Return (k, m) the mean row of the questions about each option, as the first of two."""
-    if not isinstance(actions, Questions):
-        return rows
-    noise = 1.0 if actions.noise is None else actions.noise[:, None]
-    about, answers = actions.about[:, 0], rows * noise
-    values = value_coordinates(actions)
-    means = np.zeros((len(values), rows.shape[1]))
-    means[:, : values.shape[1]] = values  # of options that no question is about
-    for x in np.unique(about[(about >= 0) & (about < len(values))]).tolist():
-        means[x] = answers[about == x].mean(axis=0)
-    return means
+@registered
+class Oracle(OptimisticPolicy):
+    """Optimistic linear bandit on evaluations from which the true bias z·ω has been taken.
+
+    Parameters
+    ----------
+    actions, horizon
+        The options, and the number of evaluations in all.
+    omega
+        The bias: a number, or one for each attribute.
+    delta, ridge, switching
+        As for `RidgePolicy`.
+    settings
+        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
+    >>> eh.policy("oracle", actions, horizon=100, omega=0.25).bias()
+    Estimate(value=0.25, low=0.25, high=0.25, level=1.0)
+    """
+
+    name: ClassVar[str] = "oracle"
+    told: ClassVar[tuple[str, ...]] = ("noise_scale", "omega")
+
+    def __init__(
+        self,
+        actions: ActionSet,
+        horizon: int,
+        *,
+        omega: ArrayLike,
+        **settings: Unpack[RidgeSettings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        self.omega = as_vector(np.atleast_1d(omega), actions.n_attributes, "omega")
+        x = feature_coordinates(actions)
+        self.stepper = self.optimism(x, x, actions.attributes @ self.omega)
+
+    def bias(self) -> Estimate:
+        """Return the bias that it was told."""
+        omega = float(self.omega[0])
+        return Estimate(omega, omega, omega, 1.0)

@@ -13,19 +13,16 @@ X_l         (n, d) rows of the options that are left: features, or the whole poi
 
 from __future__ import annotations
 
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats
-from evenhand.estimation import least_squares_estimator
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.cache import per_action_set
 from evenhand.policies.messages import Decision, Estimate
-from evenhand.policies.plans import PhaseDesigns
+from evenhand.policies.phase_designs import PhaseDesigns
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 
@@ -79,7 +76,7 @@ class PhasedElimination(Policy):
         self._active = np.arange(len(actions))
         self._best = 0  # the first, before there is any estimate
         self._rows = actions.points if with_attributes else actions.features
-        self._plans = _Plans.of(actions, with_attributes)
+        self._designs = _designs(actions, with_attributes)
 
     def play(self) -> Play:
         """Run the phases; when the next cannot be paid, play what looks best."""
@@ -90,11 +87,12 @@ class PhasedElimination(Policy):
             eps = self.value_bound * 2.0**-phase
             odds = k * phase * (phase + 1) / self.delta
             n = 2.0 * (self.noise_scale / eps) ** 2 * float(np.log(odds))
-            plan = self._plans.plan(self._active, n)
+            # every option that is left is then known with variance σ²/n
+            plan = self._designs.plan(self._active, self._designs.rank(self._active) * n)
             if plan.counts.sum() > self.remaining:
                 break
             feedback = yield plan.counts.copy()
-            estimates = rows[self._active] @ (plan.estimator @ feedback.means)
+            estimates = plan.fit.estimates(feedback.means)
             self._best = int(self._active[first_largest(estimates)])
             self._active = self._active[estimates.max() - estimates <= 2.0 * eps]
         if self.remaining:
@@ -109,32 +107,7 @@ class PhasedElimination(Policy):
         return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
 
 
-class _Plan(NamedTuple):
-    """Counts of evaluations, and the linear map from the means that come back to γ̂."""
-
-    counts: Counts
-    estimator: Floats  # (d, k)
-
-
-class _Plans:
-    """Plans by what they depend on, shared by the runs on the same options."""
-
-    def __init__(self, rows: Floats) -> None:
-        self._rows = rows
-        self._designs = PhaseDesigns(rows)
-        self._plans: Recent[tuple[bytes, float], _Plan] = Recent()
-
-    @staticmethod
-    @per_action_set
-    def of(actions: ActionSet, with_attributes: bool) -> _Plans:
-        """Return the plans of these options, kept as long as they are."""
-        return _Plans(actions.points if with_attributes else actions.features)
-
-    def plan(self, active: NDArray[np.intp], n: float) -> _Plan:
-        """Plan ⌈r n π(x)⌉ evaluations: every active option is known with variance σ²/n."""
-        return self._plans.get((active.tobytes(), n), lambda: self._new(active, n))
-
-    def _new(self, active: NDArray[np.intp], n: float) -> _Plan:
-        counts = self._designs.counts(active, self._designs.rank(active) * n)
-        estimator = least_squares_estimator(self._rows, counts, np.eye(self._rows.shape[1]))
-        return _Plan(counts, estimator)
+@per_action_set
+def _designs(actions: ActionSet, with_attributes: bool) -> PhaseDesigns:
+    """Return the designs of these options, kept as long as they are."""
+    return PhaseDesigns(actions.points if with_attributes else actions.features)

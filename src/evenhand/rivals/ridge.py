@@ -1,4 +1,4 @@
-"""Ridge regression whose λ and S know no units: what OFUL and Thompson sampling have in common.
+"""Ridge regression whose λ and S know no units: what OFUL, Thompson sampling and IDS share.
 
 Notation
 --------
@@ -13,11 +13,6 @@ The G-optimal design π has Σ π_x c_x c_xᵀ = I/r. A parameter γ with values
 are measured in units of B/Ω: a row is (c_x; (Ω/B) q_x), and the same argument gives
 ‖θ‖² ≤ (r + q) B². With m = r or m = r + q columns, S = √m B.
 
-Of questions the same holds for their features and attributes, over their relative noise. An option
-is then worth h_x·γ, h_x = x − x̄ with x̄ the mean of all options: what it is worth beyond the average
-one. That is identified wherever options can be compared, as by comparisons, which say nothing of a
-value they all share; and no evaluator's leniency is part of it.
-
 λ counts evaluations. If not given it is (σ/B)²/m, so that √λ S = σ: the penalty weighs as much as
 the noise of one evaluation. Neither other units of features, attributes or evaluations nor
 features that are combinations of others change what a policy asks.
@@ -25,23 +20,23 @@ features that are combinations of others change what a policy asks.
 
 from __future__ import annotations
 
-from typing import ClassVar, Unpack
+from typing import Unpack
 
 import numpy as np
 
+from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
 from evenhand.numerics.ties import first_largest
-from evenhand.policies._inquiry import Inquiry
+from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
-from evenhand.policies.kept import per_action_set
+from evenhand.policies.cache import per_action_set
+from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies.frame import Frame
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision
-from evenhand.policies.opening import inquiry_of
+from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.sequential import SequentialPolicy
-from evenhand.questions import Askable, Questions
-from evenhand.rivals._oful import Ridge
 
 LARGE_BIAS = 100.0
 """Bound Ω of the bias in units of the value bound, where none is given."""
@@ -74,12 +69,11 @@ class RidgePolicy(SequentialPolicy):
         ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
     """
 
-    plays_questions: ClassVar[bool] = True
-    stepper: Ridge
+    stepper: RegressionStepper
 
     def __init__(
         self,
-        actions: Askable,
+        actions: ActionSet,
         horizon: int,
         *,
         delta: float = 0.05,
@@ -103,59 +97,54 @@ class RidgePolicy(SequentialPolicy):
         )
         return ridge, float(np.sqrt(ridge * m)) * self.value_bound
 
+    def joint_rows(self, bias_bound: float | None) -> Floats:
+        """Return rows of features and attributes, (k, r + q), for a bias of up to so much.
+
+        `LARGE_BIAS` times the value bound if that is not given. Raises `NotIdentifiableError` where
+        options cannot be compared, however many evaluations are made.
+        """
+        if bias_bound is not None and (not is_number(bias_bound) or bias_bound <= 0.0):
+            raise InputError(f"bias_bound must be a positive number; got {bias_bound!r}.")
+        Frame.of(self.actions)  # raises
+        ratio = LARGE_BIAS if bias_bound is None else bias_bound / self.value_bound
+        return joint_coordinates(self.actions, ratio)
+
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        h = value_coordinates(self.actions)
-        estimate = self.stepper.regression.estimate[: h.shape[1]]
-        return Decision.of(self, first_largest(h @ estimate))
+        c = feature_coordinates(self.actions)
+        estimate = self.stepper.regression.estimate[: c.shape[1]]
+        return Decision.of(self, first_largest(c @ estimate))
 
-    def inquiry(self, rows: Floats, targets: Floats) -> Inquiry | None:
-        """Return what to ask about options; None where every option is its own question."""
-        return inquiry_of(self.actions, rows, targets, self.seed)
+    def bias(self) -> Estimate:
+        """Return the least squares estimate; the interval holds at all times at once.
+
+        It rests on no bound of the parameters, unlike the confidence sets of the decisions, but on
+        the noise scale: where that was not given there is none.
+        """
+        fit = Ellipsoid(self.actions, self.horizon).fit(self.stepper.counts, self.stepper.sums)
+        return fit.bias(self.delta, self.stated_noise)
 
 
-def feature_coordinates(actions: Askable) -> Floats:
-    """Return the features in coordinates in which they just fit into the unit ball; (q, r)."""
+def feature_coordinates(actions: ActionSet) -> Floats:
+    """Return the features in coordinates in which they just fit into the unit ball; (k, r)."""
     return _coordinates(actions)[0]
 
 
-def joint_coordinates(actions: Askable, ratio: float) -> Floats:
-    """Return the features' coordinates followed by the attributes', these times Ω/B; (q, r + p)."""
-    c, q, _ = _coordinates(actions)
+def joint_coordinates(actions: ActionSet, ratio: float) -> Floats:
+    """Return the features' coordinates followed by the attributes', these times Ω/B; (k, r + q)."""
+    c, q = _coordinates(actions)
     return np.hstack([c, ratio * q])
 
 
-def value_coordinates(actions: Askable) -> Floats:
-    """Return what options are worth, in the features' coordinates; (k, r)."""
-    return _coordinates(actions)[2]
-
-
-def bias_ratio(bias_bound: float | None, value_bound: float) -> float:
-    """Return Ω/B."""
-    if bias_bound is None:
-        return LARGE_BIAS
-    if not is_number(bias_bound) or bias_bound <= 0.0:
-        raise InputError(f"bias_bound must be a positive number; got {bias_bound!r}.")
-    return bias_bound / value_bound
-
-
 @per_action_set
-def _coordinates(actions: Askable) -> tuple[Floats, Floats, Floats]:
-    """Return all three, kept as long as the options are."""
-    points = Questions.of(actions).weighted_points
-    features, attributes = points[:, : actions.n_features], points[:, actions.n_features :]
-    if not features.any():
+def _coordinates(actions: ActionSet) -> tuple[Floats, Floats]:
+    """Return those of features and of attributes, kept as long as the options are."""
+    if not actions.features.any():
         raise InputError("all features are zero: there is no value to learn about.")
-    W = _to_unit_ball(features)
-    c = np.asarray(features @ W.T)
-    q = np.asarray(attributes @ _to_unit_ball(attributes).T)
-    if not isinstance(actions, Questions):
-        return c, q, c
-    X = actions.options.features
-    return c, q, np.asarray((X - X.mean(axis=0)) @ W.T)
+    return _in_unit_ball(actions.features), _in_unit_ball(actions.attributes)
 
 
-def _to_unit_ball(rows: Floats) -> Floats:
+def _in_unit_ball(rows: Floats) -> Floats:
     if not rows.any():
-        return np.zeros((0, rows.shape[1]))
-    return g_optimal_design(rows).certificate.dual
+        return np.zeros((len(rows), 0))
+    return np.asarray(rows @ g_optimal_design(rows).certificate.dual.T)

@@ -16,10 +16,6 @@ the sake of its proof; that costs regret, so the posterior's own is the default.
 The source draws at every step: ``switching = 0``. To repeat a decision until det V has grown by
 1 + C is ours, for long horizons. No decision lasts longer than a share C of the time before it,
 since the next draw may decide otherwise even if nothing was learnt.
-
-Where options are not their own questions, a_q is the row of a question and h_x as `ridge.py` has
-it; the best option of the draw is asked about with the question that teaches most about it for its
-price (`_inquiry.pyx`), after questions that make all options comparable.
 """
 
 from __future__ import annotations
@@ -28,20 +24,12 @@ from typing import ClassVar, Unpack
 
 import numpy as np
 
+from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Estimate
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable
 from evenhand.rivals._oful import PosteriorSampling
-from evenhand.rivals.ridge import (
-    RidgePolicy,
-    RidgeSettings,
-    bias_ratio,
-    joint_coordinates,
-    value_coordinates,
-)
+from evenhand.rivals.ridge import RidgePolicy, RidgeSettings, feature_coordinates
 
 
 @registered
@@ -78,7 +66,7 @@ class ThompsonSampling(RidgePolicy):
 
     def __init__(
         self,
-        actions: Askable,
+        actions: ActionSet,
         horizon: int,
         *,
         scale: float = 1.0,
@@ -88,24 +76,13 @@ class ThompsonSampling(RidgePolicy):
         super().__init__(actions, horizon, **settings)
         if not is_number(scale) or scale < 0.0:
             raise InputError(f"scale must be a number ≥ 0; got {scale!r}.")
-        rows = joint_coordinates(actions, bias_ratio(bias_bound, self.value_bound))
-        values = value_coordinates(actions)
-        self._ellipsoid = Ellipsoid(actions, self.horizon)
+        rows = self.joint_rows(bias_bound)
         self.stepper = PosteriorSampling(
             rows,
-            values,
+            feature_coordinates(actions),
             np.zeros(len(rows)),
             self.penalty(rows.shape[1])[0],
             self.switching,
             scale * self.noise_scale,
             self.seed,
-            self.inquiry(rows, values),
         )
-
-    def bias(self) -> Estimate:
-        """Return the least squares estimate; the interval holds at all times at once.
-
-        Where no noise scale was given there is none.
-        """
-        fit = self._ellipsoid.fit(self.stepper.counts, self.stepper.sums)
-        return fit.bias(self.delta, self.stated_noise)

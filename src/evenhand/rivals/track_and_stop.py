@@ -5,16 +5,16 @@ model of values and bias. `identification` has the notation and when to stop.
 
 Notation
 --------
-w       (q,)  shares that attain T* for the leads as estimated (see `limits.characteristic_time`)
-g       (q,)  goal: the sum of the shares that held when each evaluation came in
-B             the r options (or questions) that span the others
+w       (k,)  shares that attain T* for the leads as estimated (see `limits.characteristic_time`)
+g       (k,)  goal: the sum of the shares that held when each evaluation came in
+B             the r options that span the others
 
-Every evaluation goes to the option (or question) of largest deficit g_x − n_x. The shares are
-worked out again only when there are an eighth more evaluations (that is lazy), and to 2%, not
-exactly; prices play no part. A lead counts as half of σ‖h_x̂ − h_x‖, in the norm of V⁻¹, at least:
-it is known no better, and no rival may draw everything. As in the source, whenever the least
-eigenvalue of V is below c √t, with c = λ_min(Σ_{x∈B} a_x a_xᵀ)/√r, the options of B are evaluated
-in turns. Until an unknown noise is known, w is the G-optimal design.
+Every evaluation goes to the option of largest deficit g_x − n_x. The shares are worked out again
+only when there are an eighth more evaluations (that is lazy), and to 2%, not exactly. A lead counts
+as half of σ‖h_x̂ − h_x‖, in the norm of V⁻¹, at least: it is known no better, and no rival may draw
+everything. As in the source, whenever the least eigenvalue of V is below c √t, with
+c = λ_min(Σ_{x∈B} a_x a_xᵀ)/√r, the options of B are evaluated in turns. Until an unknown noise is
+known, w is the G-optimal design.
 
 A decision stands for a fiftieth of what there is. Evaluations on their way count in n_x.
 """
@@ -27,11 +27,11 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.certainty.proportions import proportions
 from evenhand.numerics.ties import TIE
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable
 from evenhand.rivals.identification import (
     IdentificationPolicy,
     IdentificationSettings,
@@ -51,7 +51,7 @@ class TrackAndStop(IdentificationPolicy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes; or questions about them.
+        The options: two groups, or any attributes.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     settings
@@ -77,12 +77,12 @@ class TrackAndStop(IdentificationPolicy):
 
     def __init__(
         self,
-        actions: Askable,
+        actions: ActionSet,
         horizon: int | None = None,
         **settings: Unpack[IdentificationSettings],
     ) -> None:
         super().__init__(actions, horizon, **settings)
-        rows = self.frame.points[self.basis]
+        rows = self.frame.points[self.frame.basis]
         least = float(np.linalg.eigvalsh(rows.T @ rows)[0])
         self._exploration = least / math.sqrt(self.frame.rank)
         self._shares: Floats = self.frame.weights
@@ -94,7 +94,7 @@ class TrackAndStop(IdentificationPolicy):
         counts = self.ledger.counts + pending
         t = int(counts.sum())
         size = max(1, math.floor(_BATCH * t)) if n is None else n
-        basis = self.basis
+        basis = self.frame.basis
         weakest = float(np.linalg.norm(self.fit.root, 2)) ** -2
         if weakest < self._exploration * math.sqrt(t) * (1.0 - TIE):
             turns = basis[np.argsort(counts[basis], kind="stable")]
@@ -127,9 +127,9 @@ class TrackAndStop(IdentificationPolicy):
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
         super().recall(memory)
-        q = (len(self.actions),)
-        self._goal = recalled(memory, "goal", q, least=0.0)
-        self._shares = recalled(memory, "shares", q, least=0.0, most=1.0 + _ROUNDING)
+        k = (len(self.actions),)
+        self._goal = recalled(memory, "goal", k, least=0.0)
+        self._shares = recalled(memory, "shares", k, least=0.0, most=1.0 + _ROUNDING)
         self._planned = recalled(memory, "planned", (), int, 0)
         told = int(self.ledger.counts.sum())
         sums = float(self._goal.sum()) - told, float(self._shares.sum()) - 1.0

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, recalled, recalled_counts
-from evenhand.estimation import fixed_design_width, least_squares_estimator
+from evenhand.estimation import LeastSquares, fixed_design_width, least_squares
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.limits import Allowance
@@ -39,7 +39,6 @@ class Uniform(Policy):
 
     name = "uniform"
     plays_questions = True
-    heeds_limits = True
 
     def __init__(
         self,
@@ -93,24 +92,22 @@ class Uniform(Policy):
         """Return the option of largest estimated value."""
         X = self.options.features
         if self.actions is self.questions:
-            X = X - X.mean(
-                axis=0
-            )  # beyond the average option: that is identified wherever leads are
+            X = X - X.mean(axis=0)  # over the average option: identified wherever leads are
         targets = np.hstack([X, np.zeros((len(X), self.questions.n_attributes))])
-        return Decision.of(self, first_largest(self._estimator(targets) @ self._means))
+        return Decision.of(self, first_largest(self._fit(targets).estimates(self._means)))
 
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds for all rounds at once."""
-        e = np.zeros((1, self.questions.weighted_points.shape[1]))
-        w = np.zeros(len(self.questions.weighted_points))
-        if self.questions.n_attributes:
-            e[0, self.n_features] = 1.0
-            w = self._estimator(e)[0]
-        whole = bool(self._counts.all()) and self.questions.n_attributes > 0
-        if not whole or not np.allclose(w @ self.questions.weighted_points, e[0]):
-            return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)  # nothing shows the bias
-        value = float(w @ self._means)
-        deviation = float(np.sqrt((w**2 / self._counts).sum()))
+        unknown = Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+        if not (self.questions.n_attributes and self._counts.all()):
+            return unknown
+        e = np.zeros((1, self.questions.points.shape[1]))
+        e[0, self.questions.n_features] = 1.0
+        fit = self._fit(e)
+        deviation = float(fit.deviations[0])
+        if np.isinf(deviation):
+            return unknown  # nothing shows the bias
+        value = float(fit.estimates(self._means)[0])
         # looks at the estimate, each with evaluations that were not chosen by it
         looks = max(self._round * (self._round + 1), 1)
         evaluations = self._counts, self._sums, self._squares
@@ -121,8 +118,8 @@ class Uniform(Policy):
     def _means(self) -> Floats:
         return np.asarray(self._sums / np.maximum(self._counts, 1))
 
-    def _estimator(self, targets: Floats) -> Floats:
-        return least_squares_estimator(self.questions.weighted_points, self._counts, targets)
+    def _fit(self, targets: Floats) -> LeastSquares:
+        return least_squares(self.questions.weighted_points, self._counts, targets)
 
     def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
         """Return up to n more evaluations: one at a time, to what has the fewest and may be asked.

@@ -72,7 +72,10 @@ class Contender:
 def policy_for(
     problem: BiasedLinearBandit, source: str | Factory, horizon: int, **options: Any
 ) -> Policy:
-    """Make a policy for a problem, told of it what its class names (`Policy.told`).
+    """Make a policy for a problem, told of it the noise scale, or what its class names.
+
+    A class that needs more of the problem, as an oracle does, has ``told``: names of attributes of
+    the problem that are given to it as arguments, such as ("noise_scale", "omega").
 
     Parameters
     ----------
@@ -98,7 +101,8 @@ def policy_for(
     cls: Any = make
     while isinstance(cls, partial):
         given, cls = cls.keywords | given, cls.func
-    told = cls.told if isinstance(cls, type) and issubclass(cls, Policy) else ()
+    is_class = isinstance(cls, type) and issubclass(cls, Policy)
+    told = getattr(cls, "told", ("noise_scale",)) if is_class else ()
     known = {name: getattr(problem, name) for name in told if name not in given}
     made = make(problem.actions, horizon, **(known | options))
     if not isinstance(made, Policy):
@@ -310,7 +314,7 @@ def play_out(
     """
     side_by_side = Parallel.of(parallel)
     regret = Regret(gaps, stops)
-    policy.checked = policy.checked and policy.heeds_checks
+    policy.checked = policy.checked and not policy.spends_all  # an alarm may be why it stops
     while regret.spent < policy.horizon:
         if side_by_side is None:
             turns = _turn(policy, evaluations, regret, compiled=watch is None)

@@ -12,15 +12,14 @@ is needed. With pytest, parametrise over `CHECKS` and `CASES` to see each by its
 A policy that may stop before its horizon is spent says so by ``spends_all = False``. One that
 decides step by step has `Policy.memory` and `Policy.recall`, so that its state can be kept. One
 that says ``plays_questions`` must keep the contract on `QUESTION_CASES`, too, where what is asked
-is told from what is chosen. One that says ``heeds_limits`` must keep to capacities, workloads and
-who is there. What `Policy` itself sees to (feedback that cannot be right, what is outstanding,
-arguments, budgets) is not checked here.
+is told from what is chosen, and keep to capacities, workloads and who is there. What `Policy`
+itself sees to (feedback that cannot be right, what is outstanding, asks beyond what is free or
+left, arguments, budgets) is not checked here.
 """
 
 from evenhand.testing.cases import CASES, LIMITED_CASES, QUESTION_CASES, Case
 from evenhand.testing.checks import (
     CHECKS,
-    LIMIT_CHECKS,
     QUESTION_CHECKS,
     Check,
     PolicyFactory,
@@ -32,7 +31,6 @@ __all__ = [
     "CASES",
     "CHECKS",
     "LIMITED_CASES",
-    "LIMIT_CHECKS",
     "QUESTION_CASES",
     "QUESTION_CHECKS",
     "Case",

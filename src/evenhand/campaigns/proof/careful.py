@@ -63,7 +63,7 @@ class Careful(Checker):
         if self.chance == 0.0 or self.freedom < 1.0:
             return others
         leads, widths = self._model(option) if self.exact else self._walk(option)
-        held = leads - widths >= -loss / self.unit - SLACK * widths
+        held = leads - widths * (1.0 - SLACK) >= -loss / self.unit
         looked_at = np.full(self.k, self.exact) | (self.cell == self.cell[option])
         return np.asarray(~held & others & looked_at)
 

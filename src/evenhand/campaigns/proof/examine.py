@@ -78,8 +78,10 @@ def _unconfirmed(check: Checker, answer: Mapping[str, Any]) -> Iterable[str]:
         raise ValueError("the options that it ranks are not those of the record")
     options = [lines[label] for label in record.labels]
     option, loss = record.labels.index(answer["option"]), _number(answer["loses_at_most"])
-    if not math.isinf(loss):
-        for x in np.flatnonzero(check.unrefuted(option, loss) | (not loss >= 0.0)).tolist():
+    if not loss >= 0.0:
+        yield f"that {answer['option']!r} loses at most {loss:.6g}"
+    elif math.isfinite(loss):
+        for x in np.flatnonzero(check.unrefuted(option, loss)).tolist():
             yield f"that {answer['option']!r} loses at most {loss:.6g} to {record.labels[x]!r}"
     withstands = _number(answer["withstands"])
     if withstands != 0.0 and not _is_withstood(check, option, withstands):
@@ -113,6 +115,8 @@ def _ends(lines: Sequence[Mapping[str, Any]]) -> Floats:
 
 def _is_withstood(check: Checker, option: int, most: float) -> bool:
     """Tell whether an option leads all of other groups by as much as it is said to withstand."""
+    if not 0.0 < most < math.inf:
+        return False
     groups = np.array(check.record.questions.options.groups or ())
     rivals = np.flatnonzero(groups != groups[option])
     held = ~check.unrefuted(option, -most)

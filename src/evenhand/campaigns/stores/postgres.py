@@ -16,12 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
-
-from sqlalchemy.dialects.postgresql import psycopg as words
+from typing import Any, ClassVar
 
 from evenhand.campaigns.stores.gate import Leave
-from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import InputError
 
@@ -77,11 +75,11 @@ _ADVICE = {
 _USUAL = "See that the server is up, and do the same again"
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables
 _GATE = 0x6576656E  # "even", for those who prepare something for a campaign
-_AT_MOST = "SELECT set_config('lock_timeout', %(span)s, false)"
-_IN = f"SELECT pg_advisory_lock({_GATE}, %(campaign)s::integer) IS NOT NULL"
+_AT_MOST = "SELECT set_config('lock_timeout', :span, false)"
+_IN = f"SELECT pg_advisory_lock({_GATE}, :campaign::integer) IS NOT NULL"
 _IN_OR_WAIT = f"""
-    SELECT CASE WHEN pg_try_advisory_lock({_GATE}, %(campaign)s::integer) THEN true
-                ELSE pg_advisory_lock_shared({_GATE}, %(campaign)s::integer) IS NULL END
+    SELECT CASE WHEN pg_try_advisory_lock({_GATE}, :campaign::integer) THEN true
+                ELSE pg_advisory_lock_shared({_GATE}, :campaign::integer) IS NULL END
 """
 
 
@@ -238,35 +236,41 @@ class PostgresStore(Store):
 
 
 class _PostgresSession(Session):
-    dialect = words.dialect()  # type: ignore[no-untyped-call] # SQLAlchemy's
+    fragments: ClassVar[Mapping[str, str]] = {
+        "clock": "extract(epoch FROM clock_timestamp())::float8",
+        "for_update": "FOR UPDATE",
+        "bytes": "BYTEA",
+        "identity": "SERIAL",
+        "without_rowid": "",
+    }
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
     may_be_shared = True
 
     def __init__(self, wire: Wire, clock_offset: float, heads: dict[int, int]) -> None:
         super().__init__(clock_offset)
         self._wire, self._heads, self._has_company = wire, heads, False
-        self._soon: list[tuple[Statement, dict[str, Any]]] = []  # foreseen, and not asked yet
-        self._asked: dict[tuple[Statement, frozenset[Any]], Any] = {}  # foreseen, and asked
+        self._soon: list[tuple[str, dict[str, Any]]] = []  # foreseen, and not asked yet
+        self._asked: dict[tuple[str, frozenset[Any]], Any] = {}  # foreseen, and asked
 
-    def foresee(self, statement: Statement, **parameters: Any) -> None:
+    def foresee(self, statement: str, **parameters: Any) -> None:
         self._soon.append((statement, parameters))
 
-    def _run(self, statement: Statement, parameters: dict[str, Any]) -> Any:
+    def execute(self, statement: str, parameters: Mapping[str, Any] = {}) -> Any:
         if self._asked:
             found = self._asked.pop((statement, frozenset(parameters.items())), None)
             if found is not None:
                 return found
-        answer = super()._run(statement, parameters)
+        answer = self._wire.send(self.text(statement), parameters)
         soon, self._soon = self._soon, []
         for one, given in soon:
-            self._asked[one, frozenset(given.items())] = super()._run(one, given)
+            self._asked[one, frozenset(given.items())] = self._wire.send(self.text(one), given)
         return answer
 
-    def run(self, statement: Statement, **parameters: Any) -> None:
+    def run(self, statement: str, **parameters: Any) -> None:
         super().run(statement, **parameters)
         self._asked.clear()  # it may have changed
 
-    def run_many(self, statement: Statement, many: Sequence[Mapping[str, Any]]) -> None:
+    def run_many(self, statement: str, many: Sequence[Mapping[str, Any]]) -> None:
         for one in many:
             self.run(statement, **one)
 
@@ -286,9 +290,6 @@ class _PostgresSession(Session):
 
     def be_alone(self) -> None:
         self.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
-
-    def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        return self._wire.send(words, parameters)
 
 
 def _one_line(error: Exception) -> str:

@@ -16,14 +16,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy.dialects import sqlite as words
+from typing import Any, ClassVar
 
 from evenhand.campaigns.stores import copies
 from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.line import Line, Place
-from evenhand.campaigns.stores.session import Session, Statement
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import StoreError
 
@@ -245,7 +243,13 @@ class SqliteStore(Store):
 
 
 class _SqliteSession(Session):
-    dialect = words.dialect(paramstyle="named")
+    fragments: ClassVar[Mapping[str, str]] = {
+        "clock": "((julianday('now') - 2440587.5) * 86400.0)",
+        "for_update": "",  # who writes a file is alone
+        "bytes": "BLOB",
+        "identity": "INTEGER",
+        "without_rowid": "WITHOUT ROWID",
+    }
     tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
     may_be_shared = False
 
@@ -253,14 +257,11 @@ class _SqliteSession(Session):
         super().__init__(clock_offset)
         self._cursor = cursor
 
-    def execute(self, words: str, parameters: Mapping[str, Any] | None = None) -> Any:
-        return self._cursor.execute(words, parameters or {})
+    def execute(self, statement: str, parameters: Mapping[str, Any] = {}) -> Any:
+        return self._cursor.execute(self.text(statement), parameters)
 
-    def run_many(self, statement: Statement, many: Sequence[Mapping[str, Any]]) -> None:
-        words, constant = statement.words(self.dialect)
-        self._cursor.executemany(
-            words, [constant | dict(one) for one in many] if constant else many
-        )
+    def run_many(self, statement: str, many: Sequence[Mapping[str, Any]]) -> None:
+        self._cursor.executemany(self.text(statement), many)
 
 
 def _place(path: str) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ import psycopg
 from psycopg import pq
 from psycopg.errors import error_from_result
 
-_NAME = re.compile(r"%\((\w+)\)s")
+_NAME = re.compile(r"(?<!:):(\w+)")  # and not a cast, ::type
 _TYPES = {int: 20, float: 701, bytes: 17, str: 0, NoneType: 0}
 """Types as the server numbers them; 0 where it finds out by itself."""
 _WRITE: Mapping[type, Callable[[Any], bytes | None]] = {
@@ -86,10 +86,10 @@ class Wire:
         """Whether it is of no use any more."""
         return self._connection.closed
 
-    def send(self, words: str, values: Mapping[str, Any] | None = None) -> Answer:
-        """Send a statement, and do not wait; names of values stand in it as ``%(name)s``."""
+    def send(self, words: str, values: Mapping[str, Any] = {}) -> Answer:
+        """Send a statement, and do not wait; names of values stand in it as ``:name``."""
         text, names = _numbered(words)
-        given = [_plain(values[name]) for name in names] if values else []
+        given = [_plain(values[name]) for name in names]
         key = words, *map(type, given)
         known = self._known.get(key)
         if known is None:
@@ -143,8 +143,7 @@ def _numbered(words: str) -> tuple[bytes, tuple[str, ...]]:
     """Return a statement with numbers where it has names of values, and these names."""
     names = tuple(dict.fromkeys(_NAME.findall(words)))
     places = {name: f"${place}" for place, name in enumerate(names, 1)}
-    text = _NAME.sub(lambda found: places[found[1]], words).replace("%%", "%")
-    return text.encode(), names
+    return _NAME.sub(lambda found: places[found[1]], words).encode(), names
 
 
 def _plain(value: Any) -> Any:

@@ -18,13 +18,12 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.panel import Panel, form_of, turns
 from evenhand.certainty.arrow.shares import proportions
-from evenhand.certainty.models import Leftovers, Shared, Spread
-from evenhand.certainty.planner import Goal, Planner, Shares
+from evenhand.certainty.models import Goal, Leftovers, Model, Shared, Shares, Spread, unit_of
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.told import told_by
+from evenhand.questions.identifiable import identified_by
 
 
 def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
@@ -145,7 +144,7 @@ class ArrowFit:
         return replace(self, form=heard, scatter=freedom, freedom=freedom, unit=1.0, size=0.0)
 
 
-class ArrowModel(Planner):
+class ArrowModel(Model):
     """The linear model of a panel whose options stand for themselves; see `models.Model`.
 
     Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
@@ -188,18 +187,16 @@ class ArrowModel(Planner):
             expected = about.items[item] + Z @ about.omega
         means = sums / counts * loud - expected
         v, omega = form.solve(item, Z, weights * means)
-        scatter, freedom, unit, size = 0.0, math.inf, 1.0, 0.0
+        scatter, freedom, size = 0.0, math.inf, 0.0
         if noise_scale is None:
             squares = told.sums_of_squares[used]
             within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
             scatter = within + float(weights @ (means - v[item] - Z @ omega) ** 2)
             freedom = float(counts.sum() - form.rank)
-            # scores without any scatter leave rounding; who repeats himself is no proof
             size = float(squares.sum() + counts @ expected**2)
-            least = max(scatter, 1e-24 * size, 1e-200)
-            unit = math.sqrt(least / max(1.0, freedom))
         if about is not None:
             v, omega = v + about.items, omega + about.omega
+        unit = unit_of(scatter, freedom, size)
         return ArrowFit(form, v, omega, scatter, freedom, unit, self.questions, size)
 
     # ------------------------------------------------------------------ planning
@@ -210,8 +207,8 @@ class ArrowModel(Planner):
 
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""
-        told = told_by(self.questions, order)
-        return told.start() if leads is None else told.used(leads, order[:0])
+        found = identified_by(self.questions, order)
+        return found.start() if leads is None else found.used(leads, order[:0])
 
     def shares(self, goal: Goal) -> Shares:
         """Return shares of questions to few evaluators, where these will do."""

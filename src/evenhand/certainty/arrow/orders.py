@@ -1,6 +1,6 @@
 """Whole evaluations of a large panel, in an order that has their shares early on.
 
-Items are dealt first, then the evaluators of each item, both by their shares (`planner.in_turn`).
+Items are dealt first, then the evaluators of each item, both by their shares (`shares.in_turn`).
 That is as even as whole numbers can be. But with whole numbers goes what is known of a bias, or of
 a leniency: questions that tell of these are put in front, until that part of the variance of leads,
 (c̄_b − c̄_j)ᵀS⁺(c̄_b − c̄_j), is small beside the rest, 1/n_b + 1/n_j.
@@ -15,7 +15,8 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, Panel, form_of, gains_of, turns
-from evenhand.certainty.planner import Goal, in_turn
+from evenhand.certainty.models import Goal
+from evenhand.certainty.shares import in_turn
 from evenhand.numerics.arrow import Arrow
 from evenhand.policies.limits import nth
 

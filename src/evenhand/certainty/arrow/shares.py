@@ -1,6 +1,6 @@
 """How to share money among the questions of a large panel, to compare a leader with its rivals.
 
-Notation, beside that of `numerics.arrow` and `planner`
+Notation, beside that of `numerics.arrow` and `certainty.shares`
 --------
 a_j         κ_j, which multiplies the variance of the lead over j
 
@@ -9,7 +9,7 @@ be min c_b n_b + Σ c_j n_j over a_j(1/n_b + 1/n_j) ≤ 1: so n_j = a_j n_b/(n_b
 derivative 0, c_b n_b² = Σ c_j n_j². That is a bound from below (`star`), with c the least per item.
 It is reached where c̄_j = c̄_b for all rivals, that is if all of them are asked about by the same
 evaluators in the same proportions. Where partiality forbids that, shares are improved from there
-(`planner`), with x_j = V⁻¹(e_b − e_j; 0) and
+(`certainty.shares`), with x_j = V⁻¹(e_b − e_j; 0) and
 
     aᵀx_j = [o = b]/n_b − [o = j]/n_j − (z − c̄_o)ᵀS⁺(c̄_b − c̄_j).
 
@@ -29,7 +29,8 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, Panel
-from evenhand.certainty.planner import Goal, Shares, balanced
+from evenhand.certainty.models import Goal, Shares
+from evenhand.certainty.shares import balanced
 from evenhand.numerics.arrow import Arrow
 
 _STEPS = 30  # of a search for shares
@@ -113,7 +114,7 @@ def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -
 
 
 def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a: Floats) -> Shares:
-    """Return shares of some questions, from those of a star on; see `planner`.
+    """Return shares of some questions, from those of a star on; see `certainty.shares`.
 
     ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
     """

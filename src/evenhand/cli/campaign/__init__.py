@@ -8,11 +8,10 @@ import typer
 
 from evenhand.cli.campaign.ask import ask
 from evenhand.cli.campaign.change import extend, fail, join, leave, pause, release, resume, withdraw
-from evenhand.cli.campaign.imports import import_
 from evenhand.cli.campaign.look import answer, export, names, report, status, verify
 from evenhand.cli.campaign.new import new
 from evenhand.cli.campaign.store import StoreCommand
-from evenhand.cli.campaign.tell import tell
+from evenhand.cli.campaign.tell import import_, tell
 
 campaign = typer.Typer(
     name="campaign",

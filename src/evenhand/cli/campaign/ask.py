@@ -65,7 +65,7 @@ def ask(
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # slow to load
     from evenhand.campaigns.sheets import write_sheet  # noqa: PLC0415 # likewise
 
     with opened(store, name) as campaign:
@@ -95,7 +95,7 @@ def _who(campaign: Campaign, evaluator: str | None) -> str | None:
 
 
 def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
-    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # slow to load
 
     header, lines = sheet_of(tickets)
     until = min(one.until for one in tickets)
@@ -141,11 +141,10 @@ def _nothing(got: NoTicket, as_json: bool) -> None:
     if as_json:
         print_json({"tickets": [], "reason": got.reason, "why": got.why, "again_in": got.again_in})
         return
-    said = f"{got.why[:1].upper()}{got.why[1:]}".rstrip(".")
     later = ""
     if got.again_in is not None and got.again_in < float("inf"):
         later = f" Ask again in {duration(got.again_in)}."
-    console().print(f"Nothing to evaluate: {said[:1].lower()}{said[1:]}.{later}", soft_wrap=True)
+    console().print(f"Nothing to evaluate: {got.why.rstrip('.')}.{later}", soft_wrap=True)
 
 
 def _as_dict(ticket: Ticket) -> dict[str, Any]:

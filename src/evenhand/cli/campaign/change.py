@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened
-from evenhand.cli.campaign.tables import (
-    WHO,
-    Bias,
-    Capacity,
-    Compare,
-    EvaluatorGroup,
-    EvaluatorLabel,
-    Evaluators,
-    Features,
-    Group,
-    Label,
-    Position,
-    Prices,
-    Show,
-    Tables,
-    Workload,
-)
+from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say
+from evenhand.cli.campaign.tables import WHO, Tables, takes_tables
 from evenhand.cli.options import AsJson
-from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 
 TicketId = Annotated[
@@ -43,16 +26,17 @@ def pause(
     """Hand out nothing until `resume`. What is out may still come back."""
     with opened(store, name) as campaign:
         campaign.pause(because)
-    _said(as_json, f"Campaign {name!r} is paused.", status="paused")
+    say(as_json, f"Campaign {name!r} is paused.", status="paused")
 
 
 def resume(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> None:
     """Go on after `pause`."""
     with opened(store, name) as campaign:
         campaign.resume()
-    _said(as_json, f"Campaign {name!r} goes on.", status="running")
+    say(as_json, f"Campaign {name!r} goes on.", status="running")
 
 
+@takes_tables
 def extend(
     store: StoreName,
     name: CampaignName,
@@ -74,19 +58,7 @@ def extend(
             rich_help_panel=WHO,
         ),
     ] = None,
-    evaluators: Evaluators = None,
-    group: Group = None,
-    evaluator_group: EvaluatorGroup = None,
-    label: Label = None,
-    evaluator_label: EvaluatorLabel = None,
-    features: Features = None,
-    show: Show = None,
-    bias: Bias = None,
-    compare: Compare = False,
-    position: Position = True,
-    capacity: Capacity = None,
-    workload: Workload = None,
-    prices: Prices = None,
+    tables: Tables,
     as_json: AsJson = False,
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
@@ -101,33 +73,15 @@ def extend(
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
     --group nation --show programme,video`
     """
-    tables = None
-    if options is not None:
-        tables = Tables(
-            options,
-            evaluators,
-            group,
-            evaluator_group,
-            label,
-            evaluator_label,
-            features,
-            show,
-            bias,
-            compare,
-            position,
-            capacity,
-            workload,
-            prices,
-        )
-    elif evaluators is not None:
+    if options is None and tables.evaluators is not None:
         raise InputError("--evaluators goes with the options that they are asked about: --options.")
     with opened(store, name) as campaign:
         before = campaign._followed().policy.actions
-        asked, shown = (None, None) if tables is None else tables.read(before)
+        asked, shown = (None, None) if options is None else tables.read(options, before)
         campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
-    _said(
+    say(
         as_json,
         f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.",
         status=found.status,
@@ -159,19 +113,15 @@ def withdraw(
 
     `evenhand campaign withdraw prize.db prize 12 --because "7.5 was typed as 75"`
     """
-    from evenhand.campaigns.exporting import evaluation_of  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.export import evaluation_of  # noqa: PLC0415 # slow to load
 
     with opened(store, name) as campaign:
         number = evaluation_of(campaign._follower, evaluation)
         receipt = campaign.withdraw(number, because)
     again = " before" if receipt.repeated else ""
-    _said(
-        as_json,
-        f"Evaluation {number} was withdrawn{again}. It counts no more; its ticket waits for "
-        "another score.",
-        evaluation=number,
-        repeated=receipt.repeated,
-    )
+    what = receipt.why.removeprefix("it was withdrawn")
+    said = f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
+    say(as_json, said, evaluation=number, repeated=receipt.repeated)
 
 
 def fail(
@@ -185,7 +135,7 @@ def fail(
     """Give a ticket back that could not be answered; after some tries it is given up."""
     with opened(store, name) as campaign:
         notice = campaign.fail(ticket, because)
-    _said(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
 
 
 def release(
@@ -194,7 +144,7 @@ def release(
     """Give a ticket back unanswered; it waits for whoever asks next."""
     with opened(store, name) as campaign:
         notice = campaign.release(ticket)
-    _said(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
 
 
 def leave(
@@ -208,7 +158,7 @@ def leave(
     """Go on without an evaluator, until `join`."""
     with opened(store, name) as campaign:
         campaign.leave(evaluator, because)
-    _said(as_json, f"The campaign goes on without {evaluator}.", left=evaluator)
+    say(as_json, f"The campaign goes on without {evaluator}.", left=evaluator)
 
 
 def join(
@@ -217,12 +167,4 @@ def join(
     """Have an evaluator back who left."""
     with opened(store, name) as campaign:
         campaign.join(evaluator)
-    _said(as_json, f"{evaluator} is asked again.", joined=evaluator)
-
-
-def _said(as_json: bool, text: str, **values: Any) -> None:
-    """Say what was done, to a person or to a machine."""
-    if as_json:
-        print_json(values)
-    else:
-        console().print(text, soft_wrap=True)
+    say(as_json, f"{evaluator} is asked again.", joined=evaluator)

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from evenhand.cli.answers import print_answer
-from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened
+from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import check_files
 from evenhand.cli.tables import number_table, print_table
@@ -33,7 +33,7 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
 
     `evenhand campaign list prize.db`
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
 
     found = Campaign.names(store)
     if as_json:
@@ -159,10 +159,7 @@ def report(
     check_files(None, file)
     with opened(store, name) as campaign:
         campaign.report(file, title)
-    if as_json:
-        print_json({"file": str(file)})
-        return
-    console().print(f"The report is in {file}.", soft_wrap=True)
+    say(as_json, f"The report is in {file}.", file=str(file))
 
 
 def verify(
@@ -201,7 +198,7 @@ def verify(
     **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
     be used; 5 the store cannot be read.
     """
-    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # slow to load
 
     store, name = (first, second) if second else (os.environ.get(VARIABLE), first)
     if second is None and first.lower().endswith((".jsonl", ".ndjson")):
@@ -211,10 +208,7 @@ def verify(
     else:
         with opened(store, name or "") as campaign:
             found = campaign.verify(seal)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        console().print(str(found), soft_wrap=True)
+    say(as_json, str(found), **found.to_dict())
     if not found:
         raise typer.Exit(_NOT_VERIFIED)
 
@@ -242,7 +236,5 @@ def export(
     """
     with opened(store, name) as campaign:
         files = campaign.export(to)
-    if as_json:
-        print_json({"files": [str(file) for file in files]})
-    else:
-        console().print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
+    written = [str(file) for file in files]
+    say(as_json, f"Written: {', '.join(written)}", files=written)

@@ -9,22 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
-from evenhand.cli.campaign.tables import (
-    Bias,
-    Capacity,
-    Compare,
-    EvaluatorGroup,
-    EvaluatorLabel,
-    Evaluators,
-    Features,
-    Group,
-    Label,
-    Position,
-    Prices,
-    Show,
-    Tables,
-    Workload,
-)
+from evenhand.cli.campaign.tables import Tables, takes_tables
 from evenhand.cli.options import AsJson, Seed
 from evenhand.cli.score_tables import scale_in
 from evenhand.cli.terminal import console, print_json
@@ -39,6 +24,7 @@ _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
+@takes_tables
 def new(
     store: StoreName,
     name: CampaignName,
@@ -51,19 +37,7 @@ def new(
         ),
     ],
     *,
-    evaluators: Evaluators = None,
-    group: Group = None,
-    evaluator_group: EvaluatorGroup = None,
-    label: Label = None,
-    evaluator_label: EvaluatorLabel = None,
-    features: Features = None,
-    show: Show = None,
-    bias: Bias = None,
-    compare: Compare = False,
-    position: Position = True,
-    capacity: Capacity = None,
-    workload: Workload = None,
-    prices: Prices = None,
+    tables: Tables,
     scores: Annotated[
         Literal["votes", "verdicts"] | None,
         typer.Option(
@@ -168,24 +142,9 @@ def new(
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
 
-    asked, shown = Tables(
-        options,
-        evaluators,
-        group,
-        evaluator_group,
-        label,
-        evaluator_label,
-        features,
-        show,
-        bias,
-        compare,
-        position,
-        capacity,
-        workload,
-        prices,
-    ).read()
+    asked, shown = tables.read(options)
     try:
         made = Campaign.create(
             store,

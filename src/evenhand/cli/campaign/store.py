@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from evenhand.cli.terminal import console, print_json
+
 if TYPE_CHECKING:
     from evenhand.campaigns import Campaign
 
@@ -64,7 +66,7 @@ class StoreCommand(TyperCommand):
 @contextmanager
 def opened(store: str, name: str) -> Iterator[Campaign]:
     """Give a campaign for as long as a command works with it."""
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # loads sqlalchemy
+    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
 
     campaign = Campaign.open(store, name)
     try:
@@ -83,3 +85,11 @@ def command(deed: str, store: str, name: str, *more: str) -> str:
     """
     where = [] if store == os.environ.get(VARIABLE) else [store]
     return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, name, *more))])
+
+
+def say(as_json: bool, text: str, **values: Any) -> None:
+    """Say what was done, to a person or to a machine."""
+    if as_json:
+        print_json(values)
+    else:
+        console().print(text, soft_wrap=True)

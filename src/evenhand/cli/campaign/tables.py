@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,138 +28,105 @@ _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", 
 WHO = "Who is asked, and about what"
 """What these options are called in the help."""
 
-Evaluators = Annotated[
-    str | None,
-    typer.Option(
-        metavar="JUDGES.csv|A,B,…",
-        help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
-        "Without it there is one evaluator, and options need features.",
-        rich_help_panel=WHO,
-    ),
-]
-Group = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="Column with the group of options and evaluators, such as a nation: evaluators "
-        "are partial to their own. If not given, nobody is partial.",
-        rich_help_panel=WHO,
-    ),
-]
-EvaluatorGroup = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="That column of the evaluators, if it has another name.",
-        rich_help_panel=WHO,
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="Column with the options' names; the first if not given.",
-        rich_help_panel=WHO,
-    ),
-]
-EvaluatorLabel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="Column with the evaluators' names; the first otherwise.",
-        rich_help_panel=WHO,
-    ),
-]
-Features = Annotated[
-    str | None,
-    typer.Option(metavar="A,B,…", help="Columns that value depends on.", rich_help_panel=WHO),
-]
-Show = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,…",
-        help="Columns of the options that evaluators are shown, beside the name. Nothing else is.",
-        rich_help_panel=WHO,
-    ),
-]
-Bias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND",
-        help="Whose bias it is: common to all, of each evaluator, or group; in comparisons "
-        "common, or of each judge.",
-        rich_help_panel=WHO,
-    ),
-]
-Compare = Annotated[
-    bool,
-    typer.Option(
-        "--compare",
-        help="Evaluators say which of two options is better, and by how much.",
-        rich_help_panel=WHO,
-    ),
-]
-Position = Annotated[
-    bool,
-    typer.Option(
-        "--position/--no-position",
-        help="In comparisons: whether judges may favour what is named first.",
-        rich_help_panel=WHO,
-    ),
-]
-Capacity = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|none",
-        help="How often an evaluator may be asked the same; people once, if not given.",
-        rich_help_panel=WHO,
-    ),
-]
-Workload = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N|COL",
-        help="How much an evaluator may be asked in all: a number, or a column of the evaluators.",
-        rich_help_panel=WHO,
-    ),
-]
-Prices = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COL",
-        help="Column of the evaluators with the price of an answer.",
-        rich_help_panel=WHO,
-    ),
-]
+
+def _option(*flags: str, metavar: str | None = None, help: str) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=WHO)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tables:
-    """What the user says about tables of options and evaluators; as the options above."""
+    """What the user says about tables of options and evaluators: options of a command."""
 
-    options: Path
-    evaluators: str | None
-    group: str | None
-    evaluator_group: str | None
-    label: str | None
-    evaluator_label: str | None
-    features: str | None
-    show: str | None
-    bias: str | None
-    compare: bool
-    position: bool
-    capacity: str | None
-    workload: str | None
-    prices: str | None
+    evaluators: Annotated[
+        str | None,
+        _option(
+            metavar="JUDGES.csv|A,B,…",
+            help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
+            "Without it there is one evaluator, and options need features.",
+        ),
+    ] = None
+    group: Annotated[
+        str | None,
+        _option(
+            metavar="COL",
+            help="Column with the group of options and evaluators, such as a nation: evaluators "
+            "are partial to their own. If not given, nobody is partial.",
+        ),
+    ] = None
+    evaluator_group: Annotated[
+        str | None,
+        _option(metavar="COL", help="That column of the evaluators, if it has another name."),
+    ] = None
+    label: Annotated[
+        str | None,
+        _option(metavar="COL", help="Column with the options' names; the first if not given."),
+    ] = None
+    evaluator_label: Annotated[
+        str | None,
+        _option(metavar="COL", help="Column with the evaluators' names; the first otherwise."),
+    ] = None
+    features: Annotated[
+        str | None, _option(metavar="A,B,…", help="Columns that value depends on.")
+    ] = None
+    show: Annotated[
+        str | None,
+        _option(
+            metavar="A,B,…",
+            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
+            "is.",
+        ),
+    ] = None
+    bias: Annotated[
+        str | None,
+        _option(
+            metavar="KIND",
+            help="Whose bias it is: common to all, of each evaluator, or group; in comparisons "
+            "common, or of each judge.",
+        ),
+    ] = None
+    compare: Annotated[
+        bool,
+        _option(
+            "--compare", help="Evaluators say which of two options is better, and by how much."
+        ),
+    ] = False
+    position: Annotated[
+        bool,
+        _option(
+            "--position/--no-position",
+            help="In comparisons: whether judges may favour what is named first.",
+        ),
+    ] = True
+    capacity: Annotated[
+        str | None,
+        _option(
+            metavar="N|none",
+            help="How often an evaluator may be asked the same; people once, if not given.",
+        ),
+    ] = None
+    workload: Annotated[
+        str | None,
+        _option(
+            metavar="N|COL",
+            help="How much an evaluator may be asked in all: a number, or a column of the "
+            "evaluators.",
+        ),
+    ] = None
+    prices: Annotated[
+        str | None,
+        _option(metavar="COL", help="Column of the evaluators with the price of an answer."),
+    ] = None
 
-    def read(self, like: Askable | None = None) -> tuple[Askable, dict[str, dict[str, str]]]:
-        """Return what can be asked, and what evaluators are shown of each option.
+    def read(
+        self, options: Path, like: Askable | None = None
+    ) -> tuple[Askable, dict[str, dict[str, str]]]:
+        """Return what can be asked about a table of options, and what evaluators are shown of each.
 
         Features are in the units that they had in what could be asked before, if there was any.
         """
         from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
-        table = opened(self.options)
+        table = opened(options)
         shown = self._display(table)
         if self.evaluators is not None:
             return self._panel(table, self.evaluators), shown
@@ -164,9 +135,9 @@ class Tables:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
-        return self._alone(table, like), shown
+        return self._alone(options, table, like), shown
 
-    def _alone(self, table: Source, like: Askable | None) -> Askable:
+    def _alone(self, options: Path, table: Source, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
 
@@ -178,7 +149,7 @@ class Tables:
             )
         label = label_of(table, self.label, self.group)
         return ActionSet.from_csv(
-            self.options,
+            options,
             self.group,
             label,
             names_in(self.features),
@@ -265,6 +236,20 @@ class Tables:
             for row, name in enumerate(names)
             if name is not None and shown
         }
+
+
+def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `Tables` in place of its parameter ``tables``."""
+    fields = inspect.signature(Tables, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        command(tables=Tables(**{name: given.pop(name) for name in fields}), **given)
+
+    parts = ([*fields.values()] if p.name == "tables" else [p] for p in own.parameters.values())
+    run.__signature__ = own.replace(parameters=[*chain(*parts)])  # type: ignore[attr-defined] # read by typer
+    return run
 
 
 def _needs(who: Source | None, flag: str) -> Source:

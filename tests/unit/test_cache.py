@@ -9,8 +9,7 @@ import weakref
 import pytest
 
 import evenhand as eh
-from evenhand.policies import kept
-from evenhand.policies.kept import Recent, per_action_set
+from evenhand.policies.cache import per_action_set
 
 
 def options(top: float = 1.0) -> eh.ActionSet:
@@ -86,22 +85,3 @@ def test_threads_that_ask_at_the_same_time_get_the_same() -> None:
         thread.join()
     assert len(calls) == 2
     assert got[0] is got[1] is made(actions)
-
-
-def test_memory_stays_bounded() -> None:
-    things: Recent[int, int] = Recent()
-    for i in range(3 * kept._MOST + 1):
-        assert things.get(i, lambda i=i: i**2) == i**2
-        assert len(things._things) <= kept._MOST
-
-
-def test_a_thread_that_starts_over_takes_nothing_from_another() -> None:
-    """While a thing is being made, others fill the table so that it starts over."""
-    things: Recent[int, int] = Recent()
-
-    def make() -> int:
-        for i in range(1, 2 * kept._MOST):
-            things.get(i, lambda: 0)
-        return 5
-
-    assert things.get(0, make) == 5

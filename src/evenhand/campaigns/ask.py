@@ -1,13 +1,12 @@
-"""Asking: tickets that are held, tickets that wait, and what the policy wants asked next.
+"""Asking: tickets that the asker holds, tickets that wait, and what the policy wants asked next.
 
-The first two are one short transaction. Only where nothing waits is the policy asked, outside of
-any transaction; what it wants is put in if the campaign is still at the version that it knew.
-Somewhat more than is wanted now is put in, so that the next to ask find a ticket waiting. A plan
-that is due is written first, in a transaction of its own, before anything of it is handed out.
+The first two are one short transaction. Only where no ticket waits is the policy asked, outside of
+any transaction; its proposal is written if the campaign is still at the version that it was made
+for. It has somewhat more tickets than are wanted now, so that the next to ask find one waiting. A
+plan that is due is written first, in a transaction of its own, before anything of it is handed out.
 
-Of many who find nothing at the same time, one has the policy asked, where that is more work than to
-wait for it; the others look again then. Who finds nothing even so, because others took it all, is
-the next to have it asked.
+Of many who find no ticket at the same time, one prepares a proposal (`Store.gate`) and the others
+look again when it is written. Who then finds none even so is the next to prepare one.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from evenhand.campaigns.changing import join, leave, pause, resume
-from evenhand.campaigns.deciding import answer_from, decision_of
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_count, checked_name, checked_seconds
-from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held
+from evenhand.campaigns.arguments import checked_count, checked_name, checked_seconds
+from evenhand.campaigns.follower import Follower
+from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held, foresee_lease
+from evenhand.campaigns.lifecycle import mend
 from evenhand.campaigns.replica import Replica, said
+from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
@@ -34,11 +33,6 @@ _MOST_AHEAD = 256  # tickets that wait for whoever asks next
 _AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _NAMED = 5  # evaluators that a message names
 _FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it has no name
-_FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
-_FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
-
-AWAY = "said to be away"
-"""So begin reasons for which a run goes on without somebody, since `AbsentError` was raised."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +125,8 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
     foresee_held(session, follower.id, asker.holder, asker.worker, asker.want)
+    for whom in _whose(follower.known(), asker):
+        foresee_lease(session, follower.id, whom, asker.want, follower.tries)
     page = Page(session, follower.id)
     if page.status != "running":
         return None
@@ -178,38 +174,35 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
     """Have the policy say what to ask, and hand it out; None to look again."""
-    tries, write = follower.tries, follower.store.write
     while True:
         with follower.lock:
             replica = follower.followed()
             if replica.status != "running":
                 return None
-            out = follower.store.read(lambda s: Page(s, follower.id, lock=False).waiting(tries))
+            out = follower.read(lambda page: page.waiting(follower.tries))
             sound = replica.broken() is None and replica.hopeless() is None
             if sound and not out.harmful:
                 began = time.thread_time()
                 proposal = _proposal(follower, replica, asker, out)
                 follower.effort = time.thread_time() - began
         if out.harmful:
-            write(partial(_put_aside, follower))
+            follower.write(partial(_give_up, follower.tries))
             return None
         if not sound:
             mend(follower)
             return None
         if proposal.plan is None:
             break
-        write(partial(_put_in_force, follower, proposal))
+        follower.write(partial(_put_in_force, proposal))
 
-    def put_in(session: Session) -> list[TicketRow] | NoTicket | None:
-        page = Page(session, follower.id)
+    def put_in(page: Page) -> list[TicketRow] | NoTicket | None:
         if page.status != "running":
             return None
         if not page.follows(*proposal.known):
             rows = _leased(page, follower, asker)  # somebody else was faster, perhaps for all
-            page.close()
             return rows if len(rows) == asker.want else None
         if proposal.snapshot is not None:
-            proposal.snapshot(session)
+            proposal.snapshot(page.session)
         for alarm in proposal.alarms:
             page.append("alarmed", alarm)
         got: list[TicketRow] | NoTicket | None = None
@@ -221,30 +214,31 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
         elif proposal.decision is None:
             got = proposal.nothing
             if got is None:
-                got = _nothing(page.waiting(tries), page.now, asker)
+                got = _nothing(page.waiting(follower.tries), page.now, asker)
                 if got.reason == "not now" and page.evaluations != proposal.evaluations:
                     got = None  # what was waited for has come meanwhile
         elif page.evaluations == proposal.evaluations:
             page.append("decided", proposal.decision)
             page.void()
             page.status = "finished"
-        page.close()
         return got
 
-    return write(put_in)
+    return follower.write(put_in)
 
 
-def _put_in_force(follower: Follower, proposal: _Proposal, session: Session) -> None:
+def _put_in_force(proposal: _Proposal, page: Page) -> None:
     """Write a plan down, unless the campaign has moved on: then another may be due."""
-    page = Page(session, follower.id)
     if page.status == "running" and page.follows(*proposal.known):
         page.append("planned", {"plan": proposal.plan})
-        page.close()
 
 
 def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting) -> _Proposal:
-    known = replica.version, replica.head, replica.seal
-    nothing = _reason(replica, asker)
+    known = replica.known
+    nothing = None
+    if asker.evaluator in replica.left:
+        why = replica.left[asker.evaluator]
+        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
+        nothing = NoTicket("left", text, None)
     try:
         wanted: list[tuple[int, int, str]] = []
         if nothing is None:
@@ -266,18 +260,17 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             snapshot=follower.due_snapshot(),
         )
     except Exception as error:  # a policy that breaks must not break the campaign
-        return _Proposal(known, replica.evaluations, nothing=_blocked(said(error)))
+        nothing = NoTicket("blocked", f"nothing can be asked now: {said(error)}", None)
+        return _Proposal(known, replica.evaluations, nothing=nothing)
 
 
-def _put_aside(follower: Follower, session: Session) -> None:
-    """Give up what all who had it were lost with; it may be what they were lost by."""
-    page = Page(session, follower.id)
-    for row in page.harmful(follower.tries) if page.status == "running" else ():
+def _give_up(tries: int, page: Page) -> None:
+    """Give up tickets whose leases expired so often: they may be what made their holders die."""
+    for row in page.harmful(tries) if page.status == "running" else ():
         reason = f"{row.failures + 1} tries came to nothing; in the last its lease ran out"
         entry = {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": True}
         page.append("failed", entry)
         page.settle(row, "failed", failures=row.failures + 1)
-    page.close()
 
 
 def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]:
@@ -297,42 +290,6 @@ def _alarms(replica: Replica) -> list[dict[str, str]]:
     ]
 
 
-def mend(follower: Follower) -> bool:
-    """Go on without evaluators who fail again and again; pause where everything fails."""
-    with follower.lock:
-        replica = follower.followed()
-        broken, hopeless = replica.broken(), replica.hopeless()
-        why = replica.given_up[-1][2] if replica.given_up else ""
-        others = set(replica.questions.evaluators).difference(replica.left, {broken})
-    if broken is not None and not others:  # without the last nothing could be asked
-        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
-    if broken is not None:
-        leave(follower, broken, f"{_FAILED}, last with: {why}")
-    elif hopeless is not None and replica.status == "running":
-        pause(follower, f"{_FAILING}: {hopeless}")
-    else:
-        return False
-    return True
-
-
-def give_another_chance(follower: Follower) -> None:
-    """Ask again who, and what, failed again and again, or was away: that may be over.
-
-    Where a choice was made that is sure, or nothing is left to spend, all stays as it is.
-    """
-    with follower.lock:
-        replica = follower.followed()
-        left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]
-        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
-        if left and replica.status == "finished":
-            over = replica.policy.remaining == 0 or answer_from(replica).sure
-            left = [] if over else left
-    if paused:
-        resume(follower)
-    for name in left:
-        join(follower, name)
-
-
 # ---------------------------------------------------------------------- why there is nothing
 
 
@@ -341,19 +298,6 @@ def _not_running(replica: Replica) -> NoTicket:
     if replica.status == "finished":
         return NoTicket("finished", f"the campaign is finished{why}", math.inf)
     return NoTicket("paused", f"the campaign is paused{why}", None)
-
-
-def _blocked(why: str) -> NoTicket:
-    return NoTicket("blocked", f"nothing can be asked now: {why}", None)
-
-
-def _reason(replica: Replica, asker: _Asker) -> NoTicket | None:
-    """Return why there is nothing for somebody, whatever the tickets are; None if that decides."""
-    if asker.evaluator in replica.left:
-        why = replica.left[asker.evaluator]
-        text = f"{asker.evaluator} left{': ' if why else ''}{why}; `join` lets him in again"
-        return NoTicket("left", text, None)
-    return None
 
 
 def _nothing(out: Waiting, now: float, asker: _Asker) -> NoTicket:

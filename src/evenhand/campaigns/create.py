@@ -1,4 +1,4 @@
-"""How a campaign begins: what is given is checked, and becomes the first event."""
+"""Creating a campaign: the arguments are checked, and become its first event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from evenhand.answers.choose import asked_of, policy_for
 from evenhand.answers.scores import Scores, compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.given import (
+from evenhand.campaigns.arguments import (
     checked_count,
     checked_display,
     checked_name,
@@ -27,7 +27,7 @@ from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 
 
-def founded(store: Store, name: str, content: dict[str, Any]) -> int:
+def insert(store: Store, name: str, content: dict[str, Any]) -> int:
     """Put a campaign into a store; return its id."""
     content = content | {"made": secrets.token_hex(8)}
 
@@ -49,7 +49,7 @@ def founded(store: Store, name: str, content: dict[str, Any]) -> int:
     return store.write(begin)
 
 
-def founding(
+def first_event(
     name: str,
     questions: Askable,
     *,

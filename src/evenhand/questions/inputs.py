@@ -1,4 +1,4 @@
-"""What is given: names with their groups, and numbers for pairs, as people have them.
+"""Inputs of `Questions`, as people have them, checked, and made names and arrays of.
 
 Lists, mappings, action sets and data frames all become the same: names, a group of each or None,
 and a table of numbers, items × evaluators.
@@ -12,14 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats, unmasked
+from evenhand.arrays import Counts, Floats, Indices, as_vector, unmasked
 from evenhand.errors import InputError
-from evenhand.tables import Names, listed, option_names, texts_or_none
+from evenhand.questions.options import Column
+from evenhand.tables import Names, column_names, listed, option_names, texts_or_none
 
 GROUP = "group"
 """The column of a frame that holds groups."""
+UNLIMITED = 2**62
+"""How often a question may be asked that may be asked as often as one likes."""
+
+# ---------------------------------------------------------------------- names and groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +39,9 @@ class Named:
     feature_names: tuple[str, ...] | None = None
 
     @property
-    def grouped(self) -> bool:
-        """Whether one of them has a group."""
-        return any(group is not None for group in self.groups)
+    def sides(self) -> tuple[str | None, ...] | None:
+        """The groups; None if none of them has one."""
+        return self.groups if any(group is not None for group in self.groups) else None
 
 
 def named(
@@ -83,6 +90,26 @@ def named(
         raise InputError(f"{what} is empty; give at least one name.")
     names = option_names(given, len(given), what)
     return Named(names, _groups(groups, len(names)))
+
+
+def named_options(given: Any, features: Sequence[str] | None = None) -> Named:
+    """Return the names of two options or more; see `named`."""
+    found = named(given, "options", features)
+    if len(found.names) < 2:
+        raise InputError(f"there is one option only, {found.names[0]!r}; a choice needs two.")
+    return found
+
+
+def parts_of(options: Named, evaluators: Named) -> dict[str, Any]:
+    """Return the parts of `Questions` that say who they are about, and who is asked."""
+    return {
+        "options": options.names,
+        "groups": options.sides,
+        "known_features": options.features,
+        "known_names": options.feature_names,
+        "evaluators": evaluators.names,
+        "evaluator_groups": evaluators.sides,
+    }
 
 
 def _groups(groups: Iterable[Any] | None, n: int) -> tuple[str | None, ...]:
@@ -162,6 +189,125 @@ class FrameColumns:
                 "is not a finite number; correct the cell or leave the row out."
             )
         return read
+
+
+# ---------------------------------------------------------------------- who favours whom
+
+
+def same_group(items: Sequence[str | None], evaluators: Sequence[str | None]) -> NDArray[np.bool_]:
+    """Return (items, evaluators) whether both are of one group; None is none."""
+    codes = {group: code for code, group in enumerate(dict.fromkeys(items))}
+    mine = np.array([codes[group] for group in items])
+    theirs = np.array([-1 if group is None else codes.get(group, -1) for group in evaluators])
+    return np.asarray(mine[:, None] == theirs)
+
+
+def biases_of(
+    some: NDArray[np.bool_], evaluators: Names, what: str, *, common: bool
+) -> tuple[list[Column], Indices]:
+    """Return the columns of the biases of evaluators, and (e,) which of them is whose.
+
+    Parameters
+    ----------
+    some
+        (items, evaluators) who may favour whom; who favours nobody has no bias, and any number.
+    evaluators, what
+        Their names, and what a bias is called.
+    common
+        Whether all have the same.
+    """
+    (partial,) = np.nonzero(some.any(axis=0))
+    place = np.zeros(len(evaluators), dtype=np.intp)
+    if common:
+        return [Column(what, "bias")] if len(partial) else [], place
+    place[partial] = np.arange(len(partial))
+    names = [evaluators[j] for j in partial.tolist()]
+    return [Column(f"{what} of {name}", "bias", evaluator=name) for name in names], place
+
+
+# ---------------------------------------------------------------------- entries of questions
+
+
+def attribute_columns(names: Sequence[str | Column] | None, n: int) -> tuple[Column, ...]:
+    """Return what attributes stand for."""
+    given: list[Any] = [None] * n if names is None else list(names)
+    plain = column_names(
+        None if names is None else [getattr(one, "name", one) for one in given],
+        n,
+        "attribute_names",
+        "z",
+    )
+    return tuple(
+        one if isinstance(one, Column) else Column(name)
+        for one, name in zip(given, plain, strict=True)
+    )
+
+
+def evaluators_of(names: Sequence[object] | None, q: int) -> tuple[Names | None, Indices | None]:
+    """Return who can be asked, and (q,) who is."""
+    if names is None:
+        return None, None
+    if len(names) != q:
+        raise InputError(
+            f"evaluator has {len(names)} names; one for each of {q} questions, please."
+        )
+    texts = texts_or_none(names)
+    everybody = list(dict.fromkeys(text for text in texts if text is not None))
+    place: dict[str | None, int] = {name: i for i, name in enumerate(everybody)}
+    place[None] = -1
+    return Names(tuple(everybody)), np.array([place[text] for text in texts], dtype=np.intp)
+
+
+def items_of(about: Any, F: Floats, X: Floats, items: Names) -> Indices:
+    """Return (q, 2) the items of questions, as given or by their features."""
+    q = len(F)
+    if about is not None:
+        return _given_about(about, q, items)
+    k = len(X)
+    found = np.full((q, 2), -1, dtype=np.intp)
+    place: dict[bytes, tuple[int, int]] = {}
+    for a in range(k):
+        place.setdefault((X[a] + 0.0).tobytes(), (a, -1))
+    if k <= 200:  # differences of two
+        for a in range(k):
+            for b in range(k):
+                if a != b:
+                    place.setdefault((X[a] - X[b] + 0.0).tobytes(), (a, b))
+    for row in range(q):
+        found[row] = place.get((F[row] + 0.0).tobytes(), (-1, -1))
+    return found
+
+
+def _given_about(about: Any, q: int, items: Names) -> Indices:
+    place = {name: i for i, name in enumerate(items)}
+    entries = list(about)
+    if len(entries) != q:
+        raise InputError(
+            f"about has {len(entries)} entries; one for each of {q} questions, please."
+        )
+    found = np.full((q, 2), -1, dtype=np.intp)
+    for row, entry in enumerate(entries):
+        pair = (entry,) if isinstance(entry, str) or np.ndim(entry) == 0 else tuple(entry)
+        for side, one in enumerate(pair):
+            at = place.get(one, -2) if isinstance(one, str) else one
+            if side > 1 or isinstance(at, float | np.floating) or not -1 <= at < len(items):
+                raise InputError(
+                    f"about[{row}] is {entry!r}; it must be an item or a pair of items, by name or "
+                    f"by index (0 to {len(items) - 1}, −1 for none). Items are "
+                    f"{listed(list(items))}."
+                )
+            found[row, side] = at
+    return found
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def per_evaluator(given: Any, evaluators: Names | None, what: str, default: float) -> Floats | None:
+    """Return (e,) a number of every evaluator: see `pair_numbers`; None if nothing is given."""
+    if given is None:
+        return None
+    return pair_numbers(given, Names(("",)), evaluators or Names(()), what, default).reshape(-1)
 
 
 def pair_numbers(
@@ -249,3 +395,48 @@ def _by_frame(given: Any, items: Names, evaluators: Names, what: str, default: f
     for column in others:
         found[at, evaluators.index(column)] = table.numbers(column)
     return found
+
+
+def positive(values: ArrayLike | None, n: int, name: str) -> Floats:
+    """Return (n,) positive numbers, of one number or n."""
+    if values is None:
+        return np.ones(n)
+    given = unmasked(values, name)
+    vector = as_vector(np.full(n, given) if given.ndim == 0 else given, n, name)
+    if not (vector > 0.0).all():
+        place = int(np.argmin(vector > 0.0))
+        raise InputError(f"{name} must be larger than 0; {name}[{place}] is {vector[place]:g}.")
+    return vector
+
+
+def limits(values: ArrayLike | None, n: int, name: str) -> Counts:
+    """Return (n,) whole numbers, `UNLIMITED` where there is no limit (None or infinite)."""
+    if values is None:
+        return np.full(n, UNLIMITED, dtype=np.int64)
+    given = unmasked(values, name)
+    vector = np.full(n, given) if given.ndim == 0 else given
+    if vector.shape != (n,) or vector.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name} must be one whole number or {n}; got an array of {vector.dtype} of shape "
+            f"{given.shape}."
+        )
+    fine = (vector >= 0) & (vector == np.floor(vector))
+    if not fine.all():
+        place = int(np.argmin(fine))
+        raise InputError(
+            f"{name} must be whole numbers ≥ 0 (infinite: no limit); {name}[{place}] is "
+            f"{vector[place]}."
+        )
+    counts: Counts = np.minimum(vector, UNLIMITED).astype(np.int64)
+    return counts
+
+
+def sparse_rows(
+    shape: tuple[int, int], *cells: tuple[Indices, Indices, Floats | float]
+) -> sparse.csr_array:
+    """Return rows of which some cells are not 0: where they stand, and what is in them."""
+    entries = [np.broadcast_to(entry, row.shape) for row, _, entry in cells]
+    at = [np.concatenate(places) for places in zip(*(cell[:2] for cell in cells), strict=True)]
+    rows = sparse.csr_array((np.concatenate(entries), tuple(at)), shape=shape)
+    rows.sort_indices()
+    return rows

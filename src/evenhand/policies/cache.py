@@ -1,9 +1,5 @@
 """What is worked out once and shared by all runs on the same options.
 
-Before the first elimination all runs on the same options go the same way, and often after it. So
-designs, and what is made of them, are kept: with the options (`per_action_set`), or by what they
-depend on (`Recent`).
-
 Threads may ask at the same time. Nothing is locked, since a lock that is held while a process forks
 never opens in the child: at worst two threads work out the same thing, and both get the first.
 """
@@ -11,18 +7,15 @@ never opens in the child: at worst two threads work out the same thing, and both
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from evenhand.questions import Askable
 
 Asked = TypeVar("Asked", bound=Askable)
-Key = TypeVar("Key", bound=Hashable)
 Thing = TypeVar("Thing")
 More = ParamSpec("More")
-
-_MOST = 4096  # things kept of a kind
 
 
 def per_action_set(
@@ -57,26 +50,3 @@ def per_action_set(
         return things[key]
 
     return of
-
-
-class Recent(Generic[Key, Thing]):
-    """Things by what they depend on; forgotten all at once when there are many.
-
-    Examples
-    --------
-    >>> squares = Recent()
-    >>> squares.get(3, lambda: 3**2), squares.get(3, lambda: 1 / 0)
-    (9, 9)
-    """
-
-    def __init__(self) -> None:
-        self._things: dict[Key, Thing] = {}
-
-    def get(self, key: Key, make: Callable[[], Thing]) -> Thing:
-        """Return what is kept under this key, or else make it."""
-        things = self._things  # another thread may start over
-        if key not in things:
-            if len(things) >= _MOST:
-                things = self._things = {}
-            things.setdefault(key, make())
-        return things[key]

@@ -1,18 +1,21 @@
-"""How a campaign stands: what came, what is out, who is there, what was found."""
+"""What a campaign has come to: its status, its answer, and the decision that the log keeps."""
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evenhand.campaigns.deciding import plain
-from evenhand.campaigns.following import Follower
+from evenhand.answers.answer import Answer, answer_of
+from evenhand.answers.choose import absences, notes_on
+from evenhand.answers.question import Failure
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
-from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.replica import NOTHING, Replica
 from evenhand.policies.base import Policy
-from evenhand.policies.sayings import forecast_of
+from evenhand.policies.sayings import certificate_of, checks_of, forecast_of
 
 _NAMED = 20  # questions that were given up, in words
 
@@ -122,13 +125,12 @@ class Status:
 def status_of(follower: Follower) -> Status:
     """Return how a campaign stands."""
 
-    def look(session: Session) -> tuple[Page, Waiting]:
-        page = Page(session, follower.id, lock=False)
+    def look(page: Page) -> tuple[Page, Waiting]:
         return page, page.waiting(follower.tries)
 
     with follower.lock:
         replica = follower.followed()
-        page, out = follower.store.read(look)
+        page, out = follower.read(look)
         policy, finished = replica.policy, replica.status == "finished"
         names = replica.questions.evaluators or sorted(replica.tally)
         return Status(
@@ -137,7 +139,7 @@ def status_of(follower: Follower) -> Status:
             why=replica.why,
             trouble=replica.trouble,
             evaluations=page.counted,
-            late=replica.late,
+            late=sum(counts["late"] for counts in replica.tally.values()),
             withdrawn=len(replica.withdrawn),
             open=sum(out.open.values()),
             leased=sum(out.leased.values()),
@@ -154,23 +156,21 @@ def status_of(follower: Follower) -> Status:
                     replica.left.get(name),
                     out.open.get(name, 0),
                     out.leased.get(name, 0),
-                    *replica.tally.get(name, (0, 0, 0, 0)),
+                    **replica.tally.get(name, NOTHING),
                 )
                 for name in names
             ),
             alarms=tuple(found.message for found in policy.findings() if found.alarm),
-            put_aside=tuple(
-                _put_aside(replica, *one) for one in reversed(replica.given_up[-_NAMED:])
-            ),
+            put_aside=tuple(_put_aside(one) for one in replica.failures[: -_NAMED - 1 : -1]),
             events=page.head,
             hash=page.hash.hex(),
         )
 
 
-def _put_aside(replica: Replica, number: int, ticket: int, reason: str) -> str:
-    asked = replica.question(number, ticket)
+def _put_aside(failure: Failure) -> str:
+    asked = failure.question
     whose = f" by {asked.evaluator}" if asked.evaluator else ""
-    return f"{asked.label}{whose} (ticket {ticket}): {reason}"
+    return f"{asked.label}{whose} (ticket {asked.number}): {failure.error}"
 
 
 def _forecast(policy: Policy) -> float:
@@ -178,3 +178,67 @@ def _forecast(policy: Policy) -> float:
         return forecast_of(policy)
     except Exception:  # a policy that cannot say so now
         return math.nan
+
+
+# ---------------------------------------------------------------------- the answer
+
+
+def answer_from(replica: Replica) -> Answer:
+    """Return the answer that a replica has come to; the replica stays as it is."""
+    policy, settings = copy.copy(replica.policy), replica.settings
+    if policy.spent + policy.observed > 0:
+        checks_of(policy).look()  # at all there is, before anything is said
+    return answer_of(
+        policy,
+        confidence=settings["confidence"],
+        tolerance=settings["tolerance"],
+        features_exact=settings["deviation"] == 0,
+        stopped_because=_stopped_because(replica),
+        failures=replica.failures,
+        attempts=replica.attempts.moved(lambda number: int(replica.places[number])),
+        notes=[
+            *absences(dict(sorted(replica.left.items()))),
+            *notes_on(policy, settings["checks"]),
+        ],
+    )
+
+
+def _stopped_because(replica: Replica) -> str | None:
+    """Return why nothing more is asked, if not because the policy is done."""
+    if len(replica.policy.options) == 1:
+        return "there is no other option"
+    if trouble := replica.trouble:
+        return f"{'without those who left, ' if replica.left else ''}{trouble}"
+    if replica.status == "paused":
+        return f"the campaign is paused{': ' if replica.why else ''}{replica.why}"
+    return None if replica.status == "finished" or replica.finished else "the campaign goes on"
+
+
+def plain(value: Any) -> Any:
+    """Return a value fit for the record: numbers that are not finite become texts.
+
+    Examples
+    --------
+    >>> plain({"loss": math.inf, "lead": (1.5, math.nan)})
+    {'loss': 'inf', 'lead': [1.5, 'nan']}
+    """
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "tolist"):  # arrays, and numbers of arrays
+        return plain(value.tolist())
+    return value
+
+
+def decision_of(replica: Replica) -> dict[str, Any]:
+    """Return what the record says of a decision."""
+    answer = answer_from(replica)
+    return {
+        "answer": plain(answer.to_dict()),
+        "because": answer.stopped_because,
+        "evaluations": replica.counted,
+        "certificate": certificate_of(replica.policy),
+    }

@@ -1,14 +1,15 @@
-"""A program that answers a campaign's questions: `choose` on a store.
+"""A program that answers a campaign's questions, and `choose` on a store.
 
-Tickets are held by one run alone, under a name that says which process it is, for a short time that
-is renewed while the run lives. A run that was killed leaves its tickets behind; the next one on the
-same machine sees that the process is gone and takes them back at once, one on another machine when
-their time is up. So running the same script again goes on where it was.
+A run holds its tickets under a worker's name that says which process it is, with short leases that
+it renews while it lives. A run that was killed leaves its tickets behind: the next one on the same
+machine sees that the process is dead and ends their leases at once, one on another machine waits
+until they expire. So running the same script again goes on where it was.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
 import re
@@ -19,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.attendance import Available, those_available
@@ -26,15 +28,22 @@ from evenhand.answers.crews import Evaluate, crew_for
 from evenhand.answers.loop import LEAST_PATIENCE, Run, work
 from evenhand.answers.question import Failure, Question
 from evenhand.answers.watch import Progress, watching
-from evenhand.campaigns import asking, changing, telling, tending
-from evenhand.campaigns.deciding import answer_from
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_count
-from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.arguments import checked_count
+from evenhand.campaigns.ask import ask
+from evenhand.campaigns.create import first_event, insert
+from evenhand.campaigns.follower import Follower
+from evenhand.campaigns.ledger import events_after, find
+from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leave
+from evenhand.campaigns.status import answer_from
+from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
-from evenhand.errors import EvenhandError, InputError
+from evenhand.errors import ConflictError, EvenhandError, InputError
+from evenhand.policies.base import Policy
 from evenhand.policies.messages import Decision
 from evenhand.policies.sayings import forecast_of
+from evenhand.policies.state import restore
+from evenhand.questions import Askable
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
@@ -42,6 +51,9 @@ _MOST_PARALLEL = 10_000
 _NOBODY = "nobody who could be asked is available; run() goes on later"
 _SIGN = "run "
 _A_RUN = re.compile(_SIGN + r"(?P<node>.*) (?P<pid>[0-9]{1,18}) [0-9a-f]{8}", re.DOTALL)
+
+CHOICE = "choice"
+"""Name of the campaign that `choose` keeps in a store."""
 
 
 def run(
@@ -64,7 +76,7 @@ def run(
     if at_once is not None:
         checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
     _take_back_from_the_dead(follower)
-    asking.give_another_chance(follower)
+    give_another_chance(follower)
     with watching(_Watched(follower), progress) as watch:
         desk = _Desk(follower, parallel, at_once, available)
         ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
@@ -104,14 +116,11 @@ def _name_of_this_run() -> str:
 
 
 def _take_back_from_the_dead(follower: Follower) -> None:
-    """End the leases of runs of this machine whose process is gone."""
-    rows = follower.store.read(
-        lambda session: Page(session, follower.id, lock=False).held_by_workers(_SIGN)
-    )
-    for row in rows:
+    """End the leases of runs on this machine whose process is dead."""
+    for row in follower.read(lambda page: page.held_by_workers(_SIGN)):
         run = _A_RUN.fullmatch(row.worker)  # somebody else may have called a worker "run 2"
         if run and run["node"] == platform.node()[:100] and not _alive(int(run["pid"])):
-            tending.end_lease(follower, follower.ticket(row))
+            end_lease(follower, follower.ticket(row))
 
 
 def _alive(pid: int) -> bool:
@@ -159,7 +168,7 @@ class _Desk:
         has = len(self._out) if among is None else sum(self._busy[x] for x in (*among, None))
         # one by one where who is free changes with every ticket
         more = room if self._at_once is None else 1
-        got = asking.ask(self._follower, among, self._worker, has + more, _LEASE)
+        got = ask(self._follower, among, self._worker, has + more, _LEASE)
         if isinstance(got, NoTicket):
             return self._nothing(got)
         assert isinstance(got, list)
@@ -194,14 +203,14 @@ class _Desk:
 
     def tell(self, question: Question, score: object) -> None:
         """Tell the campaign a score."""
-        telling.tell(self._follower, [(self._out[question.number], score, None)])
+        tell(self._follower, [(self._out[question.number], score, None)])
         self._closed(question)
         self._failed = 0
 
     def fail(self, question: Question, said: str) -> bool:
         """Give a ticket back that could not be answered: the campaign knows how often to try."""
         ticket = self._closed(question)
-        tending.fail(self._follower, ticket, said)
+        fail(self._follower, ticket, said)
         self.run.failures.append(Failure(question, said, ticket.attempt))
         self._failed += 1
         known = self._follower.known()
@@ -215,16 +224,16 @@ class _Desk:
 
     def part_with(self, question: Question, why: str) -> None:
         """Go on without an evaluator, until he is asked in another run."""
-        tending.release(self._follower, self._closed(question))
+        release(self._follower, self._closed(question))
         if question.evaluator is None:
             self.run.stopped_because = f"the evaluator left: {why}"
         else:
-            changing.leave(self._follower, question.evaluator, f"{asking.AWAY}: {why}")
+            leave(self._follower, question.evaluator, f"{AWAY}: {why}")
 
     def close(self) -> None:
         """Give back what is out."""
         self._over.set()
-        tending.release_all(self._follower, self._out.values())
+        release(self._follower, *self._out.values())
 
     def _closed(self, question: Question) -> Ticket:
         """Take a ticket off the list of those that are out."""
@@ -237,4 +246,97 @@ class _Desk:
         while not self._over.wait(_LEASE / 3.0):
             for ticket in list(self._out.values()):
                 with contextlib.suppress(EvenhandError):  # whoever tells the score will say it
-                    tending.renew(self._follower, ticket, _LEASE)
+                    renew(self._follower, ticket, _LEASE)
+
+
+# ---------------------------------------------------------------------- choose, on a store
+
+
+def choose_on(
+    store: str | os.PathLike[str] | Store,
+    options: Askable,
+    made: dict[str, Any],
+    how: dict[str, Any],
+) -> Answer:
+    """Have options evaluated, on a store: begin the campaign of this call, or go on with it.
+
+    Parameters
+    ----------
+    store
+        Where the campaign is kept.
+    options
+        The options, or questions.
+    made
+        How it is made, as for `create.first_event`.
+    how
+        How it is run, as for `run`.
+    """
+    opened = open_store(store)
+    try:
+        return run(_resumed(opened, options, made), **how)
+    finally:
+        if opened is not store:
+            opened.close()
+
+
+def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Follower:
+    """Return the campaign of this call: a new one, or the one that is there."""
+    content = first_event(CHOICE, options, **made)
+    try:
+        return Follower(store, insert(store, CHOICE, content), CHOICE)
+    except ConflictError:
+        id = store.read(lambda session: find(session, CHOICE))
+        assert id is not None  # there is one, which nothing deletes
+    (first,) = store.read(lambda session: events_after(session, id, 0, 1))
+    differs = _difference(first.content, content)
+    if differs is not None:
+        raise InputError(
+            f"{store.name!r} holds a choice that was begun with {differs}; give another store, or "
+            "the same again. Only at_most and budget may grow."
+        )
+    began, now = (_limits(restore(event["policy"])) for event in (first.content, content))
+    follower = Follower(store, id, CHOICE)
+    there, more = _limits(follower.followed().policy), dict.fromkeys(now)
+    for name in _given(made, now):
+        if now[name] < began[name]:
+            raise InputError(
+                f"{store.name!r} holds a choice that was begun with {name}={began[name]:,g}, where "
+                f"{now[name]:,g} is given now: it may grow, and not shrink. Give another store, or "
+                "as much again."
+            )
+        if now[name] > there[name]:
+            more[name] = now[name]
+    if any(more.values()):
+        extend(follower, **more, questions=None, display=None)
+    return follower
+
+
+def _limits(policy: Policy) -> dict[str, Any]:
+    return {"at_most": policy.horizon, "budget": policy.limits.money}
+
+
+def _given(made: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Return the limits that the call gives; where each costs 1, a budget is a number of them."""
+    given = [name for name in now if made.get(name) is not None]
+    if "budget" in given and math.isinf(now["budget"]):
+        return ["at_most"]
+    return given
+
+
+def _difference(before: dict[str, Any], now: dict[str, Any]) -> str | None:
+    """Return what a choice was begun with that is not given now; None if that is all the same."""
+
+    def differing(was: dict[str, Any], is_: dict[str, Any]) -> str | None:
+        for name in (was.keys() | is_.keys()) - {"at_most", "budget"}:
+            if was.get(name) != is_.get(name):
+                return f"{name}={was.get(name)!r}, where {is_.get(name)!r} is given now"
+        return None
+
+    old, new = before["policy"], now["policy"]
+    if differs := differing(before["settings"], now["settings"]):
+        return differs
+    if old["policy"] != new["policy"]:
+        return f"the policy {old['policy']!r}, where {new['policy']!r} is given now"
+    if old["arguments"]["placed"] != new["arguments"]["placed"]:
+        return "other options or questions"
+    return differing(old["arguments"]["named"], new["arguments"]["named"])

@@ -1,9 +1,9 @@
-"""What one process knows of a campaign: its replica, kept up with the log.
+"""A campaign as one process has it: its row in the store, and a replica that follows the log.
 
-The newest snapshot that can be used is where a process begins; then it reads the events after it.
-Snapshots are made when the events since the last one take as much room as a snapshot does, so that
-they never make up more than half of what is written, and go with a proposal: they cost no commit of
-their own.
+A process starts from the newest snapshot that can be used and folds in the events after it. A
+snapshot is a cache, never the truth. One is due when the events since the last take as much room as
+a snapshot does, so that snapshots never make up more than half of what is written; it is written
+with a proposal, and so costs no commit of its own.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from typing import TypeVar
 
 from evenhand.answers.question import Question
 from evenhand.answers.scores import Scores
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
-from evenhand.campaigns.ledger import TicketRow
+from evenhand.campaigns.ledger import Page, TicketRow
 from evenhand.campaigns.replica import FORMAT, Replica
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
@@ -32,12 +33,14 @@ _PIECE = 4096  # events that are read at once
 _LEAST_EVENTS = 512  # between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
-_LOST = 5  # times that a ticket is handed out, at least, to who is never heard of again
+_LOST = 5  # expired leases of a ticket, at least, before it is given up
 _PACKED = 5  # how many times smaller a snapshot is than the questions that it holds, about
+
+T = TypeVar("T")
 
 
 class Follower:
-    """Follows the log of a campaign.
+    """A campaign in a store, with a replica that follows its log.
 
     Parameters
     ----------
@@ -61,10 +64,25 @@ class Follower:
         self._size = 0  # of the last snapshot
         _FOLLOWERS.add(self)
 
-    # ------------------------------------------------------------------ following
+    def write(self, work: Callable[[Page], T]) -> T:
+        """Return what comes of work on the campaign's row, in one transaction with its events."""
+
+        def transaction(session: Session) -> T:
+            page = Page(session, self.id)
+            result = work(page)
+            page.close()
+            return result
+
+        return self.store.write(transaction)
+
+    def read(self, look: Callable[[Page], T]) -> T:
+        """Return what is seen of the campaign's row, without a lock."""
+        return self.store.read(lambda session: look(Page(session, self.id, lock=False)))
+
+    # ------------------------------------------------------------------ the replica
 
     def known(self) -> Replica:
-        """Return the replica, whether or not it has the newest events: most questions are there."""
+        """Return the replica, perhaps without the newest events: enough to look a question up."""
         return self._replica or self.followed()
 
     def followed(self) -> Replica:
@@ -74,7 +92,7 @@ class Follower:
                 replica = self._replica or self._loaded()
                 while True:
                     seal, events = self.store.read(partial(self._news, replica.head))
-                    if seal != replica.seal:  # a server went down with what it had shown
+                    if seal != replica.seal:  # a server lost in a crash what it had shown
                         replica = self._loaded()
                     elif not replica.fold(events):
                         replica = self._loaded(replica.withdrawn)
@@ -94,9 +112,10 @@ class Follower:
         return seal, ledger.events_after(session, self.id, head, _PIECE)
 
     def _loaded(self, withdrawn: AbstractSet[int] = frozenset()) -> Replica:
-        """Return the newest snapshot that can be used, or the beginning.
+        """Return the replica of the newest snapshot that can be used, or of the first event.
 
-        What is withdrawn by now is known from the rows, so that little is folded in and taken back.
+        Which evaluations are withdrawn is read from their rows first: folding them in would take
+        another fold when their withdrawal comes.
         """
         rows, kept = self.store.read(
             lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
@@ -161,7 +180,7 @@ class Follower:
         head = replica.head
         return lambda s: ledger.keep_snapshot(s, self.id, head, FORMAT, body, digest, _KEPT)
 
-    # ------------------------------------------------------------------ small things
+    # ------------------------------------------------------------------ tickets
 
     @property
     def reading(self) -> Scores:
@@ -170,7 +189,7 @@ class Follower:
 
     @property
     def tries(self) -> int:
-        """How often a ticket comes to nothing before it is put aside."""
+        """How often a ticket may fail, or its lease expire, before it is given up."""
         return max(_LOST, 1 + int(self.known().settings["retries"]))
 
     def evaluator(self, name: object) -> str:
@@ -198,7 +217,7 @@ class Follower:
     def ticket(self, row: TicketRow) -> Ticket:
         """Return a ticket as its holder gets it."""
         question = self.question(row)
-        display, order = self.known().display, self.known().settings.get("shown", ())
+        display, order = self.known().display, self.known().settings["shown"]
         return Ticket(
             identifier(row.number, row.token),
             question,

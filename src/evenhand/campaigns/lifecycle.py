@@ -1,50 +1,56 @@
-"""Changes of a campaign: paused and resumed, people who leave and join, more to ask or to spend."""
+"""The life of a campaign after it was created: paused, resumed, extended; who leaves and joins.
+
+Also what it does by itself: it goes on without an evaluator who fails again and again, and pauses
+where everything fails.
+"""
 
 from __future__ import annotations
 
 import copy
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_display, checked_reason
+from evenhand.campaigns.arguments import checked_display, checked_reason
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.replica import Replica, asked_to
-from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.status import answer_from
 from evenhand.certainty.choice import Choice
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.questions import Askable, Questions, Superset
 
+_FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
+_FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
+
+AWAY = "said to be away"
+"""So begin reasons for which a run goes on without somebody, since `AbsentError` was raised."""
+
 Result = TypeVar("Result")
 
 
 def pause(follower: Follower, reason: Any) -> None:
-    """Hand out nothing until `resume`; what is out may come back."""
+    """Hand out nothing until `resume`; tickets that are out may be told."""
     reason = checked_reason(reason)
 
-    def work(session: Session) -> None:
-        page = Page(session, follower.id)
+    def work(page: Page) -> None:
         if page.status == "finished":
             raise InputError(f"campaign {follower.name!r} is finished; there is nothing to pause.")
         if page.status == "running":
             page.append("paused", {"reason": reason})
             page.status = "paused"
-            page.close()
 
-    follower.store.write(work)
+    follower.write(work)
 
 
 def resume(follower: Follower) -> None:
-    """Go on after `pause`, and try again what could not be done."""
+    """Go on after `pause`, and try again what failed."""
 
-    def work(session: Session) -> None:
-        page = Page(session, follower.id)
+    def work(page: Page) -> None:
         if page.status == "finished":
             raise InputError(
                 f"campaign {follower.name!r} is finished; extend() goes on with more to spend or "
@@ -53,14 +59,13 @@ def resume(follower: Follower) -> None:
         if page.status == "paused":
             page.append("resumed", {})
             page.status = "running"
-            page.close()
 
-    follower.store.write(work)
+    follower.write(work)
 
 
 def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
-    """Go on without an evaluator, until `join`; tickets that wait for him are taken back."""
-    name, reason = _attending(follower, evaluator), checked_reason(reason)
+    """Go on without an evaluator, until `join`; his tickets are taken back."""
+    name, reason = follower.evaluator(evaluator), checked_reason(reason)
 
     def change(replica: Replica, page: Page) -> None:
         if name not in replica.left:
@@ -72,7 +77,7 @@ def leave(follower: Follower, evaluator: Any, reason: Any) -> None:
 
 def join(follower: Follower, evaluator: Any) -> None:
     """Have an evaluator back who left."""
-    name = _attending(follower, evaluator)
+    name = follower.evaluator(evaluator)
 
     def change(replica: Replica, page: Page) -> None:
         if name in replica.left:
@@ -143,16 +148,6 @@ def _numbers(replica: Replica, questions: Askable) -> list[int]:
     return numbers.tolist()
 
 
-def _attending(follower: Follower, evaluator: Any) -> str:
-    name = follower.evaluator(evaluator)
-    if not follower.known().policy.heeds_limits:
-        raise InputError(
-            f"{follower.known().policy.name!r} asks whom it likes, and cannot do without some. Use "
-            "certain-choice or greedy-questions."
-        )
-    return name
-
-
 def reopen(page: Page) -> None:
     """Let a campaign that was decided run again."""
     if page.status == "finished":
@@ -164,7 +159,7 @@ def changed(
     change: Callable[..., Result],
     prepare: Callable[[Replica], Any] | None = None,
 ) -> Result:
-    """Make a change to a campaign that is as the replica knows it.
+    """Make a change that depends on the replica; again, if the campaign moved on meanwhile.
 
     Parameters
     ----------
@@ -175,28 +170,55 @@ def changed(
     prepare
         Works something out beforehand, from the replica.
     """
-    while True:
+
+    def attempt() -> tuple[Result] | None:
         with follower.lock:
             replica = follower.followed()
-            known = replica.version, replica.head, replica.seal
+            known = replica.known
             more = () if prepare is None else (prepare(replica),)
-        done = follower.store.write(partial(_put, follower.id, known, change, replica, more))
-        if done is not None:
-            return done[0]
+        return follower.write(
+            lambda page: (change(replica, page, *more),) if page.follows(*known) else None
+        )
+
+    while (done := attempt()) is None:
+        pass
+    return done[0]
 
 
-def _put(
-    id: int,
-    known: tuple[int, int, str],
-    change: Callable[..., Result],
-    replica: Replica,
-    more: tuple[Any, ...],
-    session: Session,
-) -> tuple[Result] | None:
-    """Make a change, unless the campaign has moved on."""
-    page = Page(session, id)
-    if not page.follows(*known):
-        return None
-    result = change(replica, page, *more)
-    page.close()
-    return (result,)
+# ---------------------------------------------------------------------- by itself
+
+
+def mend(follower: Follower) -> bool:
+    """Go on without evaluators who fail again and again; pause where everything fails."""
+    with follower.lock:
+        replica = follower.followed()
+        broken, hopeless = replica.broken(), replica.hopeless()
+        why = replica.last_failure
+        others = set(replica.questions.evaluators).difference(replica.left, {broken})
+    if broken is not None and not others:  # without the last nothing could be asked
+        broken, hopeless = None, f"nobody but {broken!r} is there, last with: {why}"
+    if broken is not None:
+        leave(follower, broken, f"{_FAILED}, last with: {why}")
+    elif hopeless is not None and replica.status == "running":
+        pause(follower, f"{_FAILING}: {hopeless}")
+    else:
+        return False
+    return True
+
+
+def give_another_chance(follower: Follower) -> None:
+    """Undo `mend`: ask those again who failed or were away, and what failed.
+
+    Where a choice was made that is sure, or nothing is left to spend, nothing changes.
+    """
+    with follower.lock:
+        replica = follower.followed()
+        left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]
+        paused = replica.status == "paused" and replica.why.startswith(_FAILING)
+        if left and replica.status == "finished":
+            over = replica.policy.remaining == 0 or answer_from(replica).sure
+            left = [] if over else left
+    if paused:
+        resume(follower)
+    for name in left:
+        join(follower, name)

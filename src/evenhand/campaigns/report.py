@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from evenhand import html
-from evenhand.answers.question import Question
 from evenhand.answers.report import report_of
-from evenhand.campaigns.deciding import answer_from
-from evenhand.campaigns.events import Event, evaluations_in
-from evenhand.campaigns.exporting import events_of
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.standing import Status, status_of
+from evenhand.campaigns.events import evaluations_in
+from evenhand.campaigns.export import ScoresInLog, events_of
+from evenhand.campaigns.follower import Follower
+from evenhand.campaigns.replica import Replica, asked_from
+from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
 from evenhand.html import Markup
+from evenhand.policies.state import restore
+from evenhand.questions import Questions
 from evenhand.report.document import Section, facts, note, points, table, write_page
 from evenhand.report.phrases import listed, short
 
@@ -75,42 +77,44 @@ class _Story:
     first: float = 0.0
     last: float = 0.0
     purposes: Counter[str] = field(default_factory=Counter)
-    paid: dict[str, float] = field(default_factory=dict)
+    paid: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     lines: list[tuple[float, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
 def _story(follower: Follower, replica: Replica) -> _Story:
     """Return what the log tells, read once from end to end."""
-    told, reading = _Story(), follower.reading
-    asked: dict[int, tuple[Question, str, float]] = {}  # who was asked what, and said what
-    questions: dict[int, Question] = {}
+    told, scores = _Story(), ScoresInLog()
+    ask = lru_cache(maxsize=None)(replica.question)
     there: set[tuple[str, str]] = set()  # what there is: "option" or "evaluator", and its name
+
+    def given(number: int) -> str:
+        one = scores[number].said
+        score = follower.reading.reply(one.score)
+        return f"{short(ask(one.question).label)} by {one.evaluator or 'somebody'}, {score:g}"
+
     for event in events_of(follower):
         told.first = told.first or event.at
         told.last = event.at
-        content = event.content
-        if event.kind in ("created", "extended"):
-            before, there = there, there | _names(event.kind, content)
+        content = scores.take(event)
+        said = _said(event.kind, content, given)
         if event.kind == "proposed":
             told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
-        elif event.kind in ("told", "imported", "late"):
-            for one in evaluations_in(content):
-                question = questions.get(one.question) or replica.question(one.question)
-                questions[one.question], who = question, one.evaluator
-                asked[one.number] = question, who, reading.reply(one.score)
-                if one.note:
-                    told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.note}")
-                if event.kind == "told":
-                    told.paid[who] = told.paid.get(who, 0.0) + question.price
-        elif event.kind == "withdrawn" and content.get("ticket") is not None:
-            question, who, _ = asked[content["evaluation"]]
-            told.paid[who] -= question.price
-        said = _said(event, content, asked)
-        if event.kind == "extended":
-            said = _extended(content, there - before)
+        elif event.kind == "created":
+            there = _names(restore(content["policy"]).questions)
+        elif event.kind == "extended":
+            asked = content["questions"]
+            new = set() if asked is None else _names(Questions.of(asked_from(asked))) - there
+            there |= new
+            said = _extended(content, new)
         if said:
             told.lines.append((event.at, said))
+    for one in scores.values():
+        question, who = ask(one.said.question), one.said.evaluator
+        if one.said.note:
+            told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.said.note}")
+        if one.standing == "counted" and one.ticket is not None:
+            told.paid[who] += question.price
     return told
 
 
@@ -127,51 +131,46 @@ def _purpose(purpose: dict[str, Any]) -> str:
     return _REASONS.get(what, f"to {what}")
 
 
-def _said(event: Event, content: Any, asked: dict[int, tuple[Question, str, float]]) -> str:
+def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
     """Return in words what an event tells, beside scores that count; "" for the usual ones."""
-    because = f": {content['reason']}" if event.body != "{}" and content.get("reason") else ""
-    if event.kind == "withdrawn":
-        question, who, score = asked[content["evaluation"]]
-        return (
-            f"Evaluation {content['evaluation']} ({short(question.label)} by {who or 'somebody'}, "
-            f"{score:g}) was withdrawn{because}."
-        )
-    if event.kind == "late":
-        late = [asked[one.number] for one in evaluations_in(content)]
-        return " ".join(
-            f"A score came late and does not count: {short(question.label)} by "
-            f"{who or 'somebody'}, {score:g}."
-            for question, who, score in late
-        )
-    if event.kind == "imported":
-        n = len(content["evaluations"])
-        return f"{n:,} score{'s' * (n != 1)} that had been given before were taken in."
-    if event.kind == "failed":
-        given_up = ", and was given up" if content["given_up"] else ""
-        return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
-    if event.kind == "decided":
-        sure = "sure" if content["answer"]["sure"] else "not sure"
-        return f"Decided: {short(content['answer']['option'])}, {sure}."
-    plain = {
-        "created": "The campaign began.",
-        "paused": f"Paused{because}.",
-        "resumed": "Went on.",
-        "left": f"{content.get('evaluator', '')} left{because}.",
-        "joined": f"{content.get('evaluator', '')} came back.",
-        "alarmed": f"ALARM: {' '.join(str(content.get('text', '')).split())}",
-    }
-    return plain.get(event.kind, "")
+    because = f": {content['reason']}" if content.get("reason") else ""
+    match kind:
+        case "created":
+            return "The campaign began."
+        case "paused":
+            return f"Paused{because}."
+        case "resumed":
+            return "Went on."
+        case "left":
+            return f"{content['evaluator']} left{because}."
+        case "joined":
+            return f"{content['evaluator']} came back."
+        case "alarmed":
+            return f"ALARM: {' '.join(content['text'].split())}"
+        case "withdrawn":
+            number = content["evaluation"]
+            return f"Evaluation {number} ({given(number)}) was withdrawn{because}."
+        case "late":
+            return " ".join(
+                f"A score came late and does not count: {given(one.number)}."
+                for one in evaluations_in(content)
+            )
+        case "imported":
+            n = len(content["evaluations"])
+            return f"{n:,} score{'s' * (n != 1)} that had been given before were taken in."
+        case "failed":
+            given_up = ", and was given up" if content["given_up"] else ""
+            return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
+        case "decided":
+            sure = "sure" if content["answer"]["sure"] else "not sure"
+            return f"Decided: {short(content['answer']['option'])}, {sure}."
+    return ""
 
 
-def _names(kind: str, content: Any) -> set[tuple[str, str]]:
-    """Return the options and evaluators of an event, each as what it is and its name."""
-    asked = (
-        content["policy"]["arguments"]["placed"][0] if kind == "created" else content["questions"]
-    )
-    options = (asked or {}).get("actions", {}).get("labels", ())
-    several = (asked or {}).get("questions", {})
-    return {("option", name) for name in [*options, *several.get("items", ())]} | {
-        ("evaluator", name) for name in several.get("evaluators", ())
+def _names(questions: Questions) -> set[tuple[str, str]]:
+    """Return the options and evaluators of questions, each as what it is and its name."""
+    return {("option", name) for name in questions.items} | {
+        ("evaluator", name) for name in questions.evaluators
     }
 
 
@@ -197,7 +196,7 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
             one.late,
             one.withdrawn,
             one.given_up,
-            *([_money(told.paid.get(one.evaluator, 0.0))] if priced else []),
+            *([_money(told.paid[one.evaluator])] if priced else []),
         ]
         for one in status.evaluators
     ]

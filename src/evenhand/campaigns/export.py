@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-
-from sqlalchemy import bindparam, select
+from typing import Any
 
 from evenhand.answers.scores import compares
 from evenhand.campaigns import ledger
-from evenhand.campaigns.events import Event, as_line, evaluations_in
-from evenhand.campaigns.following import Follower
+from evenhand.campaigns.events import Evaluation, Event, as_line, evaluations_in
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.stores.session import Session, Statement
-from evenhand.campaigns.stores.tables import evaluation
-from evenhand.campaigns.telling import own
+from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.tell import row_of
 from evenhand.campaigns.tickets import identifier, parsed
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
@@ -27,12 +26,6 @@ EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
 """What files of a whole export are called."""
 
 _PIECE = 4096  # events that are read at once
-_STANDING = -4  # where it is in a row of the table
-_OF_TICKET = Statement(
-    select(evaluation.c.number, evaluation.c.standing)
-    .where(evaluation.c.campaign == bindparam("id"), evaluation.c.ticket == bindparam("ticket"))
-    .order_by(evaluation.c.number)
-)
 
 
 def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
@@ -72,6 +65,38 @@ def events_of(follower: Follower) -> Iterator[Event]:
         after = events[-1].number
 
 
+@dataclass
+class Scored:
+    """An evaluation as the log tells it: when it came, of which ticket, and how it stands now."""
+
+    said: Evaluation
+    at: float
+    ticket: str | None  # its id; None if it was imported
+    standing: str
+
+
+class ScoresInLog(dict[int, Scored]):
+    """Evaluations by their numbers, folded from the log event by event."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[int, str] = {}  # of tickets
+
+    def take(self, event: Event) -> Any:
+        """Take in the next event; return what it says."""
+        content = event.content
+        if event.kind == "proposed":
+            self._tokens.update((number, token) for number, token, *_ in content["tickets"])
+        elif event.kind in ("told", "late", "imported"):
+            standing = "late" if event.kind == "late" else "counted"
+            for one in evaluations_in(content):
+                of = one.ticket
+                ticket = None if of is None else identifier(of, self._tokens[of])
+                self[one.number] = Scored(one, event.at, ticket, standing)
+        elif event.kind == "withdrawn":
+            self[content["evaluation"]].standing = "withdrawn"
+        return content
+
+
 def _write_events(follower: Follower, path: Path) -> None:
     with write_atomically(path, "the record") as draft, draft.open("w", encoding="utf-8") as file:
         for event in events_of(follower):
@@ -79,43 +104,23 @@ def _write_events(follower: Follower, path: Path) -> None:
 
 
 def _write_evaluations(follower: Follower, path: Path) -> None:
-    comparing = compares(follower.followed().questions)
-    header = ["evaluation", "ticket", *(["first", "second"] if comparing else ["option"])]
-    header += ["evaluator", "score", "standing", "at", "key", "note"]
-    write_csv(path, header, _rows(follower, comparing), "the evaluations")
-
-
-def _rows(follower: Follower, comparing: bool) -> Iterable[list[object]]:
-    """Return a row for every evaluation that the log tells of, in its order."""
-    replica, reading = follower.followed(), follower.reading
-    tokens: dict[int, str] = {}
-    about: dict[int, list[str]] = {}
-    rows: dict[int, list[object]] = {}
-    width = 2 if comparing else 1
+    replica, scores = follower.followed(), ScoresInLog()
     for event in events_of(follower):
-        content = event.content
-        if event.kind == "proposed":
-            tokens.update((number, token) for number, token, *_ in content["tickets"])
-        elif event.kind in ("told", "late", "imported"):
-            at = datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds")
-            for one in evaluations_in(content):
-                if one.question not in about:
-                    labels = replica.question(one.question).labels
-                    about[one.question] = [*labels, *[""] * (width - len(labels))]
-                rows[one.number] = [
-                    one.number,
-                    None if one.ticket is None else identifier(one.ticket, tokens[one.ticket]),
-                    *about[one.question],
-                    one.evaluator,
-                    reading.reply(one.score),
-                    "late" if event.kind == "late" else "counted",
-                    at,
-                    one.key,
-                    one.note,
-                ]
-        elif event.kind == "withdrawn":
-            rows[content["evaluation"]][_STANDING] = "withdrawn"
-    return rows.values()
+        scores.take(event)
+    about = ["first", "second"] if compares(replica.questions) else ["option"]
+
+    def rows() -> Iterator[list[object]]:
+        for number, one in scores.items():
+            labels = replica.question(one.said.question).labels
+            at = datetime.fromtimestamp(one.at, UTC).isoformat(timespec="milliseconds")
+            score = follower.reading.reply(one.said.score)
+            padding = [""] * (len(about) - len(labels))
+            said = [one.said.evaluator, score, one.standing, at, one.said.key, one.said.note]
+            yield [number, one.ticket, *labels, *padding, *said]
+
+    header = ["evaluation", "ticket", *about]
+    header += ["evaluator", "score", "standing", "at", "key", "note"]
+    write_csv(path, header, rows(), "the evaluations")
 
 
 def evaluation_of(follower: Follower, said: str) -> int:
@@ -125,16 +130,13 @@ def evaluation_of(follower: Follower, said: str) -> int:
     """
     if said.strip().isdecimal():
         return int(said)
-    number, token = parsed(said)
+    number, _ = parsed(said)
 
     def look(session: Session) -> int:
-        own(Page(session, follower.id, lock=False), number, token, said, follower.name)
-        by = {
-            standing: int(n)
-            for n, standing in session.rows(_OF_TICKET, id=follower.id, ticket=number)
-        }
-        if not by.keys() & {"counted", "withdrawn"}:
+        row_of(Page(session, follower.id, lock=False), said)
+        found = ledger.evaluation_of_ticket(session, follower.id, number)
+        if found is None:
             raise InputError(f"there is no score for ticket {said} that counts.")
-        return by.get("counted") or by["withdrawn"]
+        return found.number
 
     return follower.store.read(look)

@@ -1,20 +1,30 @@
-"""Telling: scores that come back, and scores that are taken back."""
+"""What becomes of tickets: answered, failed, given back, or held for longer.
+
+A ticket says how often it was handed out. Once its lease expired and it went to somebody else, the
+first holder can no longer give it back; his score still counts if it is the first. Every operation
+is idempotent: repeated, it returns what the first one did.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.answers.question import Question
-from evenhand.campaigns.changing import changed, reopen
+from evenhand.campaigns.arguments import (
+    checked_count,
+    checked_name,
+    checked_reason,
+    checked_seconds,
+)
 from evenhand.campaigns.events import Kind, evaluations_in, evaluations_to
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_count, checked_name, checked_reason
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, events_after, foresee_told
+from evenhand.campaigns.lifecycle import changed, mend, reopen
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tickets import NoTicket, Receipt, Ticket, identifier, parsed
+from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, identifier, parsed
 from evenhand.errors import ConflictError, InputError
 
 _LATE = {
@@ -22,45 +32,40 @@ _LATE = {
     "failed": "the ticket had been given up",
     "void": "the ticket was no longer wanted",
 }
+_AGAIN = "it waits for the next try"
+_GIVEN_UP = "it is given up"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A score that was told, checked as far as it can be without the store."""
+    """A score for a ticket, checked as far as it can be without the store."""
 
     id: str
-    number: int
-    token: str
-    ticket: Ticket | None
     score: float
-    key: str | None
+    ticket: Ticket | None = None  # None if the caller knows only its id
+    key: str | None = None
     note: str = ""
+
+    @property
+    def number(self) -> int:
+        """Number of the ticket."""
+        return parsed(self.id)[0]
 
 
 def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "") -> list[Receipt]:
     """Take (ticket, score, key), all or none; a note goes with all of them."""
     reading, note = follower.reading, checked_reason(note, "note")
     replies = []
-    for ticket, score, key in _triples(told):
-        if isinstance(ticket, NoTicket):
-            raise InputError(f"this is no ticket; there was none, since {ticket.why}.")
-        id = ticket.id if isinstance(ticket, Ticket) else str(ticket)
-        number, token = parsed(id)
-        question = ticket.question if isinstance(ticket, Ticket) else None
-        value = reading.read(question or Question(0, f"ticket {id}", number), score)
+    for given, score, key in _triples(told):
+        if isinstance(given, NoTicket):
+            raise InputError(f"this is no ticket; there was none, since {given.why}.")
+        ticket = given if isinstance(given, Ticket) else None
+        id = identifier(*parsed(ticket.id if ticket else given))
+        question = ticket.question if ticket else Question(0, f"ticket {given}", parsed(id)[0])
+        value = reading.read(question, score)
         if key is not None:
             checked_name(key, "key")
-        replies.append(
-            Reply(
-                identifier(number, token),
-                number,
-                token,
-                ticket if isinstance(ticket, Ticket) else None,
-                value,
-                key,
-                note,
-            )
-        )
+        replies.append(Reply(id, value, ticket, key, note))
     return follower.store.write(lambda session: Desk(session, follower, replies).take(replies))
 
 
@@ -80,14 +85,14 @@ def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
 
 
 class Desk:
-    """Takes scores in one transaction; those that are known before are looked up together."""
+    """Takes scores in one transaction; the rows of those in ``soon`` are looked up together."""
 
     def __init__(self, session: Session, follower: Follower, soon: Iterable[Reply] = ()) -> None:
         for reply in soon:
             if reply.ticket is not None:
                 key = _key(reply, reply.ticket.attempt)
                 foresee_told(session, follower.id, reply.number, reply.ticket.holder, key)
-        self.page, self._name = Page(session, follower.id), follower.name
+        self.page = Page(session, follower.id)
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
         self._notes: dict[int, str] = {}  # likewise, by evaluation
 
@@ -112,7 +117,7 @@ class Desk:
 
     def one(self, reply: Reply) -> Receipt:
         """Take a score, as `close` will write it down."""
-        page, row = self.page, own(self.page, reply.number, reply.token, reply.id, self._name)
+        page, row = self.page, row_of(self.page, reply.id)
         who = reply.ticket.holder if reply.ticket else row.holder or row.evaluator
         for key in _keys(reply, row):
             before = self._entered.get((who, key)) or page.by_key(who, key)
@@ -178,11 +183,14 @@ def _keys(reply: Reply, row: TicketRow) -> list[str]:
     return [reply.id, *(f"{reply.id}.{attempt}" for attempt in range(2, row.attempt + 1))]
 
 
-def own(page: Page, number: int, token: str, id: str, name: str) -> TicketRow:
-    """Return a ticket of this campaign by its number and token."""
+def row_of(page: Page, id: str) -> TicketRow:
+    """Return the row of a ticket by its id, or say that there is none."""
+    number, token = parsed(id)
     row = page.ticket(number)
     if row is None or row.token != token:
-        raise InputError(f"there is no ticket {id!r} in campaign {name!r}; give what `ask` said.")
+        raise InputError(
+            f"there is no ticket {id!r} in campaign {page.name!r}; give what `ask` said."
+        )
     return row
 
 
@@ -215,6 +223,103 @@ def withdraw(follower: Follower, evaluation: Any, reason: Any) -> Receipt:
             {"evaluation": number, "ticket": row.ticket, "reason": reason, "reopened": reopened},
         )
         reopen(page)
-        return Receipt(number, False, why="it was withdrawn")
+        waits = "; its ticket waits for another score" if reopened else ""
+        return Receipt(number, False, why=f"it was withdrawn{waits}")
 
     return changed(follower, change)
+
+
+# ---------------------------------------------------------------------- without a score
+
+
+def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
+    """Give a ticket back that could not be answered; after some tries it is given up."""
+    reason = checked_reason(reason)
+    retries = follower.known().settings["retries"]
+
+    def work(page: Page, row: TicketRow) -> Notice:
+        given_up = row.failures + 1 > retries
+        page.append(
+            "failed",
+            {"ticket": row.number, "holder": row.holder, "reason": reason, "given_up": given_up},
+        )
+        page.settle(row, "failed" if given_up else "open", failures=row.failures + 1)
+        return Notice(True, _GIVEN_UP if given_up else _AGAIN)
+
+    (notice,) = _given_back(follower, [ticket], work)
+    if notice.why == _GIVEN_UP:
+        mend(follower)
+    return notice
+
+
+def release(follower: Follower, *tickets: Ticket | str) -> list[Notice]:
+    """Give tickets back for somebody else, or for later."""
+
+    def work(page: Page, row: TicketRow) -> Notice:
+        page.append("released", {"ticket": row.number, "holder": row.holder})
+        page.settle(row, "open")
+        return Notice(True, _AGAIN)
+
+    return _given_back(follower, tickets, work)
+
+
+def end_lease(follower: Follower, ticket: Ticket) -> None:
+    """Let the lease of a ticket expire now: its holder is known to be dead."""
+
+    def work(page: Page, row: TicketRow) -> Notice:
+        _prolong(page, row, page.now)
+        return Notice(True, _AGAIN)
+
+    _given_back(follower, [ticket], work)
+
+
+def renew(follower: Follower, ticket: Ticket | str, lease: Any) -> Ticket | NoTicket:
+    """Hold a ticket for a further lease, from now on."""
+    span = follower.known().settings["lease"] if lease is None else checked_seconds(lease)
+
+    def work(page: Page) -> TicketRow | NoTicket:
+        row, gone = _found(page, ticket)
+        if gone or row.state != "leased":
+            return NoTicket("not now", gone or "the ticket was given back", None)
+        return _prolong(page, row, page.now + span)
+
+    kept = follower.write(work)
+    return kept if isinstance(kept, NoTicket) else follower.ticket(kept)
+
+
+def _prolong(page: Page, row: TicketRow, until: float) -> TicketRow:
+    """Have a lease end at another time."""
+    page.append("renewed", {"ticket": row.number, "holder": row.holder, "until": until})
+    page.settle(row, "leased", leased=page.now, until=until)
+    return replace(row, leased=page.now, until=until)
+
+
+def _given_back(
+    follower: Follower,
+    tickets: Iterable[Ticket | str],
+    work: Callable[[Page, TicketRow], Notice],
+) -> list[Notice]:
+    """Do something with each ticket that is leased to the caller; say what became of the others."""
+
+    def one(page: Page, ticket: Ticket | str) -> Notice:
+        row, gone = _found(page, ticket)
+        if gone:
+            return Notice(False, gone)
+        if row.state == "leased":
+            return work(page, row)
+        return Notice(True, _GIVEN_UP if row.state == "failed" else _AGAIN)
+
+    given = list(tickets)
+    return follower.write(lambda page: [one(page, ticket) for ticket in given]) if given else []
+
+
+def _found(page: Page, ticket: Ticket | str) -> tuple[TicketRow, str]:
+    """Return a ticket's row, and why the ticket is no longer the caller's, if it is not."""
+    row = row_of(page, ticket.id if isinstance(ticket, Ticket) else str(ticket))
+    if row.state == "done":
+        return row, "the ticket was answered"
+    if row.state == "void":
+        return row, "the ticket is no longer wanted"
+    if isinstance(ticket, Ticket) and ticket.attempt != row.attempt:
+        return row, "the lease was over, and the ticket was handed out again"
+    return row, ""

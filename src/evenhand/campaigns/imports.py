@@ -7,6 +7,7 @@ is wrong is named, and then nothing is taken.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evenhand.answers.question import Question
 from evenhand.answers.scores import Scores, compares
-from evenhand.campaigns import ledger
+from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.events import evaluations_to
-from evenhand.campaigns.following import Follower
-from evenhand.campaigns.given import checked_name
+from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import EvaluationRow, Page
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.sheets import (
@@ -33,8 +34,8 @@ from evenhand.campaigns.sheets import (
     texts_in,
 )
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.telling import Desk, Reply, own
-from evenhand.campaigns.tickets import Receipt, identifier, parsed
+from evenhand.campaigns.tell import Desk, Reply, row_of
+from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
 from evenhand.tables.names import listed
@@ -153,12 +154,10 @@ def _take_sheet(follower: Follower, source: Source, decimal: str | None) -> Impo
 
 def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> Reply | None:
     """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
-    reading = follower.reading
     with _column(TICKET):
         if not line.ticket:
             raise InputError("it is empty; it must be as the sheet had it, such as 17-9f3a2c")
-        number, token = parsed(line.ticket)
-        row = own(page, number, token, line.ticket, follower.name)
+        row = row_of(page, line.ticket)
     question = follower.question(row)
     said = tuple(name_in(label, question.labels, file=True) for label in line.labels)
     if said and said != question.labels:
@@ -169,10 +168,8 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
         )
     if line.score is None:
         return None
-    with _column(SCORE):
-        value = score_in(line.score, decimal, reading.allows, verdicts=reading.kind == "verdicts")
-        score = reading.read(question, value)
-    return Reply(identifier(number, token), number, token, None, score, None, line.note)
+    score = _read(follower.reading, question, line.score, decimal)
+    return Reply(identifier(row.number, row.token), score, note=line.note)
 
 
 def _take_log(
@@ -188,38 +185,16 @@ def _take_log(
     columns = _columns(source, replica.questions, names, key)
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    log = _Log(replica, follower.reading, columns, decimal, isinstance(source, CsvFile))
+    log = _Log(replica, columns, decimal, isinstance(source, CsvFile))
     found, rows, entries = _Problems(source.name), log.rows(), []
     for row, place in zip(rows, source.places(rows, None), strict=True):
         with found.at(place):
             entries.append(log.entry(row, place))
     found.refuse()
     taken = None
-    while taken is None:  # as long as something is withdrawn meanwhile
-        taken = _logged(follower, source, entries)
+    while taken is None:  # as long as something happens meanwhile
+        taken = _logged(follower, entries, found)
     return taken
-
-
-def _logged(follower: Follower, source: Source, entries: Sequence[_Entry]) -> Imported | None:
-    with follower.lock:
-        trial = Replica.from_snapshot(*follower.followed().snapshot())
-
-    def put_in(session: Session) -> Imported | None:
-        page = Page(session, follower.id)
-        found = _Problems(source.name)
-        new = [one for one in entries if not _told_before(page, one, found)]
-        found.refuse()
-        if new:
-            if page.status == "finished":
-                raise InputError(
-                    "the campaign is finished, and scores that come now would not count; extend "
-                    "it first. Nothing was taken."
-                )
-            if not _put_in(page, trial, new, found):
-                return None
-        return Imported(counted=len(new), repeated=len(entries) - len(new))
-
-    return follower.store.write(put_in)
 
 
 @dataclass(frozen=True)
@@ -231,6 +206,74 @@ class _Entry:
     score: float
     evaluator: str
     key: str
+
+
+def _logged(follower: Follower, entries: Sequence[_Entry], found: _Problems) -> Imported | None:
+    """Write logged scores down that the policy takes; None if the log went on meanwhile."""
+
+    def unknown(page: Page) -> list[_Entry]:
+        return [one for one in entries if not _told_before(page, one, found)]
+
+    with follower.lock:
+        replica = follower.followed()
+        new, known = follower.read(unknown), replica.known
+        found.refuse()
+        taken = Imported(counted=len(new), repeated=len(entries) - len(new))
+        if not new:
+            return taken
+        if replica.status == "finished":
+            raise InputError(
+                "the campaign is finished, and scores that come now would not count; extend "
+                "it first. Nothing was taken."
+            )
+        _try(replica, new, found)
+
+    def put_in(page: Page) -> Imported | None:
+        if (page.version, page.head, page.hash.hex()) != known:
+            return None
+        rows = [
+            EvaluationRow(n, None, one.question, one.score, one.evaluator, one.key, "counted", 0)
+            for n, one in enumerate(new, page.evaluations + 1)
+        ]
+        at = page.append("imported", evaluations_to(row.said() for row in rows))
+        page.evaluations += len(rows)
+        page.counted += len(rows)
+        page.enter(replace(row, event=at) for row in rows)
+        return taken
+
+    return follower.write(put_in)
+
+
+def _told_before(page: Page, entry: _Entry, found: _Problems) -> bool:
+    before = page.by_key(entry.evaluator, entry.key)
+    if before is None:
+        return False
+    if (before.question, before.score) != (entry.question, entry.score):
+        with found.at(entry.place):
+            raise ConflictError(
+                f"{entry.key!r} was told before, as evaluation {before.number}, and otherwise"
+            )
+    return True
+
+
+def _try(replica: Replica, new: Sequence[_Entry], found: _Problems) -> None:
+    """Refuse logged scores that may not be asked, or that a copy of the policy does not take."""
+    left = replica.policy.limits.left(replica.pending)
+    for one in new:
+        index = replica.places[one.question]
+        left[index] -= 1
+        if left[index] < 0:
+            with found.at(one.place):
+                raise InputError(
+                    "this was asked as often as it may be; a ticket for it may be out, which "
+                    "can be told instead"
+                )
+    found.refuse()
+    try:
+        told = replica.feedback([one.question for one in new], [one.score for one in new])
+        copy.copy(replica.policy).observe(told)
+    except Exception as error:
+        raise InputError(f"{said(error)} Nothing was taken.") from error
 
 
 def _columns(
@@ -268,7 +311,7 @@ class _Log:
 
     Parameters
     ----------
-    replica, reading
+    replica
         What can be asked, and which scores are possible.
     columns
         What stands in the columns, by what they are.
@@ -281,74 +324,61 @@ class _Log:
     def __init__(
         self,
         replica: Replica,
-        reading: Scores,
         columns: dict[str, list[str | None]],
         decimal: str | None,
         file: bool,
     ) -> None:
-        self._replica, self._reading, self._columns = replica, reading, columns
-        self._decimal, self._file = decimal or decimal_of(columns["score"]), file
-        self._items, self._evaluators = set(self._asked.items), set(self._asked.evaluators)
+        self._replica, self._columns, self._file = replica, columns, file
+        self._decimal = decimal or decimal_of(columns["score"])
+        names: dict[str, Sequence[str]] = dict.fromkeys(
+            ("option", "rival"), replica.questions.items
+        )
+        names |= {"evaluator": replica.questions.evaluators}
+        self._names = {part: some for part, some in names.items() if some and part in columns}
+        self._sets = {part: set(names) for part, names in self._names.items()}
         self._seen: Counter[tuple[str, str]] = Counter()
-
-    @property
-    def _asked(self) -> Questions:
-        return self._replica.questions
 
     def rows(self) -> list[int]:
         """Return the lines that are not empty."""
         n = len(self._columns["score"])
-        return [row for row in range(n) if any(self._cell(part, row) for part in self._columns)]
+        return [row for row in range(n) if any(cells[row] for cells in self._columns.values())]
 
     def entry(self, row: int, place: str) -> _Entry:
         """Return the score on a line, or refuse what is wrong with it."""
-        lacking = [part for part in self._columns if not self._cell(part, row)]
-        if lacking and (self._evaluators or lacking != ["evaluator"]):
+        cells = {part: column[row] or "" for part, column in self._columns.items()}
+        lacking = [part for part, cell in cells.items() if not cell]
+        if lacking and ("evaluator" in self._names or lacking != ["evaluator"]):
             raise InputError(f"the {listed(lacking)} is empty")
-        about = tuple(
-            self._known(part, row, self._items)
-            for part in ("option", "rival")
-            if part in self._columns
-        )
-        who = self._cell("evaluator", row)
-        if self._evaluators:
-            who = self._known("evaluator", row, self._evaluators)
-        (index,) = self._asked.find([about], who or None if self._evaluators else None).tolist()
+        for part in self._names:
+            cells[part] = self._known(part, cells[part])
+        about = tuple(cells[part] for part in ("option", "rival") if part in cells)
+        who = cells.get("evaluator", "")
+        whose = who if "evaluator" in self._names else None
+        (index,) = self._replica.questions.find([about], whose).tolist()
         number = int(self._replica.numbers[index])
-        with _column(SCORE):
-            value = score_in(
-                self._cell("score", row),
-                self._decimal,
-                self._reading.allows,
-                verdicts=self._reading.kind == "verdicts",
-            )
-            score = self._reading.read(self._replica.question(number), value)
+        question = self._replica.question(number)
+        score = _read(self._replica.reading, question, cells["score"], self._decimal)
         who = checked_name(who, "the name of an evaluator", empty=True)
-        return _Entry(place, number, score, who, self._key(row, about, who, score))
+        return _Entry(place, number, score, who, self._key(cells.get("key"), about, who, score))
 
-    def _cell(self, part: str, row: int) -> str:
-        cells = self._columns.get(part)
-        return (cells[row] if cells else None) or ""
-
-    def _known(self, part: str, row: int, names: set[str]) -> str:
-        name = name_in(self._cell(part, row), names, file=self._file)
-        if name not in names:
+    def _known(self, part: str, text: str) -> str:
+        name = name_in(text, self._sets[part], file=self._file)
+        if name not in self._sets[part]:
             what = "evaluator" if part == "evaluator" else "option"
-            there = self._asked.evaluators if part == "evaluator" else self._asked.items
-            raise InputError(
-                f"column {part!r}: there is no {what} {name!r}; there are {listed(list(there))}"
-            )
+            there = listed(list(self._names[part]))
+            raise InputError(f"column {part!r}: there is no {what} {name!r}; there are {there}")
         return name
 
-    def _key(self, row: int, about: Sequence[str], who: str, score: float) -> str:
-        """Return what a score is known by."""
-        given = "key" in self._columns
-        said = self._cell("key", row) if given else _digest(about, who, score)
+    def _key(self, given: str | None, about: Sequence[str], who: str, score: float) -> str:
+        """Return what a score is known by: a key, or what it says, numbered among equal ones."""
+        said = _digest(about, who, score) if given is None else given
         self._seen[who, said] += 1
         again = self._seen[who, said]
-        if given and again > 1:
+        if given is None:
+            return f"{said}-{again}"
+        if again > 1:
             raise InputError(f"column 'key': {said!r} stands on a line above, too")
-        return checked_name(said, "key") if given else f"{said}-{again}"
+        return checked_name(said, "key")
 
 
 def _digest(about: Sequence[str], evaluator: str, score: float) -> str:
@@ -357,53 +387,11 @@ def _digest(about: Sequence[str], evaluator: str, score: float) -> str:
     return f"logged-{hashlib.sha256(said.encode()).hexdigest()[:24]}"
 
 
-def _told_before(page: Page, entry: _Entry, found: _Problems) -> bool:
-    before = page.by_key(entry.evaluator, entry.key)
-    if before is None:
-        return False
-    if (before.question, before.score) != (entry.question, entry.score):
-        with found.at(entry.place):
-            raise ConflictError(
-                f"{entry.key!r} was told before, as evaluation {before.number}, and otherwise"
-            )
-    return True
-
-
-def _put_in(page: Page, trial: Replica, new: Sequence[_Entry], found: _Problems) -> bool:
-    """Write logged scores down, if a replica that is of no other use can take them.
-
-    False if it cannot go on with the log, so that another one must be tried.
-    """
-    if ledger.seal_of(page.session, page.id, trial.head) != trial.seal:
-        return False
-    if not trial.fold(ledger.events_after(page.session, page.id, trial.head, page.head)):
-        return False
-    left = trial.policy.limits.left(trial.pending).tolist()
-    for one in new:
-        index = int(trial.places[one.question])
-        left[index] -= 1
-        if left[index] < 0:
-            with found.at(one.place):
-                raise InputError(
-                    "this was asked as often as it may be; a ticket for it may be out, which "
-                    "can be told instead"
-                )
-    found.refuse()
-    try:
-        trial.policy.observe(trial.feedback([x.question for x in new], [x.score for x in new]))
-    except Exception as error:
-        raise InputError(f"{said(error)} Nothing was taken.") from error
-    first = page.evaluations + 1
-    rows = [
-        EvaluationRow(number, None, one.question, one.score, one.evaluator, one.key, "counted", 0)
-        for number, one in enumerate(new, first)
-    ]
-    at = page.append("imported", evaluations_to(row.said() for row in rows))
-    page.evaluations += len(rows)
-    page.counted += len(rows)
-    page.enter(replace(row, event=at) for row in rows)
-    page.close()
-    return True
+def _read(reading: Scores, question: Question, text: str, decimal: str | None) -> float:
+    """Return the score that a cell has, or refuse it."""
+    with _column(SCORE):
+        value = score_in(text, decimal, reading.allows, verdicts=reading.kind == "verdicts")
+        return reading.read(question, value)
 
 
 @contextmanager

@@ -1,0 +1,78 @@
+"""Rows taken apart by their singular values: what they span, and what least squares makes of it.
+
+A = U diag(s) Wᵀ diag(c), for rows A, (q, m), whose columns have the largest entries c. Scaled like
+that, the units of columns do not matter to what counts as rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Floats
+
+RANK = 1e-10
+"""Singular values above this share of the largest count; the others are rounding."""
+SEEN = 1e-8
+"""Share of a direction that rows may leave out for it to count as a combination of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Svd:
+    """The singular value decomposition of rows, without what is rounding.
+
+    Parameters
+    ----------
+    U, sizes, W
+        (q, r) orthonormal columns, (r,) singular values, and (m, r) orthonormal columns.
+    scales
+        (m,) c; 1 where a column is 0.
+
+    Examples
+    --------
+    Two evaluations of one thing, and nothing of another:
+
+    >>> rows = Svd.of(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    >>> weights, seen = rows.weights(np.array([[2.0, 0.0], [0.0, 1.0]]))
+    >>> rows.rank, (weights**2).sum(axis=1).round(6), seen
+    (1, array([2., 0.]), array([ True, False]))
+    """
+
+    U: Floats
+    sizes: Floats
+    W: Floats
+    scales: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Return the decomposition of rows, (q, m)."""
+        scales = np.abs(rows).max(axis=0, initial=0.0)
+        scales[scales == 0.0] = 1.0
+        U, sizes, Wt = np.linalg.svd(rows / scales, full_matrices=False)
+        span = sizes > RANK * sizes.max(initial=0.0)
+        return cls(U[:, span], sizes[span], Wt[span].T, scales)
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span."""
+        return len(self.sizes)
+
+    @property
+    def coordinates(self) -> Floats:
+        """(m, r) C with A C = U, so that Σ (aC)ᵀ(aC) over the rows is the unit matrix."""
+        return np.asarray(self.W / self.sizes / self.scales[:, None])
+
+    def weights(self, targets: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return (n, r) w, and (n,) whether the rows show targets, (n, m), at all.
+
+        Least squares on y estimates a target's combination of the coefficients by w·Uᵀy, with the
+        variance w·w per unit of noise.
+        """
+        T = targets / self.scales
+        inside = T @ self.W
+        off = np.abs(T - inside @ self.W.T).max(axis=1, initial=0.0)
+        seen = np.asarray(off <= SEEN * np.abs(T).max(initial=0.0))
+        return np.asarray(inside / self.sizes), seen

@@ -1,0 +1,128 @@
+"""Options in coordinates of their own, whatever the units of features and attributes.
+
+Notation
+--------
+A       (k, m)  points a_x = (x; z_x)
+c       (p,)    centre of the attributes; h_x = (x; c), so that h_x − h_y = (x − y; 0)
+π       (k,)    G-optimal design on the points
+P, H    (k, r)  a_x and h_x in coordinates in which Σ π_x a_x a_xᵀ is the unit matrix
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats, Indices
+from evenhand.designs import g_optimal_design
+from evenhand.designs.elfving import ElfvingProgram
+from evenhand.errors import NotIdentifiableError
+from evenhand.geometry import bias_optimal_design
+from evenhand.numerics.ties import first_largest
+from evenhand.policies.cache import per_action_set
+from evenhand.questions import Askable, Questions
+
+
+class Frame:
+    """The options in coordinates in which their G-optimal design is a unit; see `Frame.of`.
+
+    Raises `NotIdentifiableError` where some options cannot be compared, however many evaluations
+    are made.
+
+    Attributes
+    ----------
+    space
+        The span of the points.
+    points, values
+        (q, r) and (k, r) coordinates: P of what can be asked, H of what can be chosen.
+    bias
+        (r,) coordinates of the direction of the (first) bias; None where no evaluations show it.
+    cells, cell
+        (g, p) distinct attributes, and (k,) which of them an option has.
+    centre
+        (p,) their centre c.
+    weights
+        (k,) the G-optimal design π.
+    """
+
+    def __init__(self, actions: Askable) -> None:
+        questions = Questions.of(actions)
+        A, d = questions.weighted_points, questions.n_features
+        if isinstance(actions, ActionSet) and actions.group_names is not None:
+            bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
+        self.space = ElfvingProgram(A).space
+        self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
+        self.cell: Indices = cell.reshape(-1)
+        self.centre: Floats = self.cells.mean(axis=0)
+        self._refuse_incomparable(actions)
+        design = g_optimal_design(A)
+        self.weights = design.weights
+        # the certificate is W with aᵀV(π)⁺a = ‖Wa‖² · value
+        W = design.certificate.dual * math.sqrt(design.value)
+        self.points: Floats = A @ W.T
+        self.values: Floats = questions.options.features @ W[:, :d].T + W[:, d:] @ self.centre
+        self.bias: Floats | None = None
+        if questions.n_attributes:
+            e = np.zeros(A.shape[1])
+            e[d] = 1.0
+            self.bias = W @ e if self.space.contains(e) else None
+        self.transform: Floats = W
+
+    @staticmethod
+    @per_action_set
+    def of(actions: Askable) -> Frame:
+        """Return the frame of these options, kept as long as they are."""
+        return Frame(actions)
+
+    @property
+    def rank(self) -> int:
+        """Dimension r of the span of the points."""
+        return int(self.points.shape[1])
+
+    @cached_property
+    def basis(self) -> Indices:
+        """(r,) options whose points span all of them, each the longest beside those before it.
+
+        Points of the design are all of one length, so that ties are the rule.
+        """
+        beside = self.points.copy()
+        chosen = np.zeros(self.rank, dtype=np.intp)
+        for i in range(self.rank):
+            squares = np.einsum("ij,ij->i", beside, beside)
+            x = chosen[i] = first_largest(squares)
+            unit = beside[x] / math.sqrt(squares[x])
+            beside -= np.outer(beside @ unit, unit)
+        return chosen
+
+    def _refuse_incomparable(self, actions: Askable) -> None:
+        """Raise unless the leads of all options lie in the span of the points.
+
+        Where options are their own questions that is: unless (0; z − z′) does for all attributes.
+        """
+        if self.space.full:
+            return
+        own = isinstance(actions, ActionSet)
+        rows = self.cells if own else Questions.of(actions).options.features
+        columns = slice(actions.n_features, None) if own else slice(actions.n_features)
+        v = np.zeros(len(self.space.scales))
+        for i in range(1, len(rows)):
+            v[columns] = rows[i] - rows[0]
+            if self.space.contains(v):
+                continue
+            if not isinstance(actions, ActionSet):
+                one, other = (actions.options.labels[x] for x in (0, i))
+                raise NotIdentifiableError(
+                    f"{one!r} and {other!r} cannot be compared by these questions. "
+                    f"{actions.check()}"
+                )
+            one, other = (actions.labels[int(np.argmax(self.cell == g))] for g in (0, i))
+            raise NotIdentifiableError(
+                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
+                "what their attributes do to evaluations looks the same as a difference in value "
+                "along the features. Leave out a feature or an attribute that is a combination "
+                "of others, or add an option with the features of one and the attributes of the "
+                "other."
+            )

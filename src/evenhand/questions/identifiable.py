@@ -1,0 +1,245 @@
+"""Identifiability: which leads and biases answers identify, and the cheapest questions that do.
+
+Notation
+--------
+A = (F, Z)   rows of the questions, columns scaled; a lead is (x − y; 0), a bias e_j
+n, D         what is left after items are taken out. Where every question is about one item that
+             stands for itself, a row is (e_o; z), and with the first question f(o) to an item
+             D = {z_r − z_f(o)}, in n = p columns. Otherwise D = A, in n = d + p columns
+S, N         questions whose rows of D are a basis, and the null space of D, (n, n − |S|)
+u_o          z_f(o), or (x; 0). The lead of o over o′ is identified exactly if u_o − u_o′ lies in
+             the span of D, which is: if u_o N = u_o′ N. A bias is identified exactly if e_j N = 0
+
+All that is identified is a combination of basis rows, in one way only: what a lead needs are the
+questions that have a part in it. Nothing here ever takes a solution of minimum norm for an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.identifying import EQUAL, classes, first_independent, parts
+from evenhand.questions.inputs import UNLIMITED
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
+
+_WORK = 200_000  # questions looked at in all attempts at a cheap start
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """What some questions identify.
+
+    Parameters
+    ----------
+    questions
+        The questions.
+    firsts
+        (items,) the first question to each item, −1 for none; empty where D = A.
+    chosen
+        (r,) the questions S.
+    basis
+        (r, n) their rows of D.
+    unknown
+        (n, n − r) the null space N.
+    options
+        (k, n) what has to be identified of an option, u_o; 0 where no question is about it.
+    """
+
+    questions: Questions
+    firsts: Indices
+    chosen: Indices
+    basis: Floats
+    unknown: Floats
+    options: Floats
+
+    @property
+    def rank(self) -> int:
+        """Dimension of what is identified."""
+        return int((self.firsts >= 0).sum()) + len(self.chosen)
+
+    @property
+    def attributes(self) -> Floats:
+        """(p, n) what has to be identified of an attribute, e_j."""
+        n = self.basis.shape[1]
+        return np.eye(n)[n - self.questions.n_attributes :]
+
+    def classes(self) -> Indices:
+        """Return (k,) the number of the class of each option: those that can be compared."""
+        k = len(self.options)
+        labels = np.zeros(k, dtype=np.intp)
+        if len(self.firsts):
+            apart = self.firsts[:k] < 0
+            labels[apart] = 1 + np.arange(int(apart.sum()))
+        return classes(self.options @ self.unknown, labels)
+
+    def of_attributes(self) -> NDArray[np.bool_]:
+        """Return (p,) whether what each attribute does is identified."""
+        return np.asarray(np.abs(self.attributes @ self.unknown).max(axis=1, initial=0.0) <= EQUAL)
+
+    def start(self) -> Indices:
+        """Return the questions that all leads which are identified are made of."""
+        labels = self.classes()
+        first = np.unique(labels, return_index=True)[1]
+        leads = np.column_stack([np.arange(len(labels)), first[labels]])
+        return self.used(leads[leads[:, 0] != leads[:, 1]], np.empty(0, dtype=np.intp))
+
+    def used(self, leads: Indices, attributes: Indices) -> Indices:
+        """Return the questions that leads, (n, 2) pairs of options, and attributes are made of.
+
+        With u_o − u_o′ = Σ_s c_s D_s the lead is f(o) − f(o′) − Σ_s c_s (a_s − f(o_s)), in rows.
+        """
+        u = self.options
+        wanted = np.vstack([u[leads[:, 0]] - u[leads[:, 1]], self.attributes[attributes]])
+        has = parts(self.basis, wanted)
+        some = self.chosen[has.any(axis=1)]
+        if not len(self.firsts):
+            return np.sort(some)
+        items = self.questions.about[self.chosen, 0]
+        needed = set(leads.reshape(-1).tolist())
+        for item in np.unique(items).tolist():
+            share = has[items == item].sum(axis=0)
+            share[len(leads) :] *= -1.0
+            share[: len(leads)] += (leads[:, 0] == item).astype(float) - (leads[:, 1] == item)
+            (needed.add if (np.abs(share) > EQUAL).any() else needed.discard)(item)
+        return np.unique(np.concatenate([some, self.firsts[sorted(needed)]]).astype(np.intp))
+
+
+def identified_by(questions: Questions, order: Indices, free: Counts | None = None) -> Identified:
+    """Return what questions identify; of those that say the same the first in order are chosen.
+
+    Parameters
+    ----------
+    questions
+        The questions.
+    order
+        Indices of those that are asked, the cheapest first: then what is chosen is a basis at the
+        least price.
+    free
+        (e,) how many questions may be chosen of each evaluator; any number if not given.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"])
+    >>> found = identified_by(panel, np.array([0, 2, 5, 1]))
+    >>> found.classes(), found.start()
+    (array([0, 0, 0]), array([0, 1, 2, 5]))
+    """
+    free = None if free is None else free.copy()
+    sizes = abs(questions.matrix).max(axis=0).toarray().reshape(-1)
+    scales = np.where(sizes > 0.0, sizes, 1.0)
+    rows = sparse.csr_array(questions.matrix @ sparse.diags_array(1.0 / scales))
+    d, k = questions.n_features, len(questions.options)
+    if not questions.has_arrow_form:
+        D, firsts = rows, np.empty(0, dtype=np.intp)
+        X = questions.options.features / scales[:d]
+        options = np.hstack([X, np.zeros((k, questions.n_attributes))])
+
+        def part(asked: Indices) -> sparse.csr_array:
+            return sparse.csr_array(D[asked])
+    else:
+        D = sparse.csr_array(rows[:, d:])
+        firsts = _firsts(questions, order, free)
+        items = questions.about[:, 0]
+        order = order[firsts[items[order]] >= 0]  # the others' evaluators are too busy
+        own = D[np.maximum(firsts[:k], 0)].toarray()
+        options = np.where(firsts[:k, None] >= 0, own, 0.0)
+
+        def part(asked: Indices) -> sparse.csr_array:
+            return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
+
+    chosen, unknown = first_independent(part, order, D.shape[1], questions.evaluator, free)
+    return Identified(questions, firsts, chosen, part(chosen).toarray(), unknown, options)
+
+
+def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indices:
+    """Return (items,) the first question to each item whose evaluator is not too busy."""
+    items = questions.about[order, 0]
+    firsts = np.full(len(questions.items), -1, dtype=np.intp)
+    if free is None:
+        found, place = np.unique(items, return_index=True)
+        firsts[found] = order[place]
+        return firsts
+    for question, item in zip(order.tolist(), items.tolist(), strict=True):
+        who = questions.evaluator[question]
+        if firsts[item] < 0 and (who < 0 or free[who] > 0):
+            firsts[item] = question
+            if who >= 0:
+                free[who] -= 1
+    return firsts
+
+
+# ---------------------------------------------------------------------- few and cheap questions
+
+
+def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Indices:
+    """Return questions, the cheapest first; of equal ones the impartial, then by evaluator."""
+    biased = [j for j, column in enumerate(questions.columns) if column.kind == "bias"]
+    Z = questions.matrix[:, questions.n_features :]
+    favour = abs(Z[:, biased]).sum(axis=1) if biased else np.zeros(len(questions))
+    keys = (questions.about[:, 0], questions.evaluator, np.asarray(favour), questions.prices)
+    return np.lexsort(keys if tier is None else (*keys, tier))
+
+
+def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
+    """Return questions that identify all leads within classes; None if workloads leave no room.
+
+    A basis that takes the cheapest questions first is the cheapest that identifies everything; what
+    the leads do not need of it is dropped. But leads need less than everything, and what is
+    cheapest for them depends on whom one keeps to: so that is done again with the questions of one
+    evaluator first, and of each two, as far as the number of questions allows, and the cheapest is
+    taken.
+
+    Parameters
+    ----------
+    questions
+        The questions.
+    classes
+        (k,) the class of each option.
+    """
+    free = questions.workload if (questions.workload < UNLIMITED).any() else None
+    best: tuple[float, int, Indices] | None = None
+    least = _least(questions, classes)
+    for preferred in _preferences(questions):
+        if best is not None and best[0] <= least:
+            break
+        order = in_order(questions, 1 - np.isin(questions.evaluator, preferred).astype(np.int64))
+        found = identified_by(questions, order[questions.may_ask[order]], free)
+        if free is not None and not np.array_equal(found.classes(), classes):
+            continue
+        start = found.start()
+        priced = float(questions.prices[start].sum()), len(start), start
+        if best is None or priced[:2] < best[:2]:
+            best = priced
+    return None if best is None else best[2]
+
+
+def _least(questions: Questions, classes: Indices) -> float:
+    """Return a price that no start goes below: an answer about every option that has a lead."""
+    if not questions.has_arrow_form:
+        return 0.0
+    may_ask = questions.may_ask
+    cheapest = np.full(len(questions.items), np.inf)
+    np.minimum.at(cheapest, questions.about[may_ask, 0], questions.prices[may_ask])
+    has_lead = (np.bincount(classes) > 1)[classes]
+    return float(cheapest[: len(classes)][has_lead].sum())
+
+
+def _preferences(questions: Questions) -> list[tuple[int, ...]]:
+    """Return whose questions to take first: nobody's, each evaluator's, those of each two."""
+    who, n = questions.evaluator, len(questions.evaluators)
+    known = questions.may_ask & (who >= 0)
+    asked: Counts = np.bincount(who[known], minlength=n)
+    price = np.bincount(who[known], questions.prices[known], minlength=n) / np.maximum(asked, 1)
+    order = [j for j in np.lexsort((-asked, price)).tolist() if asked[j]]
+    several: list[tuple[int, ...]] = [(), *((j,) for j in order), *combinations(order, 2)]
+    return several[: max(1, _WORK // max(len(questions), 1))]

@@ -1,0 +1,131 @@
+"""Questions in simulations: who plays them, what they lose, who refuses them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.comparison import QUICK
+from evenhand.comparison.instances import Shape, Suite
+from evenhand.comparison.measure import entrants, measure
+from evenhand.numerics.identifying import identifying
+from evenhand.simulation.experiment import play_out, policy_for
+
+
+def crossed(values: list[float], **more: Any) -> eh.BiasedLinearBandit:
+    """Judges partial to their own by 3, two of them to the same: sums of scores mislead."""
+    options = {f"option {x}": ("fr", "it")[x % 2] for x in range(len(values))}
+    judges = {"P": "fr", "Q": "it", "R": "us", "S": "fr"}
+    questions = eh.Questions.panel(options, judges, **({"capacity": None} | more))
+    return eh.BiasedLinearBandit(questions, values, [3.0, 0.5, -2.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["uniform", "greedy-questions"])
+@pytest.mark.parametrize(
+    ("values", "bias"),
+    [([0.0, 0.5, -0.3, 0.2], 3.0), ([0.5, 0.0, 0.5, 0.0], -3.0)],
+    ids=["apart", "tied"],
+)
+def test_the_best_option_of_a_panel_is_found(name: str, values: list[float], bias: float) -> None:
+    """Two judges, each partial to half of the options: who does not cross them goes wrong."""
+    options = {f"option {x}": ("fr", "it")[x % 2] for x in range(len(values))}
+    questions = eh.Questions.panel(options, {"P": "fr", "Q": "it"}, capacity=None)
+    problem = eh.BiasedLinearBandit(questions, values, [bias, 0.5], noise_scale=0.5)
+    for seed in range(8):
+        policy = policy_for(problem, name, 400, seed=seed)
+        play_out(policy, eh.SimulatedEvaluations(problem, seed=seed), problem.question_gaps)
+        assert policy.recommend().option in problem.best_all, f"seed {seed}"
+
+
+def test_the_opening_identifies_the_leads_with_nothing_to_spare() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        k, e = int(rng.integers(2, 6)), int(rng.integers(2, 5))
+        partial = rng.integers(0, 2, (k, e)).astype(float)
+        questions = eh.Questions.panel(
+            [f"o{x}" for x in range(k)], [f"e{x}" for x in range(e)], partial=partial, capacity=None
+        )
+        rows, prices = questions.points, rng.integers(1, 4, len(questions)).astype(float)
+        leads = np.zeros((k - 1, rows.shape[1]))
+        leads[:, :k] = np.eye(k)[1:] - np.eye(k)[0]
+        found = identifying(rows, leads, np.lexsort((rng.permutation(len(rows)), prices)))
+
+        def spanned(some: np.ndarray, rows: np.ndarray = rows, leads: np.ndarray = leads) -> bool:
+            rank = np.linalg.matrix_rank(rows[some])
+            return bool(np.linalg.matrix_rank(np.vstack([rows[some], leads])) == rank)
+
+        if not spanned(np.arange(len(rows))):
+            continue
+        assert spanned(found)
+        for x in found:
+            assert not spanned(found[found != x])
+
+
+def test_a_dear_evaluator_is_not_needed_to_begin_with() -> None:
+    questions = eh.Questions.panel(
+        ["Ann", "Bo", "Cy"], ["P", "Q"], partial=None, capacity=None, prices=[50.0, 1.0]
+    )
+    leads = np.array([[-1.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 0.0]])
+    found = identifying(questions.points, leads, np.argsort(questions.prices, kind="stable"))
+    assert questions.evaluator[found].tolist() == [1, 1, 1]
+
+
+def test_what_a_question_loses_is_what_its_options_lose() -> None:
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 1)]
+    rows = [np.eye(4)[a] - np.eye(4)[b] for a, b in pairs] + [np.eye(4)[1], np.eye(4)[3]]
+    questions = eh.Questions(options=np.eye(4)[:3], features=rows, attributes=np.ones((6, 1)))
+    problem = eh.BiasedLinearBandit(questions, [1.0, 4.0, 2.0, 9.0], 0.5)
+    assert problem.gaps.tolist() == [3.0, 0.0, 2.0]
+    assert problem.question_gaps.tolist() == [1.5, 1.5, 2.5, 1.0, 0.0, pytest.approx(5 / 3)]
+    actions = eh.ActionSet([[1.0], [0.5]], ["a", "b"])
+    own = eh.BiasedLinearBandit(actions, [1.0], 0.5)
+    assert own.question_gaps is own.gaps
+
+
+def test_simulate_plays_questions_and_names_who_cannot() -> None:
+    problem = crossed([0.0, 2.0, 0.5, -0.5])
+    results = eh.simulate(problem, ["uniform", "greedy-questions"], 160, 3, seed=1)
+    uniform, greedy = results.runs
+    # ten of each of 16 questions, four about each option
+    assert uniform.final_regret.tolist() == [pytest.approx(40 * problem.gaps.sum())] * 3
+    assert (greedy.spent == 160).all()
+    assert greedy.correct.all()
+    assert (problem.gaps[results.outcomes()["option"]] == 0.0).all(), "options, not questions"
+    with pytest.raises(eh.InputError, match="takes every option to be its own question"):
+        eh.simulate(problem, ["fair-phased-elimination"], 160, 3)
+
+
+def test_a_budget_ends_a_policy_and_its_simulation() -> None:
+    problem = crossed([0.0, 2.0, 0.5, -0.5], prices=[1.0, 2.0, 3.0, 4.0])
+    policy = policy_for(problem, "uniform", 500, seed=1, budget=100.0)
+    play_out(policy, eh.SimulatedEvaluations(problem, seed=1), problem.question_gaps)
+    assert 90.0 < policy.limits.paid <= 100.0
+    assert policy.spent < 500
+
+
+@dataclass(frozen=True)
+class Panel(Shape):
+    """A panel, for a comparison of policies."""
+
+    @property
+    def words(self) -> str:
+        return "a panel"
+
+    def problems(self, horizon: int) -> tuple[eh.BiasedLinearBandit, ...]:
+        return (crossed([0.0, 2.0, 0.5, -0.5]),)
+
+
+def test_compare_plays_panels_and_says_who_does_not() -> None:
+    suite = Suite("panels", "Panels", (Panel(),), (160,))
+    benchmark = replace(QUICK, suites=(suite,), replications=2)
+    names = ["uniform", "greedy-questions", "thompson-sampling"]
+    uniform, greedy, refused = measure(benchmark, entrants(names))
+    (problem,) = Panel().problems(160)
+    assert uniform.mean == pytest.approx(40 * problem.gaps.sum())
+    assert greedy.mean < uniform.mean
+    assert refused.refusal is not None
+    assert "its own question" in refused.refusal
