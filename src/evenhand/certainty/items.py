@@ -138,7 +138,7 @@ class ItemsFit:
         y = y * noise
         often = np.bincount(g, minlength=G)
         per_item = sparse.csr_array((1.0 / often[g], (g, np.arange(len(g)))), shape=(G, len(g)))
-        means, levels = (per_item @ rows).toarray(), per_item @ y
+        means, levels = (per_item @ rows).toarray(), np.asarray(per_item @ y)
         order = np.argsort(self._cluster, kind="stable")
         ends = np.cumsum(np.bincount(self._cluster, minlength=self.n_clusters))[:-1]
         V, b = np.zeros((m, m)), np.zeros(m)

@@ -77,7 +77,10 @@ class Leftovers(NamedTuple):
         ``within`` is (g,) the sum of squares of the hat matrix inside each group.
         """
         g = len(within)
-        S, n, h = (np.bincount(groups, part, g) for part in (scatter, counts, leverages))
+        S, n, h = (
+            np.asarray(np.bincount(groups, part, g), dtype=np.float64)
+            for part in (scatter, counts, leverages)
+        )
         return cls(S, np.maximum(n - h, 0.0), np.maximum(n - 2.0 * h + within, 0.0), size)
 
 
@@ -127,6 +130,10 @@ class Fit(Protocol):
 
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
+
+
+class LeastSquares(Fit, Protocol):
+    """Least squares on some evaluations, whose noise may be heard from what they leave over."""
 
     def left_over(self, told: Feedback) -> Leftovers:
         """Return what it leaves over of the evaluations that it is of."""
@@ -199,7 +206,7 @@ class Model(ABC):
     # ------------------------------------------------------------------ the algebra
 
     @abstractmethod
-    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> Fit:
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> LeastSquares:
         """Return least squares on these evaluations.
 
         ``about`` is an earlier fit, whose predictions are taken off first so that fewer digits

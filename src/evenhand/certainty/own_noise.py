@@ -35,7 +35,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Floats
-from evenhand.certainty.models import Fit, Leftovers
+from evenhand.certainty.models import LeastSquares, Leftovers
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
@@ -55,7 +55,7 @@ def own_variances(left: Leftovers) -> tuple[Floats, float]:
     >>> scatter = np.array([46.0, 46.0, 14.0, 14.0])
     >>> found = Leftovers(scatter, np.full(4, 6.0), np.full(4, 4.5), size=1.0)
     >>> own_variances(found)[0].round(2)
-    array([9.  , 9.  , 1.26, 1.26])
+    array([9.  , 9.  , 1.25, 1.25])
     """
     nu = float(left.free.sum())
     pooled = float(left.scatter.sum()) / nu
@@ -118,7 +118,7 @@ def in_pairs(questions: Questions, told: Feedback) -> Feedback:
     )
 
 
-def with_own_noise(fit: Fit, told: Feedback) -> Fit:
+def with_own_noise(fit: LeastSquares, told: Feedback) -> LeastSquares:
     """Return the fit with the noise that its residuals show, of each option by itself.
 
     Its variances are those of the estimates; scatter and freedom, which are equal, say how well

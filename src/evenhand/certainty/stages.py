@@ -234,7 +234,7 @@ class Inference:
         """
         record, cut = self.record, self.evidence().cut
         compared = [r for r, round_ in enumerate(record.rounds) if round_.plan.leader >= 0]
-        found = []
+        found: list[tuple[Plan, Fit, Fit]] = []
         for r in compared:
             round_ = record.rounds[r]
             if r in cut and r != compared[-1]:

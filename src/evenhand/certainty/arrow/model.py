@@ -86,7 +86,7 @@ class ArrowFit:
     def left_over(self, told: Feedback) -> Leftovers:
         """Return what it leaves over of evaluations, by items."""
         (used,) = np.nonzero(told.counts)
-        counts, sums, squares = (part[used] for part in told.parts)
+        counts, (_, sums, squares) = told.counts[used], (part[used] for part in told.parts)
         item, Z, loud, weights = self._rows(used, counts)
         left = told.means[used] - (self.items[item] + Z @ self.omega) / loud
         leverages, inside = self._hats(item, Z, weights)
