@@ -106,7 +106,7 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
 def test_a_snapshot_of_what_was_taken_back_is_not_used(
     store: Store, campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follower, "_LEAST_EVENTS", 1)
+    monkeypatch.setattr(follower, "_LEAST_BYTES", 1)
     ticket = campaign.ask("Paul")
     before = all_rows(store)
     campaign.tell(ticket, 7.0)

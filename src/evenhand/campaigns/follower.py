@@ -30,7 +30,7 @@ from evenhand.errors import InputError, StoreError
 from evenhand.tables.names import listed
 
 _PIECE = 4096  # events that are read at once
-_LEAST_EVENTS = 512  # between two snapshots
+_LEAST_BYTES = 2**16  # of events between two snapshots
 _KEPT = 3  # snapshots that are kept, in case the newest cannot be used
 _OVERHEAD = 128  # bytes of an event beside its body, about
 _LOST = 5  # expired leases of a ticket, at least, before it is given up
@@ -162,14 +162,14 @@ class Follower:
     def due_snapshot(self) -> Callable[[Session], None] | None:
         """If a snapshot is due, return what writes it in a session, else None; hold ``lock``."""
         replica = self._replica
-        if replica is None or self._events < _LEAST_EVENTS or self._bytes < self._size:
+        if replica is None or self._bytes < max(_LEAST_BYTES, self._size):
             return None
         kept = self.store.read(lambda s: ledger.snapshots(s, self.id))
         newest = max((event for event, format in kept if format == FORMAT), default=0)
         if 0 < replica.head - newest < self._events and newest:
             self._bytes = self._bytes * (replica.head - newest) // self._events
             self._events = replica.head - newest  # another process was faster
-            if self._events < _LEAST_EVENTS or self._bytes < self._size:
+            if self._bytes < max(_LEAST_BYTES, self._size):
                 return None
         try:
             body, digest = replica.snapshot()
