@@ -340,7 +340,8 @@ def test_failures_are_counted_and_the_last_ones_shown() -> None:
     )
     text = " ".join(str(sure(failures=lost)).split())
     assert (
-        "Failed 5 questions, last Bo (question 3, tried 3 times): TimeoutError: number 3; " in text
+        "Failed 5 questions given up, last Bo (question 3, tried 3 times): TimeoutError: number 3; "
+        in text
     )
     assert "number 2" not in text
 

@@ -291,7 +291,7 @@ def test_an_option_that_was_rejected_by_bad_luck_may_still_be_the_answer() -> No
         policy.tell(evaluated(policy.ask(1).counts, really.evaluations, rng))
     assert policy.inference.evidence().answer == 1
     assert policy.inference.evidence().rejected.all()
-    assert sorted(x for x, _, _ in policy.certificate()) == [0, 2]
+    assert sorted(x for x, _, _ in policy.certificate()["sufficed"]) == [0, 2]
 
 
 def test_the_certificate_says_where_the_evidence_sufficed() -> None:

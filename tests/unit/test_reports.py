@@ -319,7 +319,7 @@ def test_what_raw_scores_would_lose_is_the_lead_over_their_choice() -> None:
 def test_failures_are_told(answers: dict[str, eh.Answer]) -> None:
     answer = answers["nobody"]
     reader = report(answer)
-    assert f"{len(answer.failures)} of them were given up" in reader.text
+    assert f"{len(answer.failures)} questions were given up" in reader.text
     assert EVIL in reader.text
 
 

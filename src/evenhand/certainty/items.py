@@ -212,7 +212,7 @@ class ItemsFit:
         units = Feedback((counts > 0).astype(np.int64), mean, mean**2)
         model = model_of(questions)
         left = model.fit(units, None).left_over(units)
-        if left.free.sum() < 1.0:
+        if left.free.sum() < 0.5:
             self.freedom = 0.0
             return
         variances, freedom = own_variances(left)

@@ -57,7 +57,7 @@ def own_variances(left: Leftovers) -> tuple[Floats, float]:
     >>> own_variances(found)[0].round(2)
     array([9.  , 9.  , 1.25, 1.25])
     """
-    nu = float(left.free.sum())
+    nu = float(round(left.free.sum()))  # the trace of a projection, which is a whole number
     pooled = float(left.scatter.sum()) / nu
     others = nu - left.free
     foreign = np.maximum(left.free - left.squared, 0.0)

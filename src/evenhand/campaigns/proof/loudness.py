@@ -52,7 +52,7 @@ def heard(
 
 def _variances(S: Floats, t: Floats, q: Floats) -> tuple[Floats, float]:
     """Return (g,) σ̃² and how many degrees of freedom the least known has."""
-    nu = float(t.sum())
+    nu = float(round(t.sum()))  # scores less parameters
     pooled, own = float(S.sum()) / nu, np.full(len(t), math.nan)
     for o in range(len(t)):
         rest = nu - t[o]
