@@ -131,3 +131,27 @@ def test_what_cannot_be_used_ends_with_2_and_writes_nothing(
     assert result.exit_code == 2
     assert message in result.output
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_whom_it_is_about_and_what_hangs_together_can_be_said(tmp_path: Path) -> None:
+    rows = [
+        (f"o{o}", f"j{j}", f"i{g}", f"t{g % 4}", 3.0 * o + 0.1 * ((7 * g + 3 * j + 5 * o) % 11))
+        for o in range(2)
+        for j in range(3)
+        for g in range(12)
+    ]
+    names = ["option", "evaluator", "item", "template", "score"]
+    pd.DataFrame(rows, columns=names).to_csv(tmp_path / "tried.csv", index=False)
+    said = {}
+    for scope in ("these", "like these"):
+        result = run("tried.csv", "--cluster", "template", "--scope", scope, "--json")
+        assert result.exit_code == 0, result.output
+        said[scope] = json.loads(result.stdout)
+        assert "12 items in 4 clusters" in said[scope]["assumed"]
+    assert said["these"]["scope"] == "these judges, items like these"
+    assert said["like these"]["scope"] == "judges and items like these"
+    assert "tastes count among the errors" in said["like these"]["assumed"]
+    assert "tastes" not in said["these"]["assumed"]
+    result = run("tried.csv", "--scope", "everybody")
+    assert result.exit_code == 2
+    assert "'these' or 'like these'" in result.output

@@ -59,14 +59,12 @@ _ADAPTIVELY = (
     "hold whoever chose what, at any time. They are wider: assigned='before' is for scores that "
     "were assigned without looking at any."
 )
-_ITEMS = (
-    "Options are compared on {n:,} {items}, and items are what was drawn independently: errors are "
-    "by items, however many scores each has. "
-)
+_ITEMS = "Options are compared on {items}, and {what} are what was drawn independently: "
 _OWN_ITEMS = (
-    "Every option has items of its own, {n:,} {items} in all, which are taken to be drawn alike: "
-    "errors are by items, however many scores each has. "
+    "Every option has items of its own, {items} in all, which are taken to be drawn alike: "
 )
+_ERRORS = "errors are by {what}, however many scores each has. "
+_TASTES = "Judges are taken to be drawn, too, so that their tastes count among the errors. "
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
 
@@ -351,7 +349,11 @@ def _items(log: Log, fit: ItemsFit | None) -> str:
     if fit is None:
         return ""
     text = _ITEMS if fit.within or compares(log.questions) else _OWN_ITEMS
-    return text.format(n=fit.n_items, items="item" if fit.n_items == 1 else "items")
+    items, what = f"{fit.n_items:,} item{'' if fit.n_items == 1 else 's'}", "items"
+    if fit.n_clusters < fit.n_items:
+        items, what = f"{items} in {fit.n_clusters:,} clusters", "clusters"
+    text = (text + _ERRORS).format(items=items, what=what)
+    return text + _TASTES if fit.judged else text
 
 
 def _apart(log: Log) -> str | None:

@@ -133,7 +133,8 @@ def _decided(
         look = Look.at(fit, option, rivals, tolerance, 1.0 - confidence)
         looks, estimates = [look], told_apart(fit.leads(option, everybody).estimates, size)
         stop = Stop("spent", (option, *look.open.tolist()))
-        because = may_be_chance(options, stop, n, confidence, "more items")
+        would_help = "more judges and items" if fit.judged else "more items"
+        because = may_be_chance(options, stop, n, confidence, would_help)
         if look.certain:
             because = certain(options, option, confidence, tolerance)
     leads, least = leads_by(looks, option, estimates, options.same_as(option))

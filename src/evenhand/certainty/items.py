@@ -82,6 +82,8 @@ class ItemsFit:
         As `models.Fit` has them; scatter is as large as freedom.
     within
         Whether effects of items were taken off.
+    judged
+        Whether tastes of judges count among the errors.
     n_items, n_clusters
         How many items there are, and how many clusters of them.
 
@@ -125,7 +127,8 @@ class ItemsFit:
         self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
         self.size = 0.0
         self.freedom = self._freedom()
-        if judges_too and len(np.unique(questions.evaluator[which])) > 1:
+        self.judged = judges_too and len(np.unique(questions.evaluator[which])) > 1
+        if self.judged:
             self._take_tastes(which, g, y)
         self.scatter = self.freedom  # variances are not in units of any noise
 

@@ -33,7 +33,7 @@ from evenhand.errors import EvenhandError, StoreError
 
 _ARGUMENT = re.compile(
     r"\b(features|label|group|attributes|positive|categorical|decimal|option|evaluator|score|rival|"
-    r"item|event|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
+    r"item|event|cluster|scope|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
     r"missing)="
 )
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130

@@ -70,6 +70,15 @@ def decide(
         str,
         typer.Option(metavar="COL", help="Where options compete; one only.", rich_help_panel=TABLE),
     ] = "event",
+    cluster: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B,…",
+            help="What scores hang together by, such as a template or a session: errors are then "
+            "by clusters.",
+            rich_help_panel=TABLE,
+        ),
+    ] = "cluster",
     option_group: OptionGroup = "option_group",
     evaluator_group: EvaluatorGroup = "evaluator_group",
     partial: Partial = None,
@@ -109,6 +118,13 @@ def decide(
             "looking at earlier ones.",
         ),
     ] = "before",
+    scope: Annotated[
+        str,
+        typer.Option(
+            metavar="WHOM",
+            help="Whom it is about: judges 'like these', or 'these' alone.",
+        ),
+    ] = "like these",
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -126,9 +142,9 @@ def decide(
 ) -> None:
     """Who is best by these scores, how sure is that, and what should be asked next?
 
-    Columns called option, evaluator, score, rival, item, option_group and evaluator_group are found
-    by their names; others are named, and 'none' says that no column is. Nothing is asked, and
-    nothing is written unless --figure or --report asks for it.
+    Columns called option, evaluator, score, rival, item, cluster, option_group and evaluator_group
+    are found by their names; others are named, and 'none' says that no column is. Nothing is asked,
+    and nothing is written unless --figure or --report asks for it.
 
     **Examples**
 
@@ -156,6 +172,8 @@ def decide(
             rival=column_in(rival),
             item=columns_in(item),
             event=columns_in(event),
+            cluster=columns_in(cluster),
+            scope=scope,  # type: ignore[arg-type] # it is checked there
             option_group=groups_in(option_group),
             evaluator_group=groups_in(evaluator_group),
             partial=partial,
