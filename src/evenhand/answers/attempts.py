@@ -22,9 +22,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 from scipy.sparse import linalg
 
+from evenhand.arrays import Counts, Floats
 from evenhand.checks import Finding
 from evenhand.questions import Questions
 
@@ -197,9 +198,7 @@ class Attempts:
         law = np.ones(1)
         for tries, failed, own in cells.values():
             if failed and own:
-                law = np.convolve(
-                    law, stats.hypergeom.pmf(np.arange(failed + 1), tries, own, failed)
-                )
+                law = np.convolve(law, _shared_out(tries, own, failed))
         return float(law[seen:].sum()), float(law[: seen + 1].sum())
 
     def _late(self, questions: Questions) -> Finding | None:
@@ -216,7 +215,7 @@ class Attempts:
         for who in np.unique(questions.evaluator[x]):
             own = questions.evaluator[x] == who
             r = residuals[own] - residuals[own].mean()
-            t = stats.rankdata(seconds[own])
+            t = _ranks(seconds[own])
             t -= t.mean()
             if own.sum() > 1:
                 together += float(r @ t)
@@ -224,7 +223,7 @@ class Attempts:
                 alike += math.sqrt(float((r @ r) * (t @ t)))
         if square <= 0.0 or not math.isfinite(square):
             return None
-        chance = float(2.0 * stats.norm.sf(abs(together) / math.sqrt(square)))
+        chance = float(2.0 * special.ndtr(-abs(together) / math.sqrt(square)))
         if chance > _CHANCE_LATE:
             return None
         way = "higher" if together > 0.0 else "lower"
@@ -258,3 +257,37 @@ def _names(questions: Questions, x: int) -> list[str]:
 def _rarely(chance: float) -> str:
     """Return how rarely something happens, in words."""
     return f"one case of {1.0 / chance:,.0f}" if chance > 1e-9 else "fewer than one case of 10⁹"
+
+
+def _shared_out(tries: int, own: int, failed: int) -> Floats:
+    """Return (failed + 1,) how probable it is that so many of the failures are among one's own.
+
+    Examples
+    --------
+    >>> _shared_out(4, 2, 2).round(3)                                     # 1, 4 and 1 of 6 ways
+    array([0.167, 0.667, 0.167])
+    """
+    i = np.arange(failed + 1)
+    logs = _log_binom(own, i) + _log_binom(tries - own, failed - i)
+    ways = np.exp(logs - logs.max())
+    return np.asarray(ways / ways.sum())
+
+
+def _log_binom(n: int, k: Counts) -> Floats:
+    """Return the logs of binomial coefficients; −∞ where there is no way."""
+    inside = (k >= 0) & (k <= n)
+    k = np.where(inside, k, 0)
+    logs = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.where(inside, logs, -np.inf)
+
+
+def _ranks(numbers: Floats) -> Floats:
+    """Return the ranks of numbers from 1, those that are equal at their mean.
+
+    Examples
+    --------
+    >>> _ranks(np.array([3.0, 1.0, 3.0]))
+    array([2.5, 1. , 2.5])
+    """
+    _, place, often = np.unique(numbers, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(often) - 0.5 * (often - 1))[place])
