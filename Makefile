@@ -69,6 +69,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage
+	$(BIN)/python benchmarks/audit_verdicts.py safe
 
 # Half an hour: campaigns beside durable commits and Optuna, up to a million evaluations. Nobody else should be busy.
 bench-campaigns: $(READY)

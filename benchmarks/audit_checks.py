@@ -62,6 +62,11 @@ CLEAN = {
     "heavy tails": Shape(20, 8, 3, 4, noise="heavy"),
     "whole numbers": Shape(12, 6, 3, noise="whole"),
     "votes": Shape(20, 8, 2, 4, noise="votes"),
+    "rare votes": Shape(20, 8, 2, 4, noise="rare votes"),
+    "rare votes, 30 evaluators": Shape(20, 30, 1, 4, noise="rare votes"),
+    "20 events of two": Shape(2, 5, 20, 2, 8),
+    "20 events of two, pairs stay, biases differ": Shape(2, 5, 20, 2, 8, pair=0.6, differ=0.5),
+    "20 events of three": Shape(3, 5, 20, 3, 8),
     "holes": Shape(30, 10, groups=5, holes=0.6),
     "with time": Shape(15, 6, 2, timed=True),
 }
@@ -116,6 +121,8 @@ def drawn(shape: Shape, rng: Rng) -> Scores:
 def _scores(mean: np.ndarray, loud: np.ndarray, noise: str, rng: Rng) -> np.ndarray:
     if noise == "votes":
         return (rng.random(len(mean)) < 0.5 + 0.25 * np.tanh(mean / 4.0)).astype(float)
+    if noise == "rare votes":
+        return (rng.random(len(mean)) < 0.02).astype(float)
     if noise == "heavy":
         return mean + rng.standard_t(4, size=len(mean))
     scores = mean + loud * rng.normal(size=len(mean))

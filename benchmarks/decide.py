@@ -1,8 +1,9 @@
-"""How often scores that exist settle a choice, how often that is wrong, what next questions save.
+"""How often scores that exist settle a choice, how often that is wrong, what it costs.
 
 On 136 events of a skating season, with all scores and with some; on panels in which nobody is best,
 with scores assigned before any was seen and with scores that decided what came next; on options
-that were tried on items; and by asking on, the questions that `decide` names or any.
+that were tried on items; and by asking on, the questions that `decide` names or any. What it takes
+of the processor is measured beside `audit` on the same table, in the same run.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: many small solves
 
 import argparse
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -212,6 +214,80 @@ def _until_sure(
     return None
 
 
+def scored(
+    k: int, e: int, *, each: int | None = None, times: int = 1, groups: int = 0, G: int = 0
+) -> pd.DataFrame:
+    """Scores of k options by e judges: all of them or so many of each, again, or on G items."""
+    rng = np.random.default_rng([k, e, G])
+    option, judge, item = (x.ravel() for x in np.indices((k, e, max(G, 1))))
+    if each is not None:
+        option = np.repeat(np.arange(k), each)
+        judge = np.concatenate([rng.choice(e, each, replace=False) for _ in range(k)])
+        item = np.zeros_like(option)
+    option, judge, item = (np.repeat(x, times) for x in (option, judge, item))
+    parts = {"option": option, "evaluator": judge} | ({"item": item} if G else {})
+    frame = pd.DataFrame({part: [f"{part} {x}" for x in of] for part, of in parts.items()})
+    if groups:
+        frame["option_group"] = [f"group {x % groups}" for x in option]
+        frame["evaluator_group"] = [f"group {x % groups}" for x in judge]
+    worth = rng.normal(size=k)[option] + rng.normal(size=e)[judge]
+    return frame.assign(score=worth + rng.normal(size=len(option)))
+
+
+TABLES: dict[str, Callable[[], pd.DataFrame]] = {
+    "100 × 50": lambda: scored(100, 50),
+    "100 × 200": lambda: scored(100, 200),
+    "100 × 500": lambda: scored(100, 500),
+    "100 × 500, three groups": lambda: scored(100, 500, groups=3),
+    "200 × 500": lambda: scored(200, 500),
+    "2,000 × 50": lambda: scored(2_000, 50),
+    "20 × 5,000": lambda: scored(20, 5_000),
+    "100 × 20, fifty times each": lambda: scored(100, 20, times=50),
+    "5,000 × 500, three of each option": lambda: scored(5_000, 500, each=3),
+    "the same, three groups": lambda: scored(5_000, 500, each=3, groups=3),
+    "10 × 9 on 1,000 items": lambda: scored(10, 9, G=1_000),
+    "200 × 500, nobody named": lambda: scored(200, 500).drop(columns="evaluator"),
+}
+"""Options × judges."""
+
+
+def cost(names: Sequence[str]) -> Iterator[str]:
+    """Seconds of the processor that `decide` takes, beside `audit` and what it says."""
+    yield "| options × judges | scores | decide, s | ÷ audit |"
+    yield "| --- | --- | --- | --- |"
+    small = scored(4, 3)
+    eh.decide(small), str(eh.audit(small))  # what is loaded when it is first used
+    for name in names:
+        table = TABLES[name]()
+        start = time.process_time()
+        eh.decide(table)
+        taken, ratio = time.process_time() - start, "–"
+        if "evaluator" in table:
+            start = time.process_time()
+            str(eh.audit(table, repeats=name.endswith("each")))
+            ratio = f"{taken / (time.process_time() - start):.1f}"
+        yield f"| {name} | {len(table):,} | {taken:.2f} | {ratio} |"
+
+
+PLANS = ((50, 9, None), (200, 9, None), (200, 20, 1), (2_000, 50, 1))
+"""Options, judges, and how often a judge may be asked the same."""
+
+
+def cost_of_plans(n: int) -> Iterator[str]:
+    """Seconds of the processor that `plan` takes, beside the smallest of these panels."""
+    yield "| options × judges | asked | plan, s | ÷ the first |"
+    yield "| --- | --- | --- | --- |"
+    first = 0.0
+    for k, e, capacity in PLANS[:n]:
+        names, judges = ([f"{what} {x}" for x in range(m)] for what, m in (("o", k), ("j", e)))
+        questions = eh.Questions.panel(names, judges, capacity=capacity)
+        start = time.process_time()
+        plan = eh.plan(questions, values=1.0)
+        taken = time.process_time() - start
+        first = first or taken
+        yield f"| {k:,} × {e} | {plan.kind} | {taken:.2f} | {taken / first:.1f} |"
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--panels", type=int, default=3_000, help="panels in which nobody is best")
@@ -220,15 +296,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
     arguments = parser.parse_args(argv)
     panels = list(skating_panels())
+    tables = list(TABLES)
     n, runs, asked = arguments.panels, arguments.runs, max(2, arguments.runs // 20)
     if arguments.tiny:
         panels, n, runs, asked = panels[::60], 2, 1, 1
+        tables = tables[:1]
     parts = {
         "Real events": lambda: events(panels),
         "Nobody is best": lambda: nobody_best(n),
         "Scores that decided what came next": lambda: looked_at(runs),
         "Options on items": lambda: on_items(runs),
         "Asking on": lambda: asking_on(asked),
+        "What it costs": lambda: cost(tables),
+        "What plans cost": lambda: cost_of_plans(1 if arguments.tiny else len(PLANS)),
     }
     for title, lines in parts.items():
         if arguments.only.lower() not in title.lower():

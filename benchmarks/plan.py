@@ -135,7 +135,7 @@ def look(n: int, runs: int, seed: int) -> list[tuple[float, float]]:
             values = [values_of(premise, k, panel.size, rng) for _ in range(runs)]
             means = np.array([problem_of(questions, v, number).evaluations for v in values])
             fitted = (means + rng.standard_normal(means.shape)) @ fit.T
-            certain = leader_is_certain(fitted, fit @ fit.T, 0.05)
+            certain = leader_is_certain(fitted, np.zeros(len(fit)), fit, 0.05)
             best = np.array([int(np.argmax(v)) for v in values])
             wrong += int((certain & (fitted.argmax(axis=1) != best)).sum())
             certified += runs

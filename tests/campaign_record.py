@@ -186,7 +186,8 @@ class Fold:
         self.tickets[content["ticket"]] |= {"leased": row["at"], "until": content["until"]}
 
     def _withdrawn(self, row: Row, content: Any) -> None:
-        self.evaluations[content["evaluation"]]["standing"] = "withdrawn"
+        standing = "withdrawn blind" if content["blind"] else "withdrawn"
+        self.evaluations[content["evaluation"]]["standing"] = standing
         if content["ticket"] is not None:
             spoilt = self.tickets[content["ticket"]]
             spoilt["attempt"] += 1

@@ -57,7 +57,12 @@ class Play:
         self.policy: Any = policy or policy_for(
             asked, self.deviation, True, looks, budget, settings
         )
-        stated = {"tolerance": settings["tolerance"], "deviation": self.deviation}
+        self.scale = given.get("bounds")
+        stated = {
+            "tolerance": settings["tolerance"],
+            "deviation": self.deviation,
+            "bounds": self.scale,
+        }
         self.log: Log = [("created", {"policy": self.policy.state(), "settings": stated})]
         self.numbers = np.arange(len(self.policy.actions))  # of the questions
         self.told: list[tuple[str, int, float]] = []  # kind, number of the question, score
@@ -88,6 +93,8 @@ class Play:
         noise = self.policy.questions.noise
         loud = self.noise * (1.0 if noise is None else noise[x])
         score = float(mean(self.policy.actions.labels[x]) + loud * self.rng.standard_normal())
+        if self.scale is not None:
+            score = min(max(score, self.scale[0]), self.scale[1])
         self.told.append((kind, int(self.numbers[x]), score))
         n = len(self.told)
         self.log.append((kind, {"evaluations": [[n, n, self.told[-1][1], score, "", f"{n}"]]}))
@@ -98,9 +105,10 @@ class Play:
         (self.policy.tell if kind == "told" else self.policy.observe)(told)
 
     def withdraw(self, *evaluations: int) -> None:
-        """Fold the log anew, without some scores."""
+        """Fold the log anew, without some scores, which nobody looked at."""
         for n in evaluations:
-            self.log.append(("withdrawn", {"evaluation": n, "ticket": n, "reopened": False}))
+            gone = {"evaluation": n, "ticket": n, "blind": True, "reopened": False}
+            self.log.append(("withdrawn", gone))
         self.policy = eh.restore(self.log[0][1]["policy"])
         for kind, content in self.log:
             if kind == "planned":
@@ -132,6 +140,7 @@ class Play:
             confidence=self.settings["confidence"],
             tolerance=self.settings["tolerance"],
             features_exact=self.deviation == 0,
+            scale=self.scale,
         )
         certificate = certificate_of(self.policy)
         decision = {"answer": plain(answer.to_dict()), "certificate": certificate}

@@ -52,7 +52,7 @@ from postgres_server import own_server
 LEASE = 1.0  # seconds
 CREW = 6  # workers at a time
 PAUSE = 0.004  # seconds that an evaluation takes, on average
-PATIENCE = 180.0  # seconds without a kill after which a campaign is taken to be stuck
+PATIENCE = 180.0  # seconds after which a campaign is taken to be stuck
 BACKENDS, SERVERS = 0.15, 0.03  # shares of the kills that strike the server, and all of it
 
 JUDGES = {"Paul": "home", "Quinn": "away", "Rosa": "home", "Sam": "away"}
@@ -142,7 +142,6 @@ class Torture:
                 del crew[pid]
                 if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
                     self.kills[slot.fate.place or "any time"] += 1
-                    end = time.monotonic() + PATIENCE
                     if self.rng.random() < 0.5:  # somebody else comes, and the ticket waits
                         slot.life += 1
                     crew[self._start(name, slot, kills)] = slot
@@ -156,7 +155,7 @@ class Torture:
                     os.kill(pid, signal.SIGKILL)
                     os.waitpid(pid, 0)
                 if not self.wrong:
-                    self.wrong.append(f"{name}: not finished {PATIENCE:g} s after the last kill")
+                    self.wrong.append(f"{name}: not finished after {PATIENCE:g} s")
                 break
         return [Outbox(path) for path in outboxes]
 

@@ -10,11 +10,14 @@ more than the r that the parameters need.
 
 from __future__ import annotations
 
+import numpy as np
+
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import DoubtfulRankError, row_space
 from evenhand.questions import Askable, Questions
+from evenhand.questions.forms import form_of
 
 _FEW = 2  # questions beside those that the parameters need, that check the model but poorly
 
@@ -83,6 +86,9 @@ def spare_options(actions: Askable) -> int:
     >>> spare_options(ActionSet([[1.0], [2.0], [3.0]], ["home", "away", "home"]))
     1
     """
+    if isinstance(actions, Questions) and actions.has_arrow_form:
+        (asked,) = np.nonzero(actions.may_ask)
+        return len(asked) - form_of(actions, asked, np.ones(len(asked))).rank
     A = _askable(actions)
     return len(A) - row_space(A, sample_rows(len(A), 48 * A.shape[1])).rank
 

@@ -197,7 +197,7 @@ def test_decide_measures_every_part(
 ) -> None:
     benchmark_.main(["--tiny"])
     shown = capsys.readouterr().out
-    assert shown.count("## ") == 5
+    assert shown.count("## ") == 7
     whole = next(line for line in shown.splitlines() if line.startswith("| 100% |"))
     sure, agree = (cell.strip() for cell in whole.split("|")[3:5])
     assert agree == f"{sure} of {sure}", "by all scores the whole panel is the look itself"
@@ -313,6 +313,22 @@ def test_audit_checks_look_at_every_shape(
     # three times the noise within the time of an event: no matter of luck
     assert found["planted: drift"]["drift"] == found["planted: growth"]["drift"] == 1.0
     assert "tables each" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("benchmark_", ["audit_verdicts"], indirect=True)
+def test_audit_verdicts_are_held_to_the_truth(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["safe", "--tiny"])
+    shown = capsys.readouterr().out
+    assert all(f"| {name} | " in shown for name in benchmark_.TIES)
+    benchmark_.main(["grants", "--tiny"])
+    counts = dict(re.findall(r"^\| ([a-z][^|]*) \| (\d+) ", capsys.readouterr().out, re.M))
+    assert sum(int(counts[kind]) for kind in ("wrong", "safe", "fragile")) == 2
+    scores, worth = benchmark_.grants(0.8, np.random.default_rng(0))
+    assert len(worth) == len(scores.option) == benchmark_.APPLICATIONS
+    assert set(np.bincount(scores.option.codes)) == {3, 4}
+    assert set(np.unique(scores.score)) <= set(range(1, 11))
 
 
 @pytest.mark.parametrize("benchmark_", ["audit_large"], indirect=True)

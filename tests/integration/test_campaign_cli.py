@@ -245,13 +245,13 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     assert f"Not kept, since no new score is beside it: note on {ids[2]}: an afterthought" in told
     assert f"Note on {ids[0]}: =fell()" in told
     said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
-    said("withdraw", "p.db", "prize", ids[1], "--because", "a slip")
+    said("withdraw", "p.db", "prize", ids[1], "--because", "a slip", "--blind")
     said("export", "p.db", "prize", "--to", "scores.csv")
     told = {row["ticket"]: (row["note"], row["standing"]) for row in sheet_of("scores.csv")}
     counted = "counted"
     assert told == {
-        ids[0]: ("'=fell()", counted), ids[1]: ("two lines", "withdrawn"), ids[2]: ("", counted),
-        ids[3]: ("", counted), ids[4]: ("with <sound>", counted),
+        ids[0]: ("'=fell()", counted), ids[1]: ("two lines", "withdrawn blind"),
+        ids[2]: ("", counted), ids[3]: ("", counted), ids[4]: ("with <sound>", counted),
     }  # fmt: skip
     assert found("verify", "p.db", "prize")["verified"]
     said("report", "p.db", "prize", "prize.html")

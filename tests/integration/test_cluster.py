@@ -64,7 +64,8 @@ class Cluster:
         self.scheduler = self._start(
             "dask_scheduler", "--port", "0", "--scheduler-file", str(self.file), bare=True
         )
-        self._wait("a scheduler", self.file.exists)
+        # the file is there before its text is
+        self._wait("a scheduler", lambda: self.file.exists() and self.file.stat().st_size > 0)
         self.address: str = json.loads(self.file.read_text())["address"]
         self.client = Client(self.address, timeout=PATIENCE, set_as_default=False)
 

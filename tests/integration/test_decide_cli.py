@@ -155,3 +155,15 @@ def test_whom_it_is_about_and_what_hangs_together_can_be_said(tmp_path: Path) ->
     result = run("tried.csv", "--scope", "everybody")
     assert result.exit_code == 2
     assert "'these' or 'like these'" in result.output
+
+
+def test_two_options_are_compared_by_name(scores: pd.DataFrame) -> None:
+    first, second = scores["skater"].unique()[:2]
+    asked = ("scores.csv", *COLUMNS, "--compare", f"{first},{second}")
+    answer = eh.decide(scores, option="skater", evaluator="judge", score="points")
+    assert str(answer.compare(first, second)) in run(*asked).stdout
+    found = json.loads(run(*asked, "--json").stdout)["compared"]
+    assert found == answer.compare(first, second).to_dict()
+    for wrong in (first, f"{first},nobody"):
+        result = run("scores.csv", *COLUMNS, "--compare", wrong)
+        assert result.exit_code == 2

@@ -82,7 +82,8 @@ class Life:
             self.campaign.fail(ticket, "no pen")
 
     def withdraw(self) -> None:
-        self.campaign.withdraw(self.rng.choice(self.told), "a slip")
+        blind = self.rng.random() < 0.3
+        self.campaign.withdraw(self.rng.choice(self.told), "a slip", blind=blind)
 
     def withdraw_first(self) -> None:
         for number in self.told[:3]:

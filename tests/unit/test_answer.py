@@ -230,7 +230,10 @@ def test_an_alarm_withdraws_what_was_certain() -> None:
 
 def test_why_it_is_not_surer() -> None:
     short_of = unwrapped(sure(loss=2.0, forecast=250.4))
-    assert "To be surer About 251 evaluations more should settle it." in short_of
+    assert (
+        "To be surer About 251 evaluations more are expected, if leads are what they look like now."
+        in short_of
+    )
     assert sure(loss=2.0, forecast=250.4).forecast == 250.4
     assert sure(forecast=250.4).forecast == 0.0  # it is settled
     assert "To be surer" not in str(sure(loss=2.0, forecast=INF))

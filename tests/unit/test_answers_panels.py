@@ -205,7 +205,7 @@ def test_used_up_capacity_is_told() -> None:
     answer = eh.choose(questions, Log(), policy=Wants(questions, 3))
     assert answer.spent == 32
     assert answer.stopped_because == "every question has been asked as often as it may be"
-    assert "To be surer Ask further evaluators" in unwrapped(answer)
+    assert "To be surer Nothing more may be asked of these evaluators" in unwrapped(answer)
 
 
 def apart() -> eh.Questions:
@@ -469,7 +469,9 @@ def test_raw_means_are_those_of_all_scores_of_an_option() -> None:
         assert answer.standing(x).evaluations == 6
     assert math.isnan(answer.standing(2).raw)
     assert answer.raw_choice == 1
-    assert "By the mean scores alone it would have been Bo" in unwrapped(answer)
+    assert "The highest mean is that of Bo." in unwrapped(answer)
+    assert "Nothing can be said yet of which of 3 options is the best" in unwrapped(answer)
+    assert "do not compare all of them with one another" in unwrapped(answer)
     assert answer.standings["option"].tolist()[-1] == "Cy"  # nothing is known of it
     assert math.isnan(answer.standings["value"].tolist()[-1])
 
@@ -606,8 +608,8 @@ def test_values_of_comparisons_are_measured_from_the_chosen_option() -> None:
     ]  # fmt: skip
 
 
-def test_where_values_are_not_known_the_ranking_is_by_leads() -> None:
-    """Whoever was never asked may be lenient or not: the average evaluator's value is not known."""
+def test_values_and_leniencies_are_by_the_average_of_those_who_scored() -> None:
+    """Whoever was never asked may be lenient or not, and nobody can say: of others all is known."""
     worth = {"Ann": 1.0, "Bo": 5.0, "Cy": 3.0, "Di": 9.0}
     questions = eh.Questions.panel(list(worth), ["P", "Q", "R"])
     asked = (questions.evaluator < 2).astype(np.int64)
@@ -618,9 +620,13 @@ def test_where_values_are_not_known_the_ranking_is_by_leads() -> None:
         return worth[question.label] + (apart if question.evaluator == "P" else -apart)
 
     answer = eh.choose(questions, evaluate, policy=eh.PlannedChoice(questions, planned=asked))
-    assert all(math.isnan(one.value) for one in answer.ranking)
     assert [one.option for one in answer.ranking] == ["Di", "Bo", "Cy", "Ann"]
     assert [one.lead for one in answer.ranking] == pytest.approx([0.0, 4.0, 6.0, 8.0])
+    assert [one.value for one in answer.ranking] == pytest.approx([9.0, 5.0, 3.0, 1.0])
+    assert all(math.isfinite(one.low) and math.isfinite(one.high) for one in answer.ranking)
+    mean = 0.5 + np.mean(off)
+    lenient = [answer.biases.named(name).estimate for name in "PQR"]
+    assert lenient == pytest.approx([mean, -mean, math.nan], nan_ok=True)
 
 
 def test_a_lead_of_which_nothing_is_known_is_no_lead_of_0() -> None:

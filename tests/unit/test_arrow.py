@@ -10,11 +10,13 @@ import evenhand as eh
 from evenhand.certainty import model_choice
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import residuals
-from evenhand.checks.spans import Span
+from evenhand.checks.spans import RowSpan
 from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.panels import PanelForm
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
+from evenhand.questions.forms import form_of
 from random_panels import random_panel
 
 
@@ -143,6 +145,79 @@ def test_rows_without_attributes():
     assert form.rank == 2
 
 
+# ---------------------------------------------------------------------- the smaller side
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_either_side_of_a_panel_may_have_the_diagonal_block(seed):
+    """More evaluators than options, with gaps, biases and noise, by one side and by the other."""
+    rng = np.random.default_rng([21, seed])
+    k, e = int(rng.integers(2, 6)), int(rng.integers(7, 15))
+    groups = [f"g{x}" for x in range(int(rng.integers(1, 4)))]
+    options = {f"o{x}": str(rng.choice(groups)) for x in range(k)}
+    judges = {f"j{x}": str(rng.choice([*groups, "none"])) for x in range(e)}
+    noise = rng.uniform(0.5, 2.0, e).tolist() if seed % 2 else None
+    bias = ("common", "group", "evaluator")[seed % 3]
+    questions = eh.Questions.panel(options, judges, noise=noise, bias=bias, capacity=None)
+    seen = np.flatnonzero(rng.random(len(questions)) < (0.35, 0.7, 1.0)[seed % 3])
+    counts = rng.integers(1, 4, len(seen)).astype(float)
+    items, n = questions.about[seen, 0], len(questions.items)
+    turned = form_of(questions, seen, counts)
+    Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
+    plain = PanelForm.of(items, Z, turned.weights, n)
+    assert turned.levels is not None
+    assert plain.levels is None
+    assert turned.rank == plain.rank
+    y, loud = rng.normal(size=len(seen)), np.exp(rng.normal(size=n))
+    for one, other in (
+        (turned, plain),
+        (turned.with_noise(loud[items]), plain.with_noise(loud[items])),
+    ):
+        everybody, neutral = np.arange(k), questions.neutral
+        same_variances(one.lead_variances(0, everybody), other.lead_variances(0, everybody))
+        same_variances(*(x.value_variances(everybody, neutral) for x in (one, other)))
+        rows = np.vstack([np.eye(Z.shape[1]), rng.normal(size=(3, Z.shape[1]))])
+        same_variances(one.variances(rows), other.variances(rows))
+        if np.isfinite(other.lead_variances(0, everybody)).all():
+            np.testing.assert_allclose(*(covariance(x) for x in (one, other)), atol=1e-9)
+    for one, other in zip(turned.within(items, n), plain.within(items, n), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    np.testing.assert_allclose(turned.without(y), plain.without(y), atol=1e-9)
+    assert turned.mixed(loud[items]) == pytest.approx(plain.mixed(loud[items]), rel=1e-9)
+    fitted = [
+        v[items] + Z @ omega for v, omega in (x.solve(x.weights * y) for x in (turned, plain))
+    ]
+    np.testing.assert_allclose(*fitted, atol=1e-8)
+
+
+def same_variances(one, other):
+    np.testing.assert_array_equal(np.isinf(one), np.isinf(other))
+    known = np.isfinite(other)
+    np.testing.assert_allclose(one[known], other[known], rtol=1e-8, atol=1e-9)
+
+
+def covariance(form):
+    level, own, rows = form.lead_parts(0, np.arange(1, form.n_items))
+    return level + np.diag(own) + rows @ form.errors.covariance @ rows.T.toarray()
+
+
+def test_squares_inside_groups_are_those_of_the_hat_matrix():
+    """Two questions about the same option to the same evaluator are two rows of one level."""
+    rng = np.random.default_rng(3)
+    items, who = rng.integers(0, 3, 40), rng.integers(0, 8, 40)
+    Z = sparse.csr_array(np.hstack([np.eye(8)[who][:, 1:], rng.normal(size=(40, 1))]))
+    weights = rng.uniform(0.5, 2.0, 40)
+    for levels in (None, np.arange(8) < 7):
+        form = PanelForm.of(items, Z, weights, 3, levels)
+        A = np.sqrt(weights)[:, None] * np.hstack([np.eye(3)[items], Z.toarray()])
+        H = A @ np.linalg.pinv(A)
+        same = items[:, None] == items
+        expected = [(H**2 * same)[items == o].sum() for o in range(3)]
+        leverages, inside = form.within(items, 3)
+        np.testing.assert_allclose(leverages, np.diagonal(H), atol=1e-10)
+        np.testing.assert_allclose(inside, expected, atol=1e-10)
+
+
 # ---------------------------------------------------------------------- checks
 
 
@@ -156,8 +231,9 @@ def test_the_check_of_the_fit_is_the_same_by_both_routes(seed):
     counts = rng.integers(1, 5, len(seen))
     noise = np.ones(len(seen)) if questions.noise is None else questions.noise[seen]
     Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
-    panel = Span.of_panel(questions.about[seen, 0], Z, counts / noise**2, len(questions.items))
-    rows = Span.of_rows(questions.weighted_points[seen], counts)
+    items, weights = questions.about[seen, 0], counts / noise**2
+    panel = PanelForm.of(items, Z, weights, len(questions.items), questions.lenient)
+    rows = RowSpan.of(questions.weighted_points[seen], counts)
     assert panel.rank == rows.rank
     y, sizes = rng.normal(size=len(seen)), np.exp(rng.normal(size=len(seen)))
     np.testing.assert_allclose(panel.without(y), rows.without(y), atol=1e-10)
@@ -218,3 +294,15 @@ def test_a_search_is_right_and_goes_on_from_its_state_exactly(monkeypatch):
     assert policy.bias().covers(2.0)
     again, _ = searched(questions, truth, interrupted=True)
     assert np.array_equal(asked, again)
+
+
+def test_what_most_combinations_share_is_taken_out_without_a_change() -> None:
+    """Deviations from a mean, and a row that shares nothing with them, beside one row at a time."""
+    names = [f"o{o}" for o in range(5)], [f"e{e}" for e in range(30)]
+    rng, questions = np.random.default_rng(12), eh.Questions.panel(*names, capacity=None)
+    counts = rng.integers(1, 4, size=len(questions))
+    form = form_of(questions, np.arange(len(questions)), counts)
+    p = questions.n_attributes
+    rows = np.vstack([rng.normal(size=(1, p)), np.eye(p) - 1.0 / p])
+    alone = [form.variances(row[None])[0] for row in rows]
+    assert form.variances(rows) == pytest.approx(alone)

@@ -12,6 +12,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.attempts import Attempts
+from evenhand.campaigns.tell import end_lease
 
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
 
@@ -103,4 +104,21 @@ def test_a_campaign_counts_tries_and_keeps_them_in_snapshots(tmp_path: Path) -> 
         tried = campaign.answer().attempts
         assert (tried.tries, tried.failures) == (12, failed)
         assert tried.by_evaluator(PANEL)["P"] == (12, failed)
+    assert made.verify()
+
+
+def test_a_lease_that_ran_out_is_a_failure_though_nobody_asked_again(tmp_path: Path) -> None:
+    """An answer that stays away may do so for what it would have been."""
+    made = eh.Campaign.create(tmp_path / "store.db", "it", PANEL)
+    kept, lost = (made.ask(name) for name in ("P", "Q"))
+    assert isinstance(kept, eh.Ticket)
+    assert isinstance(lost, eh.Ticket)
+    assert made.answer().attempts.failures == 0  # it is out, and may come
+    end_lease(made._follower, lost)
+    made.tell(kept, 5.0)
+    for campaign in (made, eh.Campaign.open(tmp_path / "store.db", "it")):
+        tried = campaign.answer().attempts
+        assert tried.by_evaluator(PANEL) == {"P": (1, 0), "Q": (1, 1)}
+    made.tell(lost, 4.0)  # it came after all
+    assert made.answer().attempts.failures == 0
     assert made.verify()

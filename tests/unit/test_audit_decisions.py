@@ -10,11 +10,16 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.auditing import lead_errors
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.contests import Contests
 from evenhand.auditing.decisions import RULES, Decisions, decisions
 from evenhand.auditing.levels import Levels
 from evenhand.auditing.rules import Ballots, Comparison
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.look import Look
+from evenhand.certainty.own_noise import with_own_noise
+from evenhand.policies.messages import Feedback
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 
@@ -87,7 +92,7 @@ def best(values: dict[str, float]) -> set[str]:
 @pytest.mark.parametrize("items", [False, True])
 def test_rules_agree_with_plain_loops(seed: int, items: bool) -> None:
     frame = table(seed, items=items)
-    found = decisions(scores_of(frame), bias_of(0.7), 1.0, 10).flips()
+    found = decisions(scores_of(frame), bias_of(0.7)).flips()
     before = by_loops(frame, "mean", 0.0)
     given = {"mean": before, "recusal": before, "trimmed mean": by_loops(frame, "trimmed mean", 0)}
     taken = {rule: by_loops(frame, rule, 0.7) for rule in ("mean", "trimmed mean")}
@@ -133,23 +138,28 @@ def test_two_way_values_are_those_of_dense_least_squares(seed: int) -> None:
         assert level - level.mean() == pytest.approx(expected - expected.mean(), abs=1e-9)
 
 
-def test_the_variance_of_a_lead_is_that_of_dense_least_squares() -> None:
-    frame = table(3)
-    found = decisions(scores_of(frame), UNKNOWN, 2.0, 10)
-    cells = sorted(set(zip(frame["event"], frame["option"], strict=True)))
-    chairs = sorted(set(zip(frame["event"], frame["evaluator"], strict=True)))
-    X = np.zeros((len(frame), len(cells) + len(chairs)))
-    for row, (event, option, who) in enumerate(
-        zip(frame["event"], frame["option"], frame["evaluator"], strict=True)
-    ):
-        X[row, cells.index((event, option))] = 1.0
-        X[row, len(cells) + chairs.index((event, who))] = 1.0
-    spread = 4.0 * np.linalg.pinv(X.T @ X)
-    for row in found.to_frame().itertuples():
-        d = np.zeros(X.shape[1])
-        d[cells.index((row.event, row.fair_winner))] = 1.0
-        d[cells.index((row.event, row.runner_up))] = -1.0
-        assert row.lead_se == pytest.approx(math.sqrt(d @ spread @ d))
+def test_the_chance_of_a_lead_is_that_of_one_look() -> None:
+    for seed in range(6):
+        frame = table(seed)
+        frame["score"] += np.random.default_rng(seed).normal(size=len(frame))
+        found = decisions(scores_of(frame), UNKNOWN)
+        for event, part in frame.groupby("event"):
+            options, judges = sorted(set(part["option"])), sorted(set(part["evaluator"]))
+            questions = eh.Questions.panel(options, judges)
+            counts, given = np.zeros((2, len(options), len(judges)))
+            for row in part.itertuples():
+                counts[options.index(row.option), judges.index(row.evaluator)] = 1
+                given[options.index(row.option), judges.index(row.evaluator)] = row.score
+            told = Feedback(counts.ravel(), given.ravel(), given.ravel() ** 2)
+            fit = with_own_noise(questions, DenseModel(questions).fit(told, None), told)
+            number = found.contests.names.index(str(event))
+            leader = options.index(found.names(found.fair_winner)[number] or "")
+            rivals = np.delete(np.arange(len(options)), leader)
+            look = Look.at(fit, leader, rivals, 0.0, 0.05)
+            assert found.chance[number] == pytest.approx(look.worst, abs=1e-9)
+            near = rivals[look.winner.leads.argmin()]
+            expected = math.sqrt(fit.leads(leader, np.array([near])).variances[0])
+            assert found.lead_se[number] == pytest.approx(expected)
 
 
 def test_a_long_chain_is_no_trouble() -> None:
@@ -172,7 +182,7 @@ def test_where_a_winner_wins_is_where_a_grid_says() -> None:
     for seed in range(12):
         frame = table(seed)
         scores = scores_of(frame)
-        found = decisions(scores, bias_of(0.5), 1.0, 10)
+        found = decisions(scores, bias_of(0.5))
         ballots = Ballots.of(scores)
         y, p = (ballots.two_way(x) for x in (ballots.score, ballots.partial))
         for event in range(len(found)):
@@ -195,28 +205,153 @@ def two_options(ann: list[float], bo: list[float], own: list[float]) -> Scores:
     )
 
 
+def six_judges(bo: float, loud: float) -> Scores:
+    """Return six judges who give Ann 7 and Bo ``bo``, the first of them 4 more to Ann: a favour."""
+    noise = loud * np.array([1.0, -2.0, 1.0, 0.5, -1.0, 0.5])
+    ann = 7.0 + noise
+    ann[0] += 4.0
+    return two_options(ann.tolist(), (bo - noise).tolist(), [1.0] + [0.0] * 5)
+
+
 def test_wrong_fragile_and_safe() -> None:
-    scores = two_options([9.0, 7.0], [7.0, 8.0], [1.0, 0.0])  # Ann leads by ½ − β/2
+    def said(bo: float, width: float, loud: float = 0.01, value: float = 4.0) -> Decisions:
+        return decisions(six_judges(bo, loud), bias_of(value, width))
 
-    def said(value: float, width: float, noise: float = 1e-6) -> Decisions:
-        return decisions(scores, bias_of(value, width), noise, 50)
+    # Ann is ahead of Bo by 4/6 + 7 − bo as given, and by 7 − bo with the favour off
+    assert said(7.3, 0.2).wins_to == pytest.approx([2.2])
+    assert said(7.3, 0.2).verdict == ("wrong",)
+    assert said(7.3, 2.0).verdict == ("fragile",)  # at a bias of 2, Ann is ahead
+    assert said(6.7, 0.2).verdict == ("safe",)
+    assert said(6.7, 0.2, loud=0.5).verdict == ("fragile",)
+    # another is ahead at every plausible bias, but by luck for all that is known: no reproach
+    loud = said(7.3, 0.2, loud=0.5)
+    assert loud.wins_to < loud.bias.low
+    assert loud.verdict == ("fragile",)
+    assert decisions(six_judges(7.3, 0.01), UNKNOWN).verdict == ("unknown",)
+    assert said(6.7, 0.2).tipping_favour == pytest.approx([0.3])
+    assert said(7.3, 0.2).to_frame().loc[0, ["winner", "fair_winner"]].tolist() == ["Ann", "Bo"]
 
-    assert said(1.5, 0.2).wins_to == pytest.approx([1.0])
-    assert said(1.5, 0.2).verdict == ("wrong",)
-    assert said(1.5, 0.6).verdict == ("fragile",)
-    assert said(0.5, 0.2).verdict == ("safe",)
-    assert said(0.5, 0.2, noise=3.0).verdict == ("fragile",)
-    assert said(1.5, 0.2, noise=3.0).verdict == ("wrong",)  # whatever the noise, the bias decides
-    assert not said(1.5, 0.2, noise=3.0).sure[0]
-    assert decisions(scores, UNKNOWN, 1.0, 50).verdict == ("unknown",)
-    assert said(0.5, 0.2).tipping_favour == pytest.approx([0.25])
-    assert said(1.5, 0.2).to_frame().loc[0, ["winner", "fair_winner"]].tolist() == ["Ann", "Bo"]
+
+def test_who_is_accused_is_tested_for_himself() -> None:
+    # Cy is as good as Bo, so that nobody is surely the best; but Ann is surely not
+    rng = np.random.default_rng(3)
+    option, judge = (codes.ravel() for codes in np.indices((3, 8)))
+    favour = ((option == 0) & (judge == 0)).astype(float)
+    scores = Scores(
+        np.array([5.0, 6.0, 6.0])[option] + 20.0 * favour + 0.3 * rng.normal(size=24),
+        Factor(option.astype(np.int32), ("Ann", "Bo", "Cy")),
+        Factor(judge.astype(np.int32), tuple("abcdefgh")),
+        stated=favour,
+    )
+    found = decisions(scores, bias_of(20.0, 0.1))
+    assert found.names(found.winner) == ["Ann"]
+    assert found.chance_of_winner[0] < 0.001
+    assert found.chance[0] > 0.05
+    assert found.verdict == ("wrong",)
+    assert not found.sure[0]
+
+
+@pytest.mark.parametrize("case", ["one judge of thirty", "loud events"])
+def test_one_of_two_equals_is_seldom_safe(case: str) -> None:
+    """The two best are exactly equal: 'safe' and 'wrong' are false, and may be so in 5%."""
+    rng = np.random.default_rng(7)
+    events, judges, runs = (1, 30, 200) if case == "one judge of thirty" else (4, 6, 200)
+    event, option, judge = (codes.ravel() for codes in np.indices((events, 5, judges)))
+    if case == "one judge of thirty":
+        seen = (option > 0) | (judge == 0)
+        event, option, judge = event[seen], option[seen], judge[seen]
+    worth = np.array([0.0, 0.0, -0.8, -0.8, -0.8]) * (1.0 if events == 1 else 10.0)
+    loud = np.where(event == 0, 4.0, 1.0) if events > 1 else 1.0
+    own = (option % 3 == judge % 3).astype(float)
+    false = 0
+    for _ in range(runs):
+        y = worth[option] + own + loud * rng.normal(size=len(option))
+        found = decisions(
+            Scores(
+                y,
+                Factor(option.astype(np.int32), tuple("abcde")),
+                Factor(judge.astype(np.int32), tuple(map(str, range(judges)))),
+                event=Factor(event.astype(np.int32), tuple(map(str, range(events)))),
+                stated=own,
+            ),
+            bias_of(1.0),
+        )
+        false += found.verdict[0] in ("safe", "wrong")
+    assert false / runs <= 0.05 + 2.0 * math.sqrt(0.05 * 0.95 / runs)
+
+
+def test_many_evaluators_say_nearly_the_same_of_the_nearest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    option, judge = (codes.ravel() for codes in np.indices((20, 60)))
+    there = rng.random(len(option)) < 0.5
+    option, judge = option[there], judge[there]
+    scores = Scores(
+        0.25 * option + rng.normal(size=len(option)),
+        Factor(option.astype(np.int32), tuple(map(str, range(20)))),
+        Factor(judge.astype(np.int32), tuple(map(str, range(60)))),
+    )
+    exact = decisions(scores, UNKNOWN)
+    monkeypatch.setattr(lead_errors, "_EVALUATORS", 10)
+    near = decisions(scores, UNKNOWN)
+    assert near.lead_se == pytest.approx(exact.lead_se, rel=0.02)
+    # each rival by itself: a little less than given that the others are behind, too
+    assert near.chance == pytest.approx(exact.chance, rel=0.1)
+
+
+def test_what_an_evaluator_thinks_counts_once() -> None:
+    # tastes that stay the same on 50 items: as unsure as the same table with one item
+    rng = np.random.default_rng(0)
+    option, item, judge = (codes.ravel() for codes in np.indices((4, 50, 5)))
+    tastes = rng.normal(size=(4, 5))[option, judge]
+
+    def of(rows: np.ndarray, y: np.ndarray) -> Decisions:
+        return decisions(
+            Scores(
+                y[rows],
+                Factor(option[rows].astype(np.int32), tuple("abcd")),
+                Factor(judge[rows].astype(np.int32), tuple("pqrst")),
+                item=Factor(item[rows].astype(np.int32), tuple(map(str, range(50)))),
+            ),
+            UNKNOWN,
+        )
+
+    many, once = (
+        of(item >= 0, tastes + rng.normal(size=(4, 50))[option, item]),
+        of(item == 0, tastes),
+    )
+    assert many.names(many.fair_winner) != [None]
+    assert once.chance[0] > 0.05
+    paired = of(item >= 0, tastes)
+    assert paired.chance == pytest.approx(once.chance, rel=1e-6)
+    assert many.lead_se == pytest.approx(once.lead_se, rel=1e-6)
+
+
+def test_ties_are_named() -> None:
+    # by the mean Ann and Bo tie at 8; recusal and the bias taken off make Cy win
+    option = Factor.of(["Ann"] * 2 + ["Bo"] * 2 + ["Cy"] * 2)
+    scores = Scores(
+        np.array([10.0, 6.0, 10.0, 6.0, 7.0, 8.0]),
+        option,
+        Factor.of(["P", "Q"] * 3),
+        stated=np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
+    )
+    found = decisions(scores, bias_of(3.0))
+    row = found.flips().set_index("rule").loc["mean"]
+    assert (row["winner"], row["flipped"]) == ("Cy", True)
+    assert {row["baseline"], row["tied"]} == {"Ann", "Bo"}
+    named = found.changed().set_index("rule").loc["mean", "baseline"]
+    assert named == f"{row['baseline']} (tied with {row['tied']})"
+    assert (decisions(two_options([9.0], [7.0], [1.0]), bias_of(1.0)).flips()["tied"] == "").all()
 
 
 def test_without_a_known_bias_there_is_recusal() -> None:
     scores = two_options([9.0, 7.0], [7.0, 8.0], [1.0, 0.0])
-    found = decisions(scores, UNKNOWN, 1.0, 50).flips().set_index("rule")
-    assert set(found.index) == {"recusal", "recusal and leniency", "bias and leniency"}
+    found = decisions(scores, UNKNOWN).flips().set_index("rule")
+    assert set(found.index) == {
+        "recusal", "recusal and leniency", "leniency", "bias and leniency"
+    }  # fmt: skip
     assert found.loc["recusal", "winner"] == "Bo"  # 7 against 7½
     assert found.loc["recusal", "flipped"]
     # the second judge alone links them, and is more severe than nobody
@@ -225,7 +360,7 @@ def test_without_a_known_bias_there_is_recusal() -> None:
 
 def test_own_biases_are_taken_off_one_by_one() -> None:
     scores = two_options([9.0, 7.0], [7.0, 8.0], [1.0, 0.0])
-    found = decisions(scores, bias_of(0.1), 1.0, 50, own=np.array([3.0, 0.0])).flips()
+    found = decisions(scores, bias_of(0.1), own=np.array([3.0, 0.0])).flips()
     row = found.set_index("rule").loc["own biases"]
     assert (row["winner"], row["flipped"], row["margin"]) == ("Bo", True, pytest.approx(1.0))
     assert set(found["rule"]) <= set(RULES)
@@ -260,9 +395,9 @@ def test_groups_tip_together() -> None:
         option_group=np.array([0, 0, 1], dtype=np.int32),
         evaluator_group=np.array([1], dtype=np.int32),
     )
-    assert decisions(scores, bias_of(0.0), 1.0, 1).tipping_favour == pytest.approx([4.0])
+    assert decisions(scores, bias_of(0.0)).tipping_favour == pytest.approx([4.0])
     alone = Scores(np.array([9.0]), Factor.of(["Ann"]), Factor.of(["P"]), stated=np.zeros(1))
-    found = decisions(alone, bias_of(0.0), 1.0, 1)
+    found = decisions(alone, bias_of(0.0))
     assert found.tipping_favour.tolist() == found.lead.tolist() == [math.inf]
     assert found.names(found.winner) == ["Ann"]
     assert found.names(found.runner_up) == [None]
@@ -272,7 +407,7 @@ def test_options_that_nobody_links_are_not_ranked_by_levels() -> None:
     scores = Scores(
         np.array([9.0, 8.0]), Factor.of(["Ann", "Bo"]), Factor.of(["P", "Q"]), stated=np.zeros(2)
     )
-    found = decisions(scores, bias_of(1.0), 1.0, 1)
+    found = decisions(scores, bias_of(1.0))
     assert found.verdict == ("unknown",)
     assert found.names(found.winner) == ["Ann"]
     assert found.names(found.fair_winner) == [None]
@@ -288,7 +423,7 @@ def test_comparisons_speak_for_both() -> None:
         rival=np.array([1, 2, 2], dtype=np.int32),
         stated=np.array([0.0, 0.0, -1.0]),
     )
-    row = decisions(scores, bias_of(3.0), 1.0, 1).flips().set_index("rule").loc["mean"]
+    row = decisions(scores, bias_of(3.0)).flips().set_index("rule").loc["mean"]
     # with the favour for c off, a loses to it by 1: ½ , −½, 0
     assert (row["winner"], row["baseline"], row["margin"]) == ("a", "c", pytest.approx(0.5))
 
@@ -312,7 +447,7 @@ def duels(seed: int) -> Scores:
 def test_compared_options_are_worth_what_dense_least_squares_say(seed: int) -> None:
     scores = duels(seed)
     assert scores.rival is not None
-    found = decisions(scores, bias_of(0.4), 2.0, 10)
+    found = decisions(scores, bias_of(0.4))
     n = np.arange(len(scores))
     X = np.zeros((len(scores), 5))  # a position that all have in common: few verdicts each
     X[n, scores.option.codes] += 1.0
@@ -323,7 +458,16 @@ def test_compared_options_are_worth_what_dense_least_squares_say(seed: int) -> N
     best_of, next_of = np.argsort(-solved)[:2]
     assert found.fair_winner.tolist() == [best_of]  # entries are options: there is one event
     assert found.lead[0] == pytest.approx(solved[best_of] - solved[next_of])
-    spread = 4.0 * np.linalg.pinv(X.T @ X)
+    # noise is heard from sums over an evaluator's verdicts on the same two options, or from all
+    y = scores.score - 0.4 * scores.stated
+    left = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    turned = np.where(scores.option.codes < scores.rival, left, -left)
+    assert scores.evaluator is not None
+    frame = pd.DataFrame({"e": scores.evaluator.codes, "left": turned})
+    frame["pair"] = [frozenset(x) for x in zip(scores.option.codes, scores.rival, strict=True)]
+    together = float((frame.groupby(["e", "pair"])["left"].sum() ** 2).sum())
+    variance = max(float(left @ left), together) / (len(y) - 3 - 1 - 1)  # and the bias
+    spread = variance * np.linalg.pinv(X.T @ X)
     d = np.zeros(5)
     d[best_of], d[next_of] = 1.0, -1.0
     assert found.bias.se == 0.0
@@ -339,7 +483,7 @@ def test_a_reference_knows_who_is_best() -> None:
         stated=scores.stated,
         reference=np.array([6.0, 6.0, 7.0, 7.0]),
     )
-    found = decisions(known, bias_of(0.1), 1.0, 2)
+    found = decisions(known, bias_of(0.1))
     assert found.names(found.fair_winner) == ["Bo"]
     assert found.sure.tolist() == [True]
     assert found.verdict == ("wrong",)
@@ -350,7 +494,7 @@ def test_a_reference_knows_who_is_best() -> None:
 def test_what_attributes_add_is_no_worth() -> None:
     scores = two_options([9.0, 8.0], [7.0, 8.0], [0.0, 0.0])
     length = np.array([3.0, 3.0, 0.0, 0.0])
-    found = decisions(scores, bias_of(0.0), 1.0, 2, attributes=length)
+    found = decisions(scores, bias_of(0.0), attributes=length)
     assert found.names(found.winner) == ["Ann"]
     assert found.names(found.fair_winner) == ["Bo"]
     assert found.lead == pytest.approx([2.0])
@@ -382,5 +526,16 @@ def test_the_season_of_skating() -> None:
     favour = audit.decisions.tipping_favour
     assert len(favour) == 136
     assert np.median(favour) == pytest.approx(5.4, abs=0.05)
-    # as many as the winner test of `PlannedChoice` is sure of at one look
+    # as many as the winner test of `PlannedChoice` is sure of at one look (94)
     assert audit.decisions.sure.sum() == pytest.approx(93, abs=2)
+
+
+def test_many_evaluators_leave_over_what_a_whole_panel_does() -> None:
+    """The closed forms: (1 − 1/k)(J − 1) degrees of freedom, and (1 − 1/k)²(J − 1) squares."""
+    k, n = 20, 300
+    option, judge = (part.ravel() for part in np.indices((k, n)))
+    scores = np.random.default_rng(4).normal(size=k * n)
+    values = np.bincount(option, scores) / n
+    left = lead_errors.Opinions(option, judge, scores, values)._left
+    assert left.free == pytest.approx(np.full(k, (1.0 - 1.0 / k) * (n - 1)))
+    assert left.squared == pytest.approx(np.full(k, (1.0 - 1.0 / k) ** 2 * (n - 1)))

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
-from evenhand.auditing.diagnosis import diagnose, influences, values_by_row
+from evenhand.auditing.diagnosis import _contrasts, diagnose, influences, values_by_row
 from evenhand.auditing.effects import two_way
 from evenhand.auditing.pairs import pair_effect
 from evenhand.checks import Finding
@@ -145,6 +145,47 @@ def test_two_valued_scores_have_no_ends_and_no_loud_evaluators() -> None:
     scores, _, _ = panel()
     votes = replace(scores, score=(scores.score > 0.0).astype(float))
     assert {f.assumption for f in found_in(votes)} <= {"slopes"}
+
+
+def test_contrasts_are_those_of_helmert() -> None:
+    rng = np.random.default_rng(0)
+    values, codes = rng.normal(size=12), np.array([0, 1, 2] * 4)
+    rows, apart = _contrasts(values, codes)
+    assert len(rows) == 9  # one less than there are of each number
+    for code in range(3):  # an orthonormal basis of what sums to 0 keeps lengths
+        centred = values[codes == code] - values[codes == code].mean()
+        assert np.sum(apart[codes[rows] == code] ** 2) == pytest.approx(centred @ centred)
+
+
+def small_events(k: int, rng: np.random.Generator, pair: float) -> Scores:
+    """Return 20 events of the same few options before six judges, all equally loud."""
+    event, option, judge = (codes.ravel() for codes in np.indices((20, k, 6)))
+    stays = pair * rng.normal(size=(k, 6))[option, judge]
+    return Scores(
+        stays + rng.normal(size=len(event)),
+        Factor.of([f"o{i}" for i in option]),
+        Factor.of([f"e{i}" for i in judge]),
+        event=Factor.of([f"v{i}" for i in event]),
+        stated=(option == judge % k).astype(float),
+    )
+
+
+@pytest.mark.parametrize(("k", "pair"), [(2, 0.0), (3, 0.0), (2, 0.6)])
+def test_judges_of_two_or_three_options_are_seldom_called_loud(k: int, pair: float) -> None:
+    rng = np.random.default_rng(5)
+    found = [f.assumption for _ in range(60) for f in found_in(small_events(k, rng, pair))]
+    assert found.count("noise") <= 2  # at 1% each, more than two of 60 have a chance of 2%
+
+
+def test_rare_votes_are_seldom_called_unequal() -> None:
+    rng = np.random.default_rng(6)
+    scores, _, _ = panel()
+    found = [
+        f.assumption
+        for _ in range(60)
+        for f in found_in(replace(scores, score=(rng.random(len(scores)) < 0.02).astype(float)))
+    ]
+    assert found.count("slopes") <= 3
 
 
 def test_a_typing_error_is_named() -> None:

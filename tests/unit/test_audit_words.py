@@ -24,17 +24,20 @@ NAMES = ("one", "two", "three")
 LOUD = 0.5  # scores of the small panel scatter by about this
 
 
-def panel(*, stated: np.ndarray | None = None, events: int = 1) -> Scores:
+def panel(
+    *, stated: np.ndarray | None = None, events: int = 1, favour: float = 0.0, gap: float = 3.0
+) -> Scores:
     """Return three options and three evaluators; P is partial to Ann, Q to Bo, R to nobody."""
     rng = np.random.default_rng(0)
     event, option, evaluator = (codes.ravel() for codes in np.indices((events, 3, 3)))
+    own = stated if stated is not None else (option == evaluator) & (option < 2)
     groups = {} if stated is not None else {
         "groups": ("FRA", "ITA", "SWE", "USA"),
         "option_group": np.array([0, 1, 3], dtype=np.int32),
         "evaluator_group": np.array([0, 1, 2], dtype=np.int32),
     }  # fmt: skip
     return Scores(
-        9.0 - 3.0 * option + LOUD * rng.normal(size=len(option)),
+        9.0 - gap * option + favour * own + LOUD * rng.normal(size=len(option)),
         Factor(option.astype(np.int32), ("Ann", "Bo", "Cy")),
         Factor(evaluator.astype(np.int32), ("P", "Q", "R")),
         event=None if events == 1 else Factor(event.astype(np.int32), NAMES[:events]),
@@ -75,8 +78,8 @@ def audit_of(scores: Scores, value: float, low: float, high: float, **known: obj
             0.02,
             -0.21,
             0.25,
-            "No bias is seen: what evaluators add to their own group is between −0.21 and 0.25 "
-            "points (95% sure).",
+            "No bias is shown: what evaluators add to their own group may be anything from −0.21 "
+            "to 0.25 points; more than 0.25 is excluded (95% sure).",
         ),
         (
             1.0,
@@ -109,7 +112,7 @@ def audit_of(scores: Scores, value: float, low: float, high: float, **known: obj
     ],
 )
 def test_the_verdict(value: float, low: float, high: float, said: str) -> None:
-    assert words.verdict(audit_of(panel(), value, low, high)) == said
+    assert words.verdict(audit_of(panel(favour=value), value, low, high)) == said
 
 
 @pytest.mark.parametrize(
@@ -128,7 +131,8 @@ def test_stated_partiality_is_spoken_of_by_its_column(partial: list[float], wher
         f"Yes: evaluators take off 1.00 points (0.50 to 1.50, 95% sure) {where}. "
     )
     assert words.verdict(audit_of(scores, 0.0, -0.1, 0.1)) == (
-        f"No bias is seen: what evaluators add {where} is between −0.10 and 0.10 points (95% sure)."
+        f"No bias is shown: what evaluators add {where} may be anything from −0.10 to 0.10 points; "
+        "more than 0.10 is excluded (95% sure)."
     )
 
 
@@ -149,55 +153,101 @@ def test_one_evaluator_is_told_whom_to_ask() -> None:
     assert "Ask a new evaluator" in said
 
 
-def test_a_winner_who_changes_is_named() -> None:
-    frame = pd.DataFrame(
-        {
-            "option": ["Ann"] * 4 + ["Bo"] * 4,
-            "evaluator": list("PQRS") * 2,
-            "score": [9.0, 7.0, 7.1, 6.9, 7.3, 7.2, 7.4, 7.1],
-            "home": [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
-        }
-    )
-    scores = eh.audit(frame, partial="home").effects.scores
-    # by the mean Ann leads by 1/4, and a favour of P for her counts for a quarter
-    for_ann = Scores(
-        scores.score,
-        scores.option,
-        scores.evaluator,
-        stated=np.array([1.0] + [0.0] * 7),
+def small(rows: dict[str, list[float]], home: list[tuple[str, str]], loud: float) -> Scores:
+    """Return scores of options by evaluators P, Q, …, NaN for none; ``home``: who is partial."""
+    rng = np.random.default_rng(2)
+    cells = [
+        (option, "PQRSTU"[i], score + loud * rng.normal())
+        for option, scores in rows.items()
+        for i, score in enumerate(scores)
+        if not math.isnan(score)
+    ]
+    return Scores(
+        np.array([score for _, _, score in cells]),
+        Factor.of([option for option, _, _ in cells]),
+        Factor.of([who for _, who, _ in cells]),
+        stated=np.array([float((option, who) in home) for option, who, _ in cells]),
         called={"partial": "home"},
     )
-    assert words.decided(audit_of(for_ann, 2.0, 1.5, 2.5)) == (
-        "With it taken off, Bo wins by these scores, not Ann."
-    )
-    assert words.decided(audit_of(for_ann, 2.0, 0.5, 3.5)) == (
-        "With it taken off, Bo wins by these scores, not Ann, though that is not sure."
-    )
-    assert words.decided(audit_of(for_ann, 0.9, 0.85, 0.95)) == (
+
+
+def test_a_winner_whom_the_bias_makes_is_named() -> None:
+    # P gives Ann 4 more: by the mean she leads by 1/6, and without it she is 1/2 behind
+    def said(loud: float, low: float = 3.8, high: float = 4.2) -> str:
+        rows = {"Ann": [11.0] + [7.0] * 5, "Bo": [7.5] * 6}
+        return words.decided(audit_of(small(rows, [("Ann", "P")], loud), 4.0, low, high))
+
+    changed = "With it taken off, Bo wins by the mean of these scores, not Ann"
+    assert said(0.01) == f"{changed}, by more than noise."
+    assert said(0.01, 0.9, 4.2) == f"{changed}, but not at every plausible bias."
+    assert said(0.5) == f"{changed}, but not by more than noise."
+    lenient = small({"Ann": [11.0] + [7.0] * 5, "Bo": [6.5] * 6}, [("Ann", "P")], 0.3)
+    assert words.decided(audit_of(lenient, 4.0, 3.8, 4.2)) == (
         "Ann wins by these scores with it and without it, but not by more than noise."
     )
 
 
+def test_what_leniency_changes_is_not_put_down_to_the_bias() -> None:
+    # P and Q give 4 more to everybody; they scored Ann, others scored Bo; nobody is partial to them
+    no = math.nan
+    rows = {
+        "Ann": [9.0, 9.0, no, no],
+        "Bo": [no, no, 6.0, 6.0],
+        "Cy": [9.0, 8.0, 4.0, 4.0],
+        "Di": [7.0, 7.0, 3.0, 3.0],
+    }
+    home = [("Cy", "P")]
+
+    def said(loud: float) -> str:
+        return words.decided(audit_of(small(rows, home, loud), 1.0, 0.9, 1.1))
+
+    lenient = (
+        "Ann wins by these scores with it and without it. What changes the winner is not the bias: "
+        "with leniency taken off, Bo leads"
+    )
+    assert said(0.01) == f"{lenient}, by more than noise."
+    assert said(0.4) == f"{lenient}, but not by more than noise."
+    # with a favour of 6 for Ann by P, it takes both: Bo is 1 behind by the mean with the bias off,
+    # and 2 behind by levels with it on
+    both = {**rows, "Ann": [15.0, 9.0, no, no], "Cy": [8.0, 8.0, 4.0, 4.0]}
+    assert words.decided(audit_of(small(both, [("Ann", "P")], 0.01), 6.0, 5.9, 6.1)) == (
+        "Ann wins by these scores with it and without it. With leniency taken off as well, Bo "
+        "leads, by more than noise."
+    )
+
+
+def test_a_tie_by_the_mean_is_named() -> None:
+    rows = {"Ann": [10.0, 6.0, 8.0], "Bo": [6.0, 10.0, 8.0], "Cy": [7.9, 7.9, 7.9]}
+    for_both = small(rows, [("Ann", "P"), ("Bo", "Q")], 0.0)
+    assert words.decided(audit_of(for_both, 4.0, 3.9, 4.1)).startswith(
+        "With it taken off, Cy wins by the mean of these scores, not Ann and Bo, who tie"
+    )
+    for_one = small(rows, [("Ann", "P")], 0.0)
+    assert words.decided(audit_of(for_one, 4.0, 3.9, 4.1)).startswith(
+        "By the mean of these scores Ann and Bo tie; with it taken off, Bo is ahead"
+    )
+
+
 def test_many_events_are_counted() -> None:
-    scores = panel(events=3)
-    audit = audit_of(scores, 0.1, 0.05, 0.15)
+    audit = audit_of(panel(events=3), 0.1, 0.05, 0.15)
     assert words.decided(audit) == "By the mean of these scores it changes no winner of 3 events."
     assert words.flips(audit) == (
         "Winners that change, of 3: with the bias taken off, 0 by the mean, 0 by the trimmed mean; "
         "without partial evaluators, 0. First three that do: 0, 0, 0."
     )
     assert words.fragile(audit) == "Of 3 winners, 3 safe."
-    huge = audit_of(scores, 40.0, 39.0, 41.0)  # a third of it off Ann, and off Bo
+    for_bo = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 3)  # by P, a third of the mean
+    scores = panel(events=3, stated=for_bo, favour=12.0)
+    huge = audit_of(scores, 12.0, 11.9, 12.1)
     assert words.decided(huge) == (
-        "By the mean of these scores it changes the winner at 3 of 3 events, at every plausible "
-        "bias."
+        "By the mean of these scores it changes the winner at 3 of 3 events, for sure."
     )
-    assert (
-        words.fragile(huge) == "Of 3 winners, 3 wrong (another is ahead at every plausible bias)."
+    assert words.fragile(huge) == (
+        "Of 3 winners, 3 wrong (another is better at every plausible bias, by more than noise)."
     )
-    unsure = audit_of(scores, 40.0, 0.1, 80.0)
+    unsure = audit_of(scores, 12.0, 0.1, 24.0)
     assert words.decided(unsure) == (
-        "By the mean of these scores it changes the winner at 3 of 3 events, though none for sure."
+        "By the mean of these scores it changes the winner at 3 of 3 events, none for sure."
     )
     assert words.fragile(unsure) == (
         "Of 3 winners, 3 fragile (the lead is within noise, or hangs on the bias)."

@@ -324,3 +324,20 @@ def test_verdicts_are_told_as_they_are_said(tmp_path: Path) -> None:
     assert {score for _, _, _, score, *_ in told} <= {-1.0, 1.0}
     with pytest.raises(eh.InputError, match="'first', 'second', 'tie'"):
         campaign.tell("1-abcdef", "third")
+
+
+def test_where_somebody_never_came_the_answer_says_what_concludes_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R", "S", "T"])
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, looks="once")
+    for judge in panel.evaluators[:-1]:
+        for ticket in campaign.ask(judge, n=3):  # type: ignore[union-attr] # a list
+            campaign.tell(ticket, float(rng.normal() - 5.0 * ticket.question.option))
+    assert "the campaign goes on" in campaign.answer().stopped_because
+    campaign.leave("T")
+    assert "the next `ask`" in campaign.answer().stopped_because
+    assert not campaign.ask("P")
+    answer = campaign.answer()
+    assert (answer.label, answer.sure) == ("Ann", True)
+    assert answer.standings[["value", "low", "high"]].notna().all(axis=None)
+    campaign.close()

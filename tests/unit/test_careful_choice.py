@@ -12,6 +12,7 @@ from scipy.stats import binom, t
 
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
+from evenhand.certainty.record import Plan
 
 
 def groups_of(k: int) -> Floats:
@@ -393,3 +394,22 @@ def test_certificates_are_true_as_often_as_they_say() -> None:
             false += values[decision.option] < values.max()
     assert sure >= runs / 6  # it is not sure of nothing
     assert false <= binom.isf(1e-4, runs, 0.05)
+
+
+def test_looks_never_have_more_than_there_is_though_more_is_allowed_again_and_again() -> None:
+    """Every batch is all that was allowed; then more is: more looks than were reckoned with."""
+    options = eh.ActionSet([[1.0], [0.9], [0.8], [0.7]], ["a", "b", "a", "b"])
+    policy, rng, k, levels = eh.CarefulChoice(options, at_most=40), np.random.default_rng(3), 4, []
+    for batch in range(60):
+        order = np.repeat(np.arange(k), 4 if batch == 0 else 1)
+        policy.record.begin(Plan("explore", order, at_most=16 + k * batch))
+        y = rng.normal(size=(len(order) // k, k))
+        counts = np.full(k, len(y))
+        policy.record.tell(eh.Feedback(counts, y.sum(axis=0), (y**2).sum(axis=0)))
+        now = policy.conclusion
+        assert now is not None
+        levels.append(now.look.levels)
+    assert 60 / (3.0 + np.log(260 / 16) / np.log(1.3)) > 2.0  # equal shares would be twice that
+    assert sum(one.noise for one in levels) <= 0.2 * policy.delta / k
+    assert sum(one.linear for one in levels) <= 0.6 * policy.delta / k
+    assert min(min(one.noise, one.linear) for one in levels) > 0.0

@@ -20,6 +20,7 @@ from evenhand.answers.report import report_of
 from evenhand.certainty.any_design import noise_within
 from evenhand.certainty.items import ItemsFit
 from evenhand.environments.panels import SkatingPanel, skating_panels
+from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
 
@@ -216,7 +217,7 @@ def test_errors_on_items_are_what_leaving_out_an_item_changes() -> None:
     np.testing.assert_allclose(found.estimates, whole[rivals], atol=1e-9)
     expected = (G - 1) / G * away.T @ away
     np.testing.assert_allclose(found.variances, np.diag(expected)[rivals], rtol=1e-7)
-    shared = fit.shared(answer.option, rivals).columns(np.arange(3))
+    shared = fit.shared(answer.option, rivals).some(np.arange(3))
     np.testing.assert_allclose(shared, expected[np.ix_(rivals, rivals)], rtol=1e-7, atol=1e-12)
     assert "items" in answer.assumed
     assert answer.next_questions[0].label.endswith("on a new item") or answer.sure
@@ -622,3 +623,263 @@ def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:
     answer = eh.decide(Questions.panel(list(rows), list("PQR"), capacity=2), scores)
     assert {one.rival for one in answer.next_questions} == {"Bo"}
     assert "'Ann' leads 'Bo'" in answer.stopped_because
+
+
+def test_nothing_is_said_beyond_the_ends_of_the_scale() -> None:
+    """Marks from 1 to 10, few and scattered: values, leads, biases and losses end with it."""
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"o{o}", f"e{e}", float(np.clip(np.round(6.0 + 2.5 * rng.normal()), 1, 10)), o % 2, e % 2)
+        for o in range(6)
+        for e in range(5)
+        if rng.random() < 0.8
+    ]
+    names = ["option", "evaluator", "score", "option_group", "evaluator_group"]
+    table = pd.DataFrame(rows, columns=names).astype({"option_group": str, "evaluator_group": str})
+    without, answer = eh.decide(table), eh.decide(table, scale=(1, 10))
+    assert without.standings["high"].max() > 10.0, "there is something to cut off"
+    assert answer.loss <= 9.0
+    assert answer.standings[["value", "low", "high"]].stack().between(1.0, 10.0).all()
+    assert (np.abs(answer.decision.leads) <= 9.0).all()
+    assert all(abs(end) <= 9.0 for bias in answer.biases for end in (bias.low, bias.high))
+    assert max(abs(answer.bias.low), abs(answer.bias.high)) <= 9.0
+    cut = np.clip(without.standings[["low", "high"]], 1.0, 10.0)
+    assert np.allclose(answer.standings[["low", "high"]], cut)
+    assert answer.standings["option"].tolist() == without.standings["option"].tolist()
+
+
+def paired(mean: float, n: int, seed: int, *, items: bool) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return scores of two options by the same judges, or on the same items, and differences."""
+    rng = np.random.default_rng(seed)
+    level, apart = rng.normal(0.0, 2.0, n), mean + rng.normal(0.0, 0.5, n)
+    table = pd.DataFrame({"option": ["A"] * n + ["B"] * n, "score": [*(level + apart), *level]})
+    table["item" if items else "evaluator"] = [*map(str, range(n))] * 2
+    return table.assign(evaluator="J") if items else table, apart
+
+
+@pytest.mark.parametrize("items", [True, False])
+def test_two_options_are_compared_as_a_paired_t_test_does(items: bool) -> None:
+    """The interval, 'not worse than', and a tolerance; whichever of them is named first."""
+    sure = 0
+    for seed in range(20):
+        table, apart = paired(0.0, 12, seed, items=items)
+        answer = eh.decide(table, tolerance=0.15, next_n=0)
+        two = stats.ttest_1samp(apart, 0.0).confidence_interval(0.95)
+        one = stats.ttest_1samp(apart, 0.0, alternative="greater").confidence_interval(0.95)
+        found = answer.compare("A", "B")
+        assert found.value == pytest.approx(apart.mean())
+        assert (found.low, found.high) == pytest.approx(tuple(two))
+        assert found.at_least == pytest.approx(one.low)
+        other = answer.compare(1, 0)
+        assert (other.value, other.low, other.high) == pytest.approx(
+            (-found.value, -two.high, -two.low)
+        )
+        ahead = apart * np.sign(apart.mean())
+        side = stats.ttest_1samp(ahead, -0.15, alternative="greater").pvalue
+        assert answer.sure == (side < 0.05)
+        sure += answer.sure
+    assert 0 < sure < 20
+
+
+@pytest.mark.parametrize("n", [100, 1_000])
+def test_a_margin_is_found_though_two_options_tie(n: int) -> None:
+    """A difference of a fifth of a thousandth, ± .03: no bound explodes, and .1 makes it sure."""
+    _, apart = paired(0.0, n, 7, items=True)
+    apart = 0.0002 + (apart - apart.mean()) / apart.std(ddof=1) * 0.03 * math.sqrt(n) / 1.98
+    table = pd.DataFrame({"option": ["A"] * n + ["B"] * n, "score": [*apart, *(0.0 * apart)]})
+    table = table.assign(item=[*range(n)] * 2, evaluator="J")
+    without, answer = eh.decide(table), eh.decide(table, tolerance=0.1)
+    assert not without.sure
+    assert 0.029 < without.loss < 0.031
+    assert answer.sure
+    assert "within 0.1 of" in str(answer)
+
+
+def test_what_is_compared_has_to_be_two_options_of_the_answer() -> None:
+    answer = eh.decide(paired(0.0, 5, 1, items=True)[0])
+    for pair, words in ((("A", "C"), "no option 'C'"), (("A", 0), "'A' twice"), ((0, 2), "2")):
+        with pytest.raises(eh.InputError, match=words):
+            answer.compare(*pair)
+    copy = pickle.loads(pickle.dumps(answer))
+    assert copy.compare("A", "B") == answer.compare("A", "B")
+
+
+def test_what_an_alarm_takes_away_is_not_said_of_two_options_either() -> None:
+    table = paired(3.0, 30, 3, items=False)[0]
+    table.loc[4, "score"] = 1e3
+    answer = eh.decide(table)
+    assert answer.alarms
+    assert answer.compare("A", "B").low == -math.inf
+    assert "do not say" in str(answer.compare("A", "B"))
+
+
+def test_of_a_policy_two_options_are_compared_at_all_times() -> None:
+    panel = eh.Questions.panel(["A", "B", "C"], ["P", "Q"], capacity=None)
+    rng = np.random.default_rng(4)
+    answer = eh.choose(panel, lambda q: 2.0 * q.option + rng.normal(), at_most=300)
+    for a, b in ((0, 1), (2, 0), (1, 2)):
+        found = answer.compare(a, b)
+        assert found.low < 2.0 * (a - b) < found.high
+        assert found.high - found.low < 6.0
+        assert found.at_least == found.low
+
+
+# ---------------------------------------------------------------------- copies, and exports
+
+
+def test_a_copied_row_is_refused_as_the_audit_does_and_can_be_allowed() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        [(o, e, 5.0 - i + round(rng.normal(), 3)) for i, o in enumerate("ABC") for e in "PQRS"],
+        columns=["option", "evaluator", "score"],
+    )
+    copied = pd.concat([table, table[5:6]], ignore_index=True)
+    said = []
+    for ask in (eh.decide, eh.audit):
+        with pytest.raises(eh.InputError) as refused:
+            ask(copied)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert "one evaluator scored the same thing twice" in said[0]
+    assert "repeats=True" in said[0]
+    assert eh.decide(copied, repeats=True).scores == 13
+    again = copied.assign(at=range(13))  # something tells them apart: he was asked again
+    assert eh.decide(again).scores == 13
+    other = copied.assign(score=[*table["score"], 1.25])
+    assert eh.decide(other).scores == 13
+
+
+def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"])
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, looks="once")
+    kept, first = {}, []
+    for judge in panel.evaluators:
+        for ticket in campaign.ask(judge, n=3):  # type: ignore[union-attr] # a list
+            score = float(rng.normal() - 3.0 * ticket.question.option)
+            kept[ticket.question.label, judge] = score
+            first.append((campaign.tell(ticket, score), ticket))
+    for blind, (receipt, ticket) in zip((False, True), first[:2], strict=True):
+        campaign.withdraw(receipt, "a slip", blind=blind)
+        campaign.tell(ticket.id, 0.5)
+        kept[ticket.question.label, ticket.question.evaluator] = 0.5
+    campaign.tell(first[3][1], 9.0, key="again")  # late: another came first
+    campaign.export(tmp_path / "record")
+    campaign.close()
+    rows = [(*key, score) for key, score in kept.items()]
+    plain = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]))
+    for source in (tmp_path / "record" / "evaluations.csv",
+                   pd.read_csv(tmp_path / "record" / "evaluations.csv")):  # fmt: skip
+        answer = eh.decide(source)
+        assert answer.scores == 9
+        assert [one.value for one in answer.ranking] == pytest.approx(
+            [one.value for one in plain.ranking]
+        )
+        (note,) = (one.message for one in answer.warnings if one.assumption == "standing")
+        assert note.startswith(
+            "3 rows of the campaign's record are left out: 1 late, 1 withdrawn, 1 withdrawn blind."
+        )
+
+
+# ---------------------------------------------------------------- large tables
+
+
+def test_scores_of_few_pairs_are_decided_as_if_no_others_could_be_asked() -> None:
+    """Questions that nobody answered add no numbers: only what may be asked next."""
+    rng = np.random.default_rng(8)
+    rows = [(f"o{o}", f"j{j}") for o in range(30) for j in rng.choice(40, 6, replace=False)]
+    table = pd.DataFrame(rows, columns=["option", "evaluator"])
+    table["score"] = rng.normal(size=len(table)) + table["option"].str[1:].astype(int) / 5
+    all_pairs = eh.decide(table)
+    asked = eh.Questions.panel([f"o{o}" for o in range(30)], [f"j{j}" for j in range(40)])
+    seen = asked.find(table["option"].tolist(), table["evaluator"].tolist())
+    whole = conclusion_of(_planned(asked, seen, table["score"].to_numpy()))
+    assert len(all_pairs.questions) == len(asked) == 1200
+    assert all_pairs.conclusion.may_ask
+    assert all_pairs.decision.leads == pytest.approx(whole.decision.leads)
+    assert all_pairs.decision.loss == pytest.approx(whole.decision.loss)
+    assert all_pairs.conclusion.values == pytest.approx(whole.values)
+    assert all_pairs.conclusion.checks.counts.sum() == 180
+
+
+def _planned(asked: eh.Questions, seen: np.ndarray, scores: np.ndarray) -> eh.PlannedChoice:
+    counts, sums, squares = (np.bincount(seen, x, len(asked)) for x in (None, scores, scores**2))
+    policy = eh.PlannedChoice(asked, planned=counts, scope="like these")
+    policy.ask()
+    policy.tell(eh.Feedback(counts, sums, squares))
+    return policy
+
+
+def test_a_hundred_thousand_scores_of_few_pairs_are_decided() -> None:
+    """A plan so long comes in parts; and many options need no more than their own scores."""
+    rng = np.random.default_rng(9)
+    often = pd.DataFrame(
+        {"option": np.tile(["a", "b"], 35_000), "evaluator": np.repeat(["P", "Q"], 35_000)}
+    )
+    often["score"] = rng.normal(size=len(often)) + (often["option"] == "a")
+    assert eh.decide(often, next_n=0).label == "a"
+    many = pd.DataFrame({"option": np.tile([f"o{x}" for x in range(500)], 2)})
+    many["score"] = rng.normal(size=len(many)) + 9.0 * (many["option"] == "o7")
+    answer = eh.decide(many)
+    assert answer.label == "o7"
+    assert answer.spent == 1000
+
+
+# ------------------------------------------------------------------ one scope, one interval
+
+
+def test_a_bias_is_as_unsure_as_the_audit_has_it_on_the_same_rows() -> None:
+    """Judges differ in how they favour their own, which is part of the error."""
+    rng = np.random.default_rng(2)
+    nations = ["a", "b", "c", "d"]
+    favour = 1.0 + 1.5 * rng.normal(size=8)
+    rows = [
+        (f"o{o}", f"j{j}", nations[o % 4], nations[j % 4], favour[j] * (o % 4 == j % 4))
+        for o in range(12)
+        for j in range(8)
+    ]
+    names = ["option", "evaluator", "option_group", "evaluator_group", "score"]
+    table = pd.DataFrame(rows, columns=names)
+    table["score"] += rng.normal(size=len(table)) * 0.5
+    audited = eh.audit(table).bias
+    bias = eh.decide(table, next_n=0).conclusion.bias
+    assert bias.value == pytest.approx(audited.value)
+    assert (bias.low, bias.high) == pytest.approx((audited.low, audited.high))
+    alone = eh.decide(table, next_n=0, scope="these").conclusion.bias
+    assert alone.high - alone.low < 0.7 * (bias.high - bias.low)
+
+
+def test_tastes_of_judges_who_were_asked_again_are_an_alarm_only_if_they_count_as_noise() -> None:
+    rng = np.random.default_rng(1)
+    taste = 2.0 * rng.normal(size=(3, 4))
+    rows = [
+        (f"o{o}", f"j{j}", taste[o, j] + rng.normal())
+        for o in range(3)
+        for j in range(4)
+        for _ in range(5)
+    ]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    like, these = (eh.decide(table, scope=scope) for scope in ("like these", "these"))
+    assert [one.assumption for one in these.alarms] == ["fit"]
+    assert not like.alarms
+    (note,) = (one for one in like.warnings if one.assumption == "fit")
+    assert "no further opinion" in note.message
+
+
+@pytest.mark.parametrize(("judges", "any_scores"), [(10, False), (400, True)])
+def test_where_a_scale_is_stated_the_answer_says_whether_any_scores_would_do(
+    judges: int, any_scores: bool
+) -> None:
+    """A lead of 3 on a scale of 9: Hoeffding asks for n > 81 ln(k/δ)/9 judges, about 33."""
+    rng = np.random.default_rng(4)
+    rows = [
+        (f"o{o}", f"j{j}", float(np.clip(6.0 - 3.0 * o + 0.5 * rng.normal(), 1.0, 10.0)))
+        for o in range(2)
+        for j in range(judges)
+    ]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    answer = eh.decide(table, scale=(1, 10))
+    assert answer.sure
+    (note,) = (one for one in answer.warnings if one.assumption == "bounds")
+    assert note.message.startswith("It is sure for any scores") == any_scores
+    assert not any(one.assumption == "bounds" for one in eh.decide(table).warnings)

@@ -11,7 +11,9 @@ from scipy.stats import norm
 
 import evenhand as eh
 from evenhand.arrays import Floats
+from evenhand.certainty import model_choice
 from evenhand.certainty.greedy_questions import GreedyQuestions
+from evenhand.certainty.posteriors import posterior_of
 
 
 def panel(**more: Any) -> eh.Questions:
@@ -39,6 +41,49 @@ def expected_loss(theta: Floats, covariance: Floats, leads: Floats) -> float:
     return float((s * norm.pdf(d / s) - d * norm.sf(d / s)).sum())
 
 
+@pytest.fixture(params=["dense", "panels"])
+def algebra(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions as they are for small and for large panels."""
+    monkeypatch.setattr(model_choice, "_LARGE", 0 if request.param == "panels" else 10**9)
+
+
+@pytest.mark.parametrize("n_judges", [2, 5, 30])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_both_algebras_know_the_same(
+    n_judges: int, noisy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever side is the larger, with biases, noise that differs, and questions on their way."""
+    rng = np.random.default_rng(n_judges)
+    options = {f"o{x}": f"g{x % 3}" for x in range(6)}
+    judges = {f"j{x}": f"g{x % 3}" for x in range(n_judges)}
+    noise = rng.uniform(0.5, 2.0, n_judges).tolist() if noisy else None
+    questions = eh.Questions.panel(options, judges, capacity=None, noise=noise)
+    q = len(questions)
+    counts = rng.integers(0, 3, q) + (np.arange(q) % n_judges == 0)  # all are compared
+    y = rng.normal(size=q) * counts
+    told, more = eh.Feedback(counts, y, y**2 + 1.0), rng.integers(0, 2, q)
+    found = []
+    for large in (10**9, 0):
+        monkeypatch.setattr(model_choice, "_LARGE", large)
+        found.append(posterior_of(questions).told(told).expecting(more))
+    one, other = found
+    assert [type(x).__name__ for x in found] == ["RootPosterior", "PanelPosterior"]
+    assert (one.rank, one.scatter) == pytest.approx((other.rank, other.scatter), rel=1e-6)
+    leads = [x.values[1] - x.values for x in found]
+    np.testing.assert_allclose(*leads, atol=1e-6)
+    rivals, pairs = np.array([0, 3, 5]), np.random.default_rng(1).integers(0, q, (2, 9))
+    reached = one.leverages < 1e4
+    np.testing.assert_array_equal(reached, other.leverages < 1e4)
+    np.testing.assert_allclose(one.leverages[reached], other.leverages[reached], rtol=1e-5)
+    np.testing.assert_allclose(
+        one.along(1, rivals)[reached], other.along(1, rivals)[reached], atol=1e-5
+    )
+    np.testing.assert_allclose(one.spreads(1), other.spreads(1), atol=1e-6)
+    pairs = pairs[:, reached[pairs].all(axis=0)]
+    np.testing.assert_allclose(one.between(*pairs), other.between(*pairs), atol=1e-5)
+
+
+@pytest.mark.usefixtures("algebra")
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_asked_lowers_the_expected_loss_fastest(seed: int) -> None:
     """By explicit inverses and differences of the loss itself, on rows nobody has transformed."""
@@ -65,6 +110,7 @@ def test_what_is_asked_lowers_the_expected_loss_fastest(seed: int) -> None:
     assert speeds[asked] == pytest.approx(max(speeds), rel=1e-4)
 
 
+@pytest.mark.usefixtures("algebra")
 def test_learning_one_by_one_is_least_squares_on_all() -> None:
     rng = np.random.default_rng(0)
     questions = panel(noise=[1.0, 0.5, 2.0])
@@ -73,13 +119,14 @@ def test_learning_one_by_one_is_least_squares_on_all() -> None:
     policy.observe(told)
     rows, w = questions.points, 7 / questions.noise**2
     fitted = np.linalg.solve(rows.T @ (w[:, None] * rows), rows.T @ (w * told.sums / 7))
-    values = policy.frame.values @ policy._theta
+    values = policy._known.values
     np.testing.assert_allclose(values - values[0], fitted[:4] - fitted[0], atol=1e-7)
     assert policy.bias().value == pytest.approx(fitted[4], abs=1e-7)
     left = (told.sums_of_squares / questions.noise**2).sum() - 7 * (w / 7) @ (rows @ fitted) ** 2
-    assert policy._scatter == pytest.approx(left, rel=1e-6)
+    assert policy._known.scatter == pytest.approx(left, rel=1e-6)
 
 
+@pytest.mark.usefixtures("algebra")
 def test_an_evaluator_not_yet_asked_is_opened_with_a_pair() -> None:
     """By itself no first question to it says anything about a lead; two do, if it is quiet.
 

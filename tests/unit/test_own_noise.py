@@ -16,6 +16,7 @@ from evenhand.campaigns.proof.loudness import heard
 from evenhand.campaigns.proof.squares import Fit
 from evenhand.certainty.arrow.model import ArrowModel
 from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.models import freedom_of
 from evenhand.certainty.own_noise import in_pairs, own_variances, with_own_noise
 from evenhand.policies.messages import Feedback
 
@@ -56,12 +57,19 @@ def test_a_whole_panel_has_the_closed_form() -> None:
     s0 = math.exp(level.mean() + special.digamma(half) - math.log(half))
     drawn = (2 * half * s0 + (n - 1) * np.maximum(own, 0.0)) / (2 * half + n - 1)
     for model in (DenseModel(panel(k, n)), ArrowModel(panel(k, n))):
-        found, freedom = own_variances(model.fit(told(Y.ravel()), None).left_over(told(Y.ravel())))
+        left = model.fit(told(Y.ravel()), None).left_over(told(Y.ravel()))
+        found, known, freedom, most = own_variances(left)
+        like = stats.f.sf(np.maximum(own, 0.0) / s0, n - 1, 2 * half)
+        assert known == pytest.approx(n - 1 + like * (min(nu, 2 * half + n - 1) - n + 1), rel=1e-6)
         assert found == pytest.approx(np.maximum(own, drawn), rel=1e-6)
         assert freedom == pytest.approx(min(nu, 2 * half + n - 1), rel=1e-6)
-        fit = with_own_noise(model.fit(told(Y.ravel()), None), told(Y.ravel()))
+        fit = with_own_noise(panel(k, n), model.fit(told(Y.ravel()), None), told(Y.ravel()))
         leads = fit.leads(0, np.arange(1, k)).variances
         assert leads == pytest.approx((found[0] + found[1:]) / n, rel=1e-6)
+        welch = (found[0] + found[1:]) ** 2 / (
+            found[0] ** 2 / known[0] + found[1:] ** 2 / known[1:]
+        )
+        assert freedom_of(fit, 0, np.arange(1, k)) == pytest.approx(np.minimum(welch, most))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -79,13 +87,13 @@ def test_both_algebras_do_what_the_definition_says(seed: int) -> None:
     k = len(questions.options)
     directions = np.pad(np.eye(k)[:1] - np.eye(k)[1:], [(0, 0), (0, questions.n_attributes)])
     for model in (DenseModel(questions), ArrowModel(questions)):
-        fit = with_own_noise(model.fit(feedback, None), feedback)
+        fit = with_own_noise(questions, model.fit(feedback, None), feedback)
         assert fit.freedom == pytest.approx(reference.freedom, rel=1e-6)
         expected = reference.of_rows(directions)
         found = fit.leads(0, np.arange(1, k))
         assert found.estimates == pytest.approx(expected.estimates, rel=1e-6, abs=1e-9)
         assert found.variances == pytest.approx(expected.variances, rel=1e-6)
-        shared = fit.shared(0, np.arange(1, k)).columns(np.arange(k - 1))
+        shared = fit.shared(0, np.arange(1, k)).some(np.arange(k - 1))
         factor = reference.factor(directions)
         assert shared == pytest.approx(factor @ factor.T, rel=1e-5, abs=1e-9)
 
@@ -93,7 +101,8 @@ def test_both_algebras_do_what_the_definition_says(seed: int) -> None:
 def test_two_options_are_a_t_test_on_the_evaluators_differences() -> None:
     rng = np.random.default_rng(3)
     Y = rng.normal(size=(2, 9)) * np.array([[5.0], [0.2]])
-    fit = with_own_noise(DenseModel(panel(2, 9)).fit(told(Y.ravel()), None), told(Y.ravel()))
+    pair = panel(2, 9)
+    fit = with_own_noise(pair, DenseModel(pair).fit(told(Y.ravel()), None), told(Y.ravel()))
     lead = fit.leads(0, np.array([1]))
     expected = stats.ttest_rel(*Y)
     assert lead.estimates[0] / math.sqrt(lead.variances[0]) == pytest.approx(expected.statistic)

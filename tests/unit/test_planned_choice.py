@@ -608,3 +608,61 @@ def test_scores_without_noise_are_not_called_too_close() -> None:
     answer = eh.choose(eh.Questions.panel(options, judges), exact)
     assert (answer.label, answer.spent) == ("Ann", 20)
     assert "too close" not in answer.stopped_because
+
+
+# ------------------------------------------------------------------ scores between bounds
+
+
+def bounded(scores: np.ndarray, **settings: Any) -> eh.PlannedChoice:
+    """Return what a panel of these scores, (options, judges), comes to."""
+    k, n = scores.shape
+    panel = eh.Questions.panel([f"o{x}" for x in range(k)], [f"j{x}" for x in range(n)])
+    policy = PlannedChoice(panel, looks="once", **settings)
+    counts = policy.ask().counts
+    flat = scores.reshape(-1)
+    policy.tell(Feedback(counts, counts * flat, counts * flat**2))
+    return policy
+
+
+def test_between_bounds_a_lead_is_certain_by_hoeffdings_inequality() -> None:
+    """Of k options and n judges, if lead² > (b − a)² ln(k/δ)/n: Σ c² of a lead is 2/n."""
+    k, n = 4, 30
+    enough = 10.0 * math.sqrt(math.log(k / 0.05) / n)
+    for lead, certain in ((enough - 0.01, False), (enough + 0.01, True)):
+        scores = np.full((k, n), 2.0) + 0.5 * (np.arange(n) % 2)
+        scores[0] += lead
+        said = bounded(scores, bounds=(0, 10)).recommend()
+        assert (said.loss == 0.0) == certain
+        assert said.leads is not None
+        width = 10.0 * math.sqrt(math.log(k / 0.025) / n)  # two-sided
+        low = 0.0 if certain else lead - width  # what is certain leads
+        assert said.leads[1] == pytest.approx([lead, low, lead + width])
+        if not certain:
+            assert said.loss == pytest.approx(0.01)
+
+
+def test_a_rare_score_that_was_not_seen_makes_nothing_certain_between_bounds() -> None:
+    """B has 100 with a chance of 15%, and 0 else; A has about 10, and is worse."""
+    rng = np.random.default_rng(5)
+    sure = {"heard": 0, "bounded": 0}
+    for _ in range(60):
+        a, b = 10.0 + rng.normal(size=8), np.where(rng.random(8) < 0.15, 100.0, 0.0)
+        scores = np.stack([np.clip(a, 0.0, 100.0), b])
+        for name, settings in (("heard", {}), ("bounded", {"bounds": (0, 100)})):
+            said = bounded(scores, **settings).recommend()
+            sure[name] += said.option == 0 and said.loss == 0.0
+    assert sure["bounded"] == 0
+    assert sure["heard"] > 6  # why bounds are there to be stated
+
+
+def test_bounds_say_how_loud_noise_can_be_and_values_are_within_hoeffdings_interval() -> None:
+    policy = bounded(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]), bounds=(0, 1))
+    assert (policy.bounds, policy.stated_noise) == ((0.0, 1.0), 0.5)
+    values = policy.values()
+    assert values is not None
+    width = math.sqrt(math.log(2 / 0.05) / (2 * 3))  # of a mean of three
+    assert values[0] == pytest.approx([2 / 3, 2 / 3 - width, 2 / 3 + width])
+    with pytest.raises(eh.InputError, match="noise_scale must not be given too"):
+        bounded(np.ones((2, 2)), bounds=(0, 1), noise_scale=1.0)
+    with pytest.raises(eh.InputError, match="outside the bounds"):
+        bounded(np.array([[1.0, 2.0], [0.0, 0.0]]), bounds=(0, 1))

@@ -16,14 +16,14 @@ from evenhand.arrays import Floats
 from evenhand.certainty.models import Shared
 from evenhand.certainty.winner import Winner
 from evenhand.limits import certainty_entropy
-from evenhand.planning.accuracy import accuracy
+from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.curve import order_of_evaluators
 from evenhand.planning.figure import plan_picture
 from evenhand.planning.one_look import OneLook
-from evenhand.planning.panels import asked_of, everything_once, with_neutral
-from evenhand.planning.until_certain import UntilCertain
+from evenhand.planning.panels import alike, asked_of, everything_once, with_neutral
+from evenhand.planning.until_certain import Asked, UntilCertain
 from evenhand.planning.ways import Terms
 from evenhand.planning.winner import leader_is_certain
 from evenhand.questions import UNLIMITED, Questions
@@ -35,6 +35,17 @@ Z = float(stats.norm.ppf(0.975))
 
 def panel(**more: Any) -> Questions:
     return Questions.panel(SKATERS, JUDGES, **more)
+
+
+def covariance(found: Accuracy) -> Floats:
+    """(k, k) of the values, but for what all options share."""
+    return np.diag(found.own**2) + found.shared @ found.shared.T
+
+
+def taken_apart(C: Floats) -> tuple[Floats, Floats]:
+    """A half of the least variance as the options' own, and a root of the rest."""
+    own = 0.5 * np.linalg.eigvalsh(C)[0] * np.ones(len(C))
+    return np.sqrt(own), np.linalg.cholesky(C - np.diag(own))
 
 
 def lead_rows(questions: Questions, leader: int) -> Floats:
@@ -61,7 +72,7 @@ def test_the_arrow_form_is_the_dense_one(bias: Any, noise: Any) -> None:
         dense = np.einsum("ij,jk,ik->i", D, inverse, D)
         np.testing.assert_allclose(found.lead_variances(leader), dense, rtol=1e-9, atol=1e-12)
     k = len(questions.options)
-    C = found.covariance()
+    C = covariance(found)
     pairs = [C[i, i] + C[j, j] - 2 * C[i, j] for i in range(k) for j in range(k) if i != j]
     assert found.mean_lead_variance() == pytest.approx(np.mean(pairs), rel=1e-9)
     e = np.zeros(questions.n_attributes)
@@ -126,9 +137,9 @@ def test_under_a_null_few_leaders_are_certain() -> None:
     n = 4000
     rng = np.random.default_rng(5)
     B = rng.standard_normal((6, 6))
-    for C in (np.eye(6), B @ B.T, accuracy(panel(), np.ones(20)).covariance()):
+    for C in (np.eye(6), B @ B.T, covariance(accuracy(panel(), np.ones(20)))):
         draws = rng.multivariate_normal(np.zeros(len(C)), C, size=n, method="cholesky")
-        share = leader_is_certain(draws, C, 0.05).mean()
+        share = leader_is_certain(draws, *taken_apart(C), 0.05).mean()
         assert share <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / n)
 
 
@@ -136,13 +147,14 @@ def test_two_options_are_a_two_sided_test() -> None:
     C = np.array([[2.0, 0.3], [0.3, 1.0]])
     sd = math.sqrt(2.0 + 1.0 - 0.6)
     estimates = np.array([[0.0, -1.0001 * Z * sd], [0.0, -0.9999 * Z * sd], [-3.2, 0.0]])
-    assert leader_is_certain(estimates, C, 0.05).tolist() == [True, False, Z * sd < 3.2]
+    certain = leader_is_certain(estimates, *taken_apart(C), 0.05)
+    assert certain.tolist() == [True, False, Z * sd < 3.2]
     # with a tolerance: P(T ≥ t | T ≥ 0) where T has mean −ε
     t, eps = 2.5, 0.7
     p = stats.norm.sf((t + eps) / sd) / stats.norm.sf(eps / sd)
     one = np.array([[t, 0.0]])
-    assert leader_is_certain(one, C, 1.001 * p, eps)[0]
-    assert not leader_is_certain(one, C, 0.999 * p, eps)[0]
+    assert leader_is_certain(one, *taken_apart(C), 1.001 * p, eps)[0]
+    assert not leader_is_certain(one, *taken_apart(C), 0.999 * p, eps)[0]
 
 
 def test_the_runner_up_of_independent_options_decides() -> None:
@@ -154,13 +166,13 @@ def test_the_runner_up_of_independent_options_decides() -> None:
         low = max(0.0, 2 * x[rest] - x[0] - x[j])
         p.append(stats.norm.sf((x[0] - x[j]) / math.sqrt(2)) / stats.norm.sf(low / math.sqrt(2)))
     worst = max(p)
-    assert leader_is_certain(x[None], np.eye(3), 1.0001 * worst)[0]
-    assert not leader_is_certain(x[None], np.eye(3), 0.9999 * worst)[0]
+    assert leader_is_certain(x[None], *taken_apart(np.eye(3)), 1.0001 * worst)[0]
+    assert not leader_is_certain(x[None], *taken_apart(np.eye(3)), 0.9999 * worst)[0]
 
 
 def test_it_is_the_test_that_policies_make() -> None:
     """Two routes: one draw at a time, by leads and their covariance."""
-    C = accuracy(panel(), np.ones(20)).covariance()
+    C = covariance(accuracy(panel(), np.ones(20)))
     rng = np.random.default_rng(2)
     draws = rng.multivariate_normal(0.8 * rng.standard_normal(5), C, size=300, method="cholesky")
     for tolerance in (0.0, 0.4):
@@ -171,7 +183,7 @@ def test_it_is_the_test_that_policies_make() -> None:
             shared = Shared(D @ np.linalg.cholesky(C), np.zeros(len(D)))
             chances = Winner.of(D @ row, shared).chances(-tolerance)
             apart.append(float(chances.max()) <= 0.05)
-        together = leader_is_certain(draws, C, 0.05, tolerance)
+        together = leader_is_certain(draws, *taken_apart(C), 0.05, tolerance)
         assert 30 < together.sum() < 270
         assert together.tolist() == apart
 
@@ -511,3 +523,43 @@ def test_names_are_escaped_in_notebooks() -> None:
 def test_masks() -> None:
     there = np.array([True, False, True, False])
     assert set(panel().evaluator[asked_of(panel(), there)].tolist()) == {0, 2}
+
+
+# ---------------------------------------------------------------- large panels
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_shares_of_a_panel_are_those_of_its_dense_rows(seed: int) -> None:
+    """With prices, noise and biases, by its structure and by the rows of all options."""
+    rng = np.random.default_rng(seed)
+    k, e = int(rng.integers(3, 9)), int(rng.integers(2, 6))
+    questions = Questions.panel(
+        {f"o{x}": f"g{x % 3}" for x in range(k)},
+        {f"j{x}": f"g{x % 4}" for x in range(e)},
+        capacity=None,
+        prices=rng.uniform(1.0, 4.0, e).tolist(),
+        noise=rng.uniform(0.5, 2.0, e).tolist(),
+    )
+    mask = np.ones(len(questions), dtype=bool)
+    asked, need = Asked.of(questions, mask), rng.uniform(0.5, 2.0, k - 1)
+    assert asked.panel is not None
+    assert asked.rank == np.linalg.matrix_rank(questions.points) == asked.coordinates.shape[1]
+    H = questions.options.features @ asked.coordinates[: questions.n_features]
+    dense = asked.shares((H[0] - H[1:]) * np.sqrt(need)[:, None])
+    np.testing.assert_allclose(asked.panel.known_best(0, np.arange(1, k), need), dense, atol=1e-5)
+
+
+def test_evaluators_who_are_alike_are_worth_the_same() -> None:
+    """Those whom `alike` gives a number: the order of all of them is as if each were tried."""
+    judges = {f"j{x}": f"g{x % 3}" for x in range(7)}
+    prices = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0]
+    questions = Questions.panel({f"o{x}": f"g{x % 2}" for x in range(5)}, judges, prices=prices)
+    kinds = alike(questions)
+    assert kinds == [0, 1, 2, 3, 1, 4, 3]  # the first has no leniency, and one costs more
+    worth = []
+    for x in range(7):
+        there = np.isin(np.arange(7), [0, 1, x])
+        counts = everything_once(questions, asked_of(questions, there)).astype(float)
+        worth.append(accuracy(questions, counts).mean_lead_variance() * counts.sum())
+    assert worth[3] == pytest.approx(worth[6], rel=1e-9)
+    assert alike(questions._changed(workload=np.full(7, 3))) == list(range(7))  # busy elsewhere

@@ -119,7 +119,6 @@ def test_the_winner_test_is_a_ratio_of_areas(freedom: float) -> None:
     factor, leads, R = rng.normal(size=(3, 4)), np.array([0.4, 1.7, 3.0]), 2.5
     winner = Winner(leads, factor, 0.0 if math.isinf(freedom) else R, freedom)
     S, null = factor @ factor.T, -0.3
-    above = winner.chances(null, upper=True)
     for j, chance in enumerate(winner.chances(null)):
         rooms = leads * S[j, j] / S[j]
         low = leads[j] - rooms[rooms > 0].min()
@@ -136,7 +135,6 @@ def test_the_winner_test_is_a_ratio_of_areas(freedom: float) -> None:
         a, b = max(a, -reach), min(b, reach)
         part, whole = (integrate.quad(area, begin, b)[0] for begin in (x, a))
         assert chance == pytest.approx(part / whole, rel=1e-6)
-        assert above[j] == pytest.approx(1.0 - part / whole, rel=1e-6)
 
 
 # ------------------------------------------------------------------ whole decisions
@@ -158,8 +156,17 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "σ too small": (panel(), {"at_most": 300, "noise_scale": 0.4}),
     "all alike": (panel(), {"at_most": 40, "noise": 0.0, "size": 0.0}),
     "once": (panel(1), {"looks": "once", "noise": 0.3}),
+    "once, small tolerance": (panel(1), {"looks": "once", "tolerance": 0.1, "noise": 0.7}),
+    "once, large tolerance": (panel(1), {"looks": "once", "tolerance": 3.0, "noise": 0.7}),
+    "once, on a scale": (panel(1), {"looks": "once", "bounds": (-1.0, 1.0)}),
+    "once, compared": (
+        eh.Questions.comparisons(["A", "B", "C", "D"], ["P", "Q", "R"], capacity=1),
+        {"looks": "once", "noise": 0.5},
+    ),
     "always": (panel(2), {"looks": "always", "noise": 0.5, "together": 5}),
     "always, tolerance": (panel(4), {"looks": "always", "tolerance": 0.2, "noise_scale": 1.0}),
+    "once, bounded": (panel(1), {"looks": "once", "noise": 0.3, "bounds": (-12.0, 12.0)}),
+    "always, bounded": (panel(4), {"looks": "always", "noise": 0.5, "bounds": (-12.0, 12.0)}),
     "cut short": (panel(2), {"looks": "always", "noise": 0.5, "stop": 13}),
     "careful": (options(), {"at_most": 300, "noise": 0.3}),
     "careful, stated": (
@@ -179,6 +186,29 @@ def test_what_a_policy_states_is_confirmed(name: str) -> None:
         found = examine(log)
         assert found.wrong == ()
         assert found.confirmed[0].startswith("what is lost")
+
+
+def test_what_a_scale_allows_is_confirmed_if_the_scores_are_on_it() -> None:
+    asked, settings = CASES["once, on a scale"]
+    log = played(asked, truth(asked, 1), 1, **settings)
+    answer = log[-1][1]["answer"]
+    assert answer["loses_at_most"] <= 2.0
+    assert any(line["high"] == 1.0 for line in answer["ranking"])
+    narrower = changed(log, [0, 1, "settings", "bounds"], [-0.9, 0.9])
+    assert "beyond the scale" in examine(narrower).wrong[0]
+    assert examine(changed(log, [0, 1, "settings", "bounds"], None)).wrong
+
+
+@pytest.mark.parametrize("looks", ["once", "always"])
+def test_what_is_certain_between_bounds_is_confirmed_and_no_more(looks: str) -> None:
+    asked = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R", "S"], capacity=4)
+    worth = np.where(np.arange(len(asked)) < 4, 4.0, -4.0)
+    log = played(asked, worth, 3, looks=looks, noise=0.2, bounds=(-5.0, 5.0))
+    answer = log[-1][1]["answer"]
+    assert (answer["option"], answer["sure"]) == (asked.options.labels[0], True)
+    assert examine(log).wrong == ()
+    wider = [0, 1, "policy", "arguments", "named", "bounds"]
+    assert examine(changed(log, wider, [-9.0, 9.0])).wrong
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +243,10 @@ def test_a_statement_that_was_changed_is_not_confirmed(
     assert examine(changed(certain, [-1, 1, "answer", *where], to)).wrong
 
 
-@pytest.mark.parametrize("name", ["panel", "comparisons", "features exact", "limited"])
+@pytest.mark.parametrize(
+    "name",
+    ["panel", "comparisons", "features exact", "limited", "once", "once, compared", "always"],
+)
 def test_a_smaller_loss_or_a_narrower_interval_is_not_confirmed(name: str) -> None:
     asked, settings = CASES[name]
     answer = [-1, 1, "answer"]
@@ -275,7 +308,8 @@ def test_scores_that_were_changed_are_seen(certain: Log) -> None:
     assert examine(changed(certain, [*row, 3], score + 1e-3)).wrong
     assert examine(changed(certain, [*row, 2], 0)).wrong
     assert examine([*certain[:place], *certain[place + 1 :]]).wrong
-    withdrawn = ("withdrawn", {"evaluation": n // 2, "ticket": None, "reopened": False})
+    gone = {"evaluation": n // 2, "ticket": None, "blind": True, "reopened": False}
+    withdrawn = ("withdrawn", gone)
     assert examine([*certain[:-1], withdrawn, certain[-1]]).wrong
     named = [0, 1, "policy", "arguments", "named"]
     for name, value in (("confidence", 0.9999999), ("noise_scale", 1.1), ("tolerance", -1.0)):

@@ -528,3 +528,81 @@ def test_more_combinations_than_a_number_can_hold_are_told_apart() -> None:
     assert found[0].tolist() == [1, 3]
     columns[0] = np.array([0, top, 0, 5], dtype=np.int32)
     assert first_repeated(*columns) is None
+
+
+# ---------------------------------------------------------------------- levels, and odd cells
+
+HALF = pd.Series(["a\ud800"] * 12, dtype=object)  # of a character
+
+
+def jury(**changed: Any) -> pd.DataFrame:
+    """Return four options and three judges, whose scores are whole numbers."""
+    marks = 10 - 2 * np.arange(4)[:, None] + np.random.default_rng(4).integers(0, 3, (4, 3))
+    rows = [(f"o{o}", f"J{j}", int(marks[o, j])) for o in range(4) for j in range(3)]
+    return pd.DataFrame(rows, columns=["option", "evaluator", "score"]).assign(**changed)
+
+
+@pytest.mark.parametrize("offset", [10**6, 10**12, 2**52])
+def test_whole_numbers_keep_their_digits_at_any_level(offset: int) -> None:
+    frame = jury()
+    plain, raised = eh.decide(frame), eh.decide(frame.assign(score=frame["score"] + offset))
+    assert (raised.label, raised.sure, raised.loss) == (plain.label, plain.sure, plain.loss)
+    np.testing.assert_allclose(raised.decision.leads, plain.decision.leads, rtol=1e-9)
+    np.testing.assert_allclose(
+        [one.value - offset for one in raised.ranking],
+        [one.value for one in plain.ranking],
+        atol=1.0 if offset > 10**12 else 1e-3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (lambda y: y / 3.0 + 1e12, "rounded to 0.00012.*is lost"),
+        (lambda y: y * 1e-200, "in another unit"),
+        (lambda y: y * 1e200, "in another unit"),
+        (lambda y: [2**60 + int(x) for x in y], "numbers of that size are rounded to"),
+    ],
+)
+@pytest.mark.parametrize("what", [eh.decide, eh.audit])
+def test_scores_that_lost_their_digits_are_refused_by_name(
+    what: Any, scores: Any, words: str
+) -> None:
+    frame = jury()
+    with pytest.raises(eh.InputError, match=f"column 'score'.*{words}"):
+        what(frame.assign(score=scores(frame["score"])))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"evaluator": HALF}, "column 'evaluator'.*half of a character"),
+        ({"score": jury()["score"] + 1j}, "is not a number"),
+        ({"score": pd.period_range("2020-01", periods=12, freq="M")}, "'2020-01' is not a number"),
+        ({"score": [10**400, *range(11)]}, "no finite number"),
+    ],
+)
+@pytest.mark.parametrize("what", [eh.decide, eh.audit])
+def test_cells_that_no_table_should_have_are_refused_in_words(
+    what: Any, changed: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(eh.InputError, match=words):
+        what(jury(**changed))
+
+
+@pytest.mark.parametrize("what", [eh.decide, eh.audit])
+@pytest.mark.parametrize(
+    "settings",
+    [{"wide": 5}, {"confidence": None}, {"confidence": [0.9]}, {"scale": (0, 10**400)}],
+)
+def test_settings_of_the_wrong_kind_are_named(what: Any, settings: dict[str, Any]) -> None:
+    (name,) = settings
+    with pytest.raises(eh.InputError, match=name):
+        what(jury(), **settings)
+
+
+def test_numbers_of_any_size_and_periods_are_names() -> None:
+    huge = jury(option=[10**30 + x // 3 for x in range(12)])
+    months = jury(option=pd.PeriodIndex([f"2020-0{1 + x // 3}" for x in range(12)], freq="M"))
+    assert eh.decide(huge).label == str(10**30)
+    assert eh.decide(months).label == "2020-01"

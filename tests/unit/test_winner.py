@@ -132,12 +132,10 @@ def test_chances_are_uniform_given_who_leads(freedom: float) -> None:
 @pytest.mark.parametrize("freedom", [math.inf, 12.0])
 def test_ends_of_intervals_are_where_the_chance_is_the_failure(freedom: float) -> None:
     winner = winner_of(np.array([1.2, 2.0, 0.4]), COVARIANCE, 9.0, freedom)
-    low, high = winner.at_least(0.05), winner.at_most(0.05)
+    low = winner.at_least(0.05)
     assert (low < winner.leads).all()
     assert winner.chances(low) == pytest.approx(0.05, rel=0.02)
     assert (winner.chances(low) <= 0.05 + 1e-9).all(), "the end is on the safe side"
-    known = np.isfinite(high)
-    assert 1.0 - winner.chances(high)[known] == pytest.approx(0.05, rel=0.02)
 
 
 def test_far_leads_are_numbers() -> None:

@@ -19,19 +19,24 @@ from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
+from evenhand.answers.scale import Scale
 from evenhand.answers.scores import compares
+from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
 from evenhand.questions import Options, Questions
+from evenhand.scores.level import Level
 
 _SAME = 1e-12  # share of a value below which a difference is rounding
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from evenhand.answers.difference import Difference
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,9 @@ class Answer:
     paid, budget
         What they cost at the questions' prices, and how much money there was; infinite if nobody
         said.
-    forecast
-        How many more are expected to settle it; 0 where it is settled, NaN where nobody can say.
+    forecast, chance
+        How many more are expected to come, 0 where it is settled; and how probable it is, by the
+        scores, that so many settle it. NaN where nobody can say.
     stopped_because
         Why the asking ended.
     warnings
@@ -110,6 +116,9 @@ class Answer:
         How often questions were tried and failed; ``attempts.by_option(answer.questions)`` and
         ``by_evaluator`` count them. An alarm is raised where failures, or times, hang on options
         or scores.
+    withdrawn
+        Scores that were withdrawn in a campaign. The answer says no more than what also holds with
+        those put back that were not withdrawn blindly.
     raw_choice
         Index of the option that the scores alone would have chosen; None without scores.
     ranking
@@ -124,6 +133,8 @@ class Answer:
     assumed
         Of scores that were there: what is assumed of who chose what was scored, and how sure is
         worked out from that. "" where `choose` asked.
+    scale
+        The lowest and highest score there is, if anybody said.
 
     Examples
     --------
@@ -161,6 +172,9 @@ class Answer:
     next_questions: NextQuestions = field(default_factory=NextQuestions)
     assumed: str = ""
     attempts: Attempts = field(default_factory=Attempts)
+    scale: tuple[float, float] | None = None
+    chance: float = math.nan
+    withdrawn: Withdrawals = field(default_factory=Withdrawals)
 
     @property
     def policy(self) -> Policy:
@@ -249,6 +263,27 @@ class Answer:
     def standing(self, option: int) -> Standing:
         """Return where an option stands, by its index."""
         return next(standing for standing in self.ranking if standing.index == option)
+
+    def compare(self, option: str | int, rival: str | int) -> Difference:
+        """Return by how much one option is better than another, with its interval.
+
+        For two options, by name or index, that were named without looking at the scores: Student's
+        interval, and what the difference is at least on one side alone ('not worse by more than').
+        Where a policy looked at scores as they came, they hold at all times.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import evenhand as eh
+        >>> scores = pd.DataFrame({"option": ["Ann", "Bo"] * 4, "evaluator": list("PPQQRRSS"),
+        ...                        "score": [7.0, 6.9, 6.5, 6.6, 7.2, 7.1, 6.9, 6.6]})
+        >>> two = eh.decide(scores).compare("Bo", "Ann")
+        >>> [round(x, 2) for x in (two.value, two.low, two.high, two.at_least)]
+        [-0.1, -0.36, 0.16, -0.29]
+        """
+        from evenhand.answers.difference import difference  # noqa: PLC0415 # it is about answers
+
+        return difference(self, option, rival)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw the options with their intervals, raw scores beside values, and the bias.
@@ -353,6 +388,7 @@ def answer_from(
     attempts: Attempts | None = None,
     notes: Sequence[Finding] = (),
     checked: Sequence[Finding] = (),
+    scale: Sequence[float] | None = None,
 ) -> Answer:
     """Return the answer that scores have come to.
 
@@ -372,11 +408,20 @@ def answer_from(
         What there is to say about assumptions of which the conclusion says nothing.
     checked
         What other checks of the scores found.
+    scale
+        The lowest and highest score there is, as conclusions have it; None if nobody says.
     """
     decision, bias, options = said.decision, said.bias, said.questions.options
-    fit = least_squares(said.questions, said.checks)
-    biases, values = all_biases(said, fit), _values(said, fit)
-    decision = _with_known_leads(decision, values)
+    fit, ends = (
+        least_squares(said.questions, said.checks),
+        Scale.of(scale, compares(said.questions)),
+    )
+    values = _values(said, fit)
+    if said.policy is not None:
+        decision = _with_known_leads(decision, values)
+    decision = ends.decision(decision)
+    biases, values = ends.biases(all_biases(said, fit), said.questions), ends.values(values)
+    bias = bias if scale is None else _first(bias, biases)
     tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]
     found += [*checked, *tried.findings(said.questions, decision.label)]
@@ -415,11 +460,20 @@ def answer_from(
         warnings=warnings,
         failures=tuple(failures),
         raw_choice=raw.best,
-        ranking=_ranking(options, decision, values, raw),
+        ranking=_ranking(options, decision, values, raw, said.checks.level),
         decision=decision,
         conclusion=said,
         attempts=tried,
+        chance=math.nan if sure else said.chance,
+        scale=None if scale is None else (float(scale[0]), float(scale[1])),
     )
+
+
+def _first(bias: Estimate, biases: Biases) -> Estimate:
+    """Return the first bias as far as the scale allows it."""
+    if math.isnan(bias.value) or not biases or biases[0].kind == "leniency":
+        return bias
+    return replace(bias, value=biases[0].estimate, low=biases[0].low, high=biases[0].high)
 
 
 def _judges(said: Conclusion) -> tuple[str, ...]:
@@ -480,7 +534,8 @@ def _values(said: Conclusion, fit: LeastSquares) -> Floats:
     decision, values = said.decision, said.values
     if decision.leads is not None and compares(said.questions):
         behind = 0.0 - decision.leads[:, [0, 2, 1]]
-        behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
+        if said.policy is not None:  # of which a lead without ends is none that it knows
+            behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
         return behind
     alone = said.questions.options.stand_alone
     if values is not None and not alone and decision.certainty != "features exact":
@@ -490,17 +545,18 @@ def _values(said: Conclusion, fit: LeastSquares) -> Floats:
 
 
 def _ranking(
-    options: Options, decision: Decision, values: Floats, raw: RawScores
+    options: Options, decision: Decision, values: Floats, raw: RawScores, level: Level
 ) -> tuple[Standing, ...]:
     """Return where every option stands, the most valuable first; of equals, the chosen one.
 
-    Options whose values are not known come last, by how far the chosen one leads them.
+    Options whose values are not known, or beyond the end of the scale, are in the order of how far
+    the chosen one leads them.
     """
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
     place = np.argsort(np.arange(len(options)) != decision.option, kind="stable")
-    for key in (np.where(np.isnan(values[:, 0]), leads, 0.0), -values[:, 0]):
+    for key in (_places(level.origin - leads, level), _places(values[:, 0], level)):
         place = place[np.argsort(key[place], kind="stable")]  # NaN last
     return tuple(
         Standing(
@@ -516,6 +572,22 @@ def _ranking(
         )
         for x in place.tolist()
     )
+
+
+def _places(values: Floats, level: Level) -> Floats:
+    """Return (k,) the place of each value, from 0; those that differ by rounding share it.
+
+    Examples
+    --------
+    >>> _places(np.array([0.3, np.nan, 2.0, 0.1 + 0.2]), Level())
+    array([ 1., nan,  0.,  1.])
+    """
+    size = np.abs(values - level.origin).max(initial=0.0, where=np.isfinite(values))
+    order = np.argsort(-values, kind="stable")
+    behind = np.append(0.0, -np.diff(values[order])) > max(_SAME * size, level.grain)
+    places = np.where(np.isnan(values), np.nan, 0.0)
+    places[order] += np.cumsum(behind)
+    return places
 
 
 def _alarms_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -112,6 +112,15 @@ class Biases(tuple[NamedBias, ...]):
         names = [entry.name for entry in fields(NamedBias)]
         return pd.DataFrame({name: [getattr(one, name) for one in self] for name in names})
 
+    def widened(self, others: Biases | None) -> Biases:
+        """Return the estimates with intervals as wide as those of both; everything if of none."""
+        if others is None:
+            return self.without_intervals()
+        return Biases(
+            replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
+            for one, other in zip(self, others, strict=True)
+        )
+
     def without_intervals(self) -> Biases:
         """Return the estimates alone."""
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
@@ -119,7 +128,7 @@ class Biases(tuple[NamedBias, ...]):
 
 def all_biases(said: Conclusion, fit: LeastSquares) -> Biases:
     """Return all biases as they were concluded; those of which nothing is said by least squares."""
-    columns, rows = named_biases(said.questions)
+    columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:
         return Biases()
     plain, variances = fit.attributes(rows)
@@ -177,6 +186,8 @@ def shrunk(estimates: Floats, variances: Floats) -> Floats:
     b, v = estimates[known], variances[known]
     if len(b) < 2 or not v.any():
         return estimates.copy()
+    unit = math.sqrt(float(v.max()))
+    b, v = b / unit, v / unit**2  # the root is found to a share of the variances
 
     def mean(tau: float) -> float:
         return float(np.average(b, weights=1.0 / (tau + v)))
@@ -184,11 +195,12 @@ def shrunk(estimates: Floats, variances: Floats) -> Floats:
     def excess(tau: float) -> float:
         return float(((b - mean(tau)) ** 2 / (tau + v)).sum()) - (len(b) - 1)
 
-    floor = 1e-12 * float(v.max())  # so that an exact one has a weight
+    floor = 1e-12  # so that an exact one has a weight
     tau = floor
     if excess(floor) > 0.0:
-        tau = float(brentq(excess, floor, floor + float(((b - b.mean()) ** 2).sum())))
+        # with as much as all squares the excess is 0 at most, but for rounding
+        tau = float(brentq(excess, floor, floor + 2.0 * float(((b - b.mean()) ** 2).sum())))
     drawn = estimates.copy()
     share = 0.0 if tau == floor else tau / (tau + v)
-    drawn[known] = mean(tau) + share * (b - mean(tau))
+    drawn[known] = unit * (mean(tau) + share * (b - mean(tau)))
     return drawn

@@ -35,6 +35,11 @@ _NOT_CHECKED = (
     "have been seen."
 )
 
+_ANY_SCORES = (
+    "How sure it is holds for any scores from {low} to {high}, as was stated, however they are "
+    "distributed; that takes more of them than noise which is heard from the scores."
+)
+
 
 def choose(
     options: Askable,
@@ -92,11 +97,12 @@ def choose(
         "votes": every score is 0 or 1. "verdicts", where options are compared: 'first', 'second' or
         'tie' (True and False are the first and the second), or a number from −1 to 1.
     bounds
-        Lowest and highest score that there can be; others are refused. With ``deviation=0`` or
-        questions that can be asked often, and without a ``noise_scale``, they also say how loud
-        noise can be: valid for any scores, but costly where they are wide. Questions that can be
-        asked a few times only are decided by one plan, and the noise of each option by its own
-        scores. Where options are compared, the middle is a tie.
+        Lowest and highest score that there can be; others are refused, and nothing is said to be
+        beyond them. With ``deviation=0`` or `Questions`, and without a ``noise_scale``, they also
+        say how loud noise can be: what is sure then holds for any scores between them, however
+        rare the large ones are. Where questions can be asked a few times only, so do votes and
+        verdicts; marks of a few people would settle nothing then, and their noise is heard from
+        each option's own scores. Where options are compared, the middle is a tie.
     checks
         Whether to spend some evaluations on options that would otherwise be left out, so that a
         wrong model can show.
@@ -220,7 +226,7 @@ def choose(
             "bounds": reading.limits,
             "seed": seed,
         }
-        policy = policy_for(asked, deviation, checks, looks, budget, settings)
+        policy = policy_for(asked, deviation, checks, looks, budget, settings, scores is None)
     else:
         _adopt(policy, asked, at_most, budget)
     with watching(policy, progress) as watch:
@@ -249,6 +255,7 @@ def choose(
         failures=ran.failures,
         attempts=ran.attempts,
         notes=[*absences(ran.left), *notes_on(policy, checks)],
+        scale=reading.limits,
     )
 
 
@@ -271,8 +278,12 @@ def policy_for(
     looks: Looks | None,
     budget: float | None,
     settings: dict[str, Any],
+    marks: bool = True,
 ) -> Policy:
-    """Return what asks if nobody says otherwise: careful, or exact if the features are."""
+    """Return what asks if nobody says otherwise: careful, or exact if the features are.
+
+    ``marks`` says that scores are neither votes nor verdicts.
+    """
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
@@ -284,14 +295,15 @@ def policy_for(
     if isinstance(options, Questions):
         _refuse_incomparable(options)
         settings["budget"] = budget
-        if few:
-            del settings["bounds"]  # `read` refuses what lies beyond
-            return PlannedChoice(options, looks=looks or "always", **settings)
     elif budget is not None:
         settings["at_most"] = _affordable(options, settings["at_most"], budget)
     if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
+        if few:
+            if marks:  # of a few people: between bounds alone, nothing could be certain
+                settings["bounds"] = None
+            return PlannedChoice(options, looks=looks or "always", **settings)
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
@@ -349,7 +361,12 @@ def absences(left: Mapping[str, str]) -> list[Finding]:
 
 def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted of a policy's scores, whatever they are."""
-    return taken_for_granted(policy.actions, policy.recommend(), checks)
+    notes = taken_for_granted(policy.actions, policy.recommend(), checks)
+    if isinstance(policy, PlannedChoice) and policy.bounds is not None:
+        low, high = policy.bounds
+        said = _ANY_SCORES.format(low=f"{low:g}", high=f"{high:g}")
+        notes.append(Finding("bounds", said, alarm=False))
+    return notes
 
 
 def taken_for_granted(options: Askable, decision: Decision, checks: bool = True) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,18 +18,21 @@ from evenhand.arrays import Indices
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import two_way
+from evenhand.auditing.together import findings, together
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, Scope, conclusion_of
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Feedback, Finding
+from evenhand.policies.limits import Limits, is_number
+from evenhand.policies.messages import Estimate, Feedback, Finding
 from evenhand.policies.sayings import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
+from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
 from evenhand.readers import table_of
 from evenhand.scores import Scores
@@ -65,6 +68,12 @@ _OWN_ITEMS = (
 )
 _ERRORS = "errors are by {what}, however many scores each has. "
 _TASTES = "Judges are taken to be drawn, too, so that their tastes count among the errors. "
+_ANY_SCORES = "It is sure for any scores from {low} to {high}, however they are distributed."
+_USUAL_SCORES = (
+    "It is sure if scores scatter about as they do here. A rare score at an end of the scale, from "
+    "{low} to {high}, that is not among them could undo it: for any scores whatever, these are too "
+    "few."
+)
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
 
@@ -87,6 +96,7 @@ def decide(
     time: str | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
+    repeats: bool = False,
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
     bias: Bias = "common",
@@ -111,7 +121,8 @@ def decide(
     scores
         A frame of pandas, polars or pyarrow, the path of a table (CSV, Parquet, Excel) or of a log
         of an evaluation tool (`read_scores`), or `Scores`: a row for each score. It may be the only
-        argument. An evaluator who scored an option several times said so several times.
+        argument. An evaluator who scored an option several times said so several times. Of a
+        campaign's export, what was withdrawn or came late is left out.
     confidence
         Probability with which what the answer says shall hold.
     tolerance
@@ -127,16 +138,22 @@ def decide(
         Column with the event; there may be one only.
     cluster
         Column, or columns, with what scores hang together by, such as the template that items were
-        made from, or a session. Errors are then by clusters.
+        made from, or a session. Errors are then by clusters. Where nothing is named, a further
+        column of the table by which scores hang together beyond chance is an alarm; None says
+        that there are no clusters.
     option_group, evaluator_group, partial
         Columns with groups, or mappings from names to groups; or the column with how partial the
         evaluator is to the option.
     time
         Column by which scores are put in order; rows are in order if not given.
     scale, wide, missing, decimal
-        How the table is read: the lowest and highest score that can be given; whether evaluators
+        How the table is read: the lowest and highest score that can be given (where it is sure, the
+        answer says whether it is so for any scores between them); whether evaluators
         are columns; what becomes of rows with empty cells; what stands before decimals. See
         `evenhand.scores.read.read_table`.
+    repeats
+        Whether rows may be the same in every cell, since an evaluator was asked again and said the
+        same; else copies are refused.
     bias
         Whose bias it is, where the scores show the panel: "common", "evaluator" or "group".
     position
@@ -200,11 +217,13 @@ def decide(
         time=time,
         scale=scale,
         wide=wide,
-        repeats=True,
+        repeats=True if repeats else "unless copied",
         missing=missing,
         decimal=decimal,
+        beside=cluster == "cluster",
     )
-    place = places_in(scores, not wide and missing == "refuse")
+    whole = missing == "refuse" and all(note.about != "standing" for note in table.notes)
+    place = places_in(scores, whole and not wide)
     if isinstance(assigned, Policy | Mapping):
         return _by_policy(assigned, questions, table, place, tolerance, deviation)
     if assigned not in ("before", "adaptively"):
@@ -213,18 +232,28 @@ def decide(
             f"its state); got {assigned!r}."
         )
     log = log_of(questions, table, bias, position, place)
-    asked = _exact(log.asked, deviation)
-    log = replace(log, asked=_comparable(asked))
-    said, fit = _concluded(log, assigned, confidence, tolerance, noise_scale, scope, table.scale)
+    log = replace(log, asked=_exact(log.asked, deviation))
+    compared = _compared(log)
+    if not compared:
+        log = replace(log, asked=_comparable(log.questions))
+    given, log = log, log.centred(table.level)
+    said, fit = _concluded(
+        log, compared, assigned, confidence, tolerance, noise_scale, scope, table.scale
+    )
+    if scope == "like these":
+        said = _of_others_too(said, table, confidence)
     answer = answer_from(
         said,
         confidence=confidence,
         tolerance=tolerance,
         features_exact=deviation == 0,
-        stopped_because=_apart(log),
+        stopped_because=None if compared else _apart(log),
         notes=_notes(log, said, table),
         checked=_audited(table),
+        scale=table.scale,
     )
+    if answer.sure and table.scale is not None and fit is None and assigned == "before":
+        answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
     return replace(
@@ -236,10 +265,35 @@ def decide(
 
 def _audited(table: Scores) -> list[Finding]:
     """Return what the checks of the audit find; a choice is sure only if they raise no alarm."""
+    found = findings(together(table, table.beside)) if table.cluster is None else []
     if table.evaluator is None or len(table.evaluator) < 2:
-        return []
+        return found
     effects = two_way(table)
-    return list(diagnose(effects, clustered(effects, 0.95), for_choice=True))
+    return [*found, *diagnose(effects, clustered(effects, 0.95), for_choice=True)]
+
+
+def _of_others_too(said: Conclusion, table: Scores, confidence: float) -> Conclusion:
+    """Return a conclusion whose bias is as sure as the audit has it: of judges like these.
+
+    The error of a bias that is everybody's has in it how evaluators differ, and how they are
+    towards single options (`auditing.clusters`); that of least squares has noise alone.
+    """
+    own = [column for column, _ in said.biases if column.kind == "bias"]
+    if table.partial is None or len(own) != 1 or own[0].evaluator is not None:
+        return said
+    effects = two_way(table)
+    if not effects.told:
+        return said
+    audited = clustered(effects, confidence)
+    half = 0.5 * (audited.high - audited.low)
+
+    def wider(one: Estimate) -> Estimate:
+        return replace(
+            one, low=min(one.low, one.value - half), high=max(one.high, one.value + half)
+        )
+
+    biases = [(c, wider(one) if c is own[0] else one) for c, one in said.biases]
+    return replace(said, biases=biases, bias=wider(said.bias))
 
 
 def _exact(asked: Askable, deviation: float | None) -> Askable:
@@ -251,20 +305,32 @@ def _exact(asked: Askable, deviation: float | None) -> Askable:
     return asked.with_exact_features()
 
 
-def _comparable(asked: Askable) -> Askable:
-    """Return what was asked, and what it takes to compare all options where it does not."""
-    if isinstance(asked, ActionSet) or _n_parts(asked, np.arange(len(asked))) == 1:
+def _compared(log: Log) -> bool:
+    """Tell whether the scores compare all options with one another."""
+    if isinstance(log.asked, ActionSet):
+        return True
+    seen = log.questions._only(log.seen)
+    if not seen.has_arrow_form:
+        return _n_parts(seen) == 1
+    told = form_of(seen, np.arange(len(seen)), np.ones(len(seen)))
+    return bool(np.isfinite(told.lead_variances(0, np.arange(len(seen.options)))).all())
+
+
+def _comparable(asked: Questions) -> Questions:
+    """Return what could be asked, and what it takes to compare all options where that does not."""
+    if _n_parts(asked) == 1:
         return asked
     return asked.adding(asked._changed(capacity=None).check().advice)
 
 
-def _n_parts(questions: Questions, some: Indices) -> int:
+def _n_parts(questions: Questions) -> int:
     """Return into how many parts options fall that these questions do not compare."""
-    return int(identified_by(questions, some).classes().max()) + 1
+    return int(identified_by(questions, np.arange(len(questions))).classes().max()) + 1
 
 
 def _concluded(
     log: Log,
+    compared: bool,
     assigned: str,
     confidence: float,
     tolerance: float,
@@ -275,6 +341,7 @@ def _concluded(
     """Return what scores come to that were assigned like that, and on items their fit by items."""
     which, y = log.which.tolist(), log.scores.tolist()
     settings: dict[str, Any] = {"confidence": confidence, "tolerance": tolerance}
+    level = log.level
     if log.items is not None:
         if assigned == "adaptively":
             raise InputError(
@@ -285,17 +352,76 @@ def _concluded(
             raise InputError("on items the noise is heard from items: leave out noise_scale.")
         if log.clusters is not None:
             settings["clusters"] = log.clusters.tolist()
-        settings |= {"judges_too": scope == "like these", "scale": scale}
+        settings |= {"judges_too": scope == "like these", "scale": scale, "level": level}
         return by_items(log.asked, which, log.items.tolist(), y, **settings)
     settings["noise_scale"] = noise_scale
     if assigned == "adaptively":
-        return by_any_design(log.asked, which, y, **settings), None
-    told = log.feedback
-    policy = PlannedChoice(log.asked, planned=told.counts, scope=scope, **settings)
-    policy.ask()
+        return by_any_design(log.asked, which, y, level=level, **settings), None
+    seen = log.seen
+    few = compared and isinstance(log.asked, Questions) and len(seen) < len(log.asked)
+    used = log.among(seen) if few else log
+    told = used.feedback
+    settings |= {"scope": scope, "grain": level.grain}
+    policy = PlannedChoice(used.asked, planned=told.counts, **settings)
+    checks_of(policy).level = level
+    asked = np.zeros_like(told.counts)
+    while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts
+        asked = asked + more
     policy.tell(told)
     checks_of(policy).look()
-    return conclusion_of(policy), None
+    said = conclusion_of(policy)
+    # what it was told is less than the scores, so that it cannot go on with others
+    values = None if said.values is None else said.values + level.origin
+    found = policy.inference
+    said = replace(
+        said,
+        values=values,
+        policy=None,
+        silent=found.silent,
+        fit=found.fit,
+        unit=found.unit,
+    )
+    if found.agree and found.leader is not None and scope == "like these":
+        said = by_agreement(said, scale, tolerance)
+    return _put_back(said, log, seen) if few else said, None
+
+
+def _put_back(said: Conclusion, log: Log, seen: Indices) -> Conclusion:
+    """Return what was concluded of the questions that were answered, among all there are."""
+
+    def moved(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        return tuple(
+            replace(one, options=tuple(int(seen[x]) for x in one.options)) for one in findings
+        )
+
+    limits = Limits(log.questions)
+    limits.asked = log.feedback.counts
+    return replace(
+        said,
+        actions=log.asked,
+        checks=said.checks.extended(log.asked, seen),
+        findings=moved(said.findings),
+        decision=replace(said.decision, warnings=moved(said.decision.warnings)),
+        may_ask=bool(limits.left(np.zeros_like(limits.asked)).any()),
+    )
+
+
+def _on_scale(log: Log, answer: Answer, scale: tuple[float, float]) -> Finding:
+    """Return whether a choice is sure for any scores on the scale, and not of usual noise alone."""
+    told = log.feedback
+    policy = PlannedChoice(
+        log.asked,
+        planned=told.counts,
+        confidence=answer.confidence,
+        tolerance=answer.tolerance,
+        bounds=scale,
+        scope=answer.conclusion.scope,
+    )
+    policy.ask()
+    policy.tell(told)
+    found = policy.inference.certain == answer.option
+    text = _ANY_SCORES if found else _USUAL_SCORES
+    return Finding("bounds", text.format(low=f"{scale[0]:g}", high=f"{scale[1]:g}"), alarm=False)
 
 
 def _by_policy(
@@ -328,6 +454,7 @@ def _by_policy(
         tolerance=tolerance,
         features_exact=deviation == 0,
         notes=notes_on(policy),
+        scale=table.scale,
     )
     one_look = isinstance(policy, PlannedChoice) and policy.looks == "once"
     return replace(answer, assumed=_BEFORE if one_look else _POLICY.format(name=policy.name))
@@ -358,10 +485,10 @@ def _items(log: Log, fit: ItemsFit | None) -> str:
 
 def _apart(log: Log) -> str | None:
     """Return into which parts options fall that the scores do not compare; None if they do."""
-    seen = np.unique(log.which)
-    if isinstance(log.asked, ActionSet) or _n_parts(log.asked, seen) == 1:
+    seen = log.seen
+    if _n_parts(log.questions._only(seen)) == 1:
         return None
-    classes = log.asked._changed(workload=None).restrict(seen).check().classes
+    classes = log.questions._changed(workload=None).restrict(seen).check().classes
     parts = "; ".join(listed(list(names), 3) for names in classes[:_MOST_PARTS])
     more = "; …" if len(classes) > _MOST_PARTS else ""
     return (
@@ -411,14 +538,20 @@ def _next(
     failure = 1.0 - answer.confidence
     if fit is not None:
         return next_items(fit, answer.decision, n, failure=failure, tolerance=answer.tolerance)
+    asked, told = log.asked, log.feedback
+    if answer.conclusion.silent and SOMEBODY not in log.questions.evaluators:
+        # who said it may well say so again
+        left = np.where(told.counts > 0, told.counts, log.questions.capacity)
+        asked = log.questions._changed(capacity=left)
     return next_questions(
-        log.asked,
-        log.feedback,
+        asked,
+        told,
         answer.decision,
         n,
         tolerance=answer.tolerance,
         failure=failure,
         noise_scale=noise_scale,
+        heard=not answer.conclusion.silent,
         anytime=assigned == "adaptively",
         seed=seed,
     )

@@ -20,9 +20,9 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
 from evenhand.checks import Checks
-from evenhand.numerics.arrow import Arrow
 from evenhand.numerics.svd import Svd
 from evenhand.questions import Questions
+from evenhand.questions.forms import form_of
 
 
 class Known(NamedTuple):
@@ -62,15 +62,18 @@ def least_squares(questions: Questions, checks: Checks) -> LeastSquares:
     >>> fit.attributes(np.eye(2)).estimates.round(6), fit.values().estimates.round(6)
     (array([0.5 , 0.25]), array([5.125, 4.125]))
     """
-    told = checks.counts, checks.means, float(checks.scatters.sum())
+    told = checks.counts, checks.means, float(checks.scatters.sum()), checks.level.origin
     return _OfPanel(questions, *told) if questions.has_arrow_form else _OfRows(questions, *told)
 
 
 class _OfRows:
     """Least squares on dense rows."""
 
-    def __init__(self, questions: Questions, n: Counts, means: Floats, scatter: float) -> None:
-        self._questions = questions
+    def __init__(
+        self, questions: Questions, n: Counts, means: Floats, scatter: float, origin: float = 0.0
+    ) -> None:
+        self._questions, self._origin = questions, origin
+        self._neutral = questions.neutral_among(n)
         (seen,) = np.nonzero(n)
         rows, root = questions.weighted_points[seen], np.sqrt(n[seen])
         self._rows, y = Svd.of(rows * root[:, None]), root * means[seen]
@@ -80,8 +83,9 @@ class _OfRows:
 
     def values(self) -> Known:
         options = self._questions.options
-        away = np.tile(self._questions.neutral, (len(options), 1))
-        return self._of(np.hstack([options.features, away]))
+        away = np.tile(self._neutral, (len(options), 1))
+        found = self._of(np.hstack([options.features, away]))
+        return found._replace(estimates=found.estimates + self._origin)
 
     def attributes(self, rows: Floats) -> Known:
         none = np.zeros((len(rows), self._questions.n_features))
@@ -96,26 +100,28 @@ class _OfRows:
 class _OfPanel:
     """Least squares in arrow form."""
 
-    def __init__(self, questions: Questions, n: Counts, means: Floats, scatter: float) -> None:
-        self._neutral, self._options = questions.neutral, np.arange(len(questions.options))
+    def __init__(
+        self, questions: Questions, n: Counts, means: Floats, scatter: float, origin: float = 0.0
+    ) -> None:
+        self._neutral, self._origin = questions.neutral_among(n), origin
+        self._options = np.arange(len(questions.options))
         (seen,) = np.nonzero(n)
         items = questions.about[seen, 0]
         Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
-        noise = 1.0 if questions.noise is None else questions.noise[seen]
-        weights, y = n[seen] / noise**2, means[seen] * noise
-        self._form = Arrow.of(items, Z, weights, len(questions.items))
-        self._items, self._omega = self._form.solve(items, Z, weights * y)
+        self._form = form_of(questions, seen, n[seen])
+        weights = self._form.weights
+        y = means[seen] * (1.0 if questions.noise is None else questions.noise[seen])
+        self._items, self._omega = self._form.solve(weights * y)
         left = float(weights @ (y - self._items[items] - Z @ self._omega) ** 2)
         self._variance = _variance(scatter + left, int(n.sum()) - self._form.rank)
 
     def values(self) -> Known:
         variances = self._form.value_variances(self._options, self._neutral)
-        values = self._items[self._options] + self._omega @ self._neutral
+        values = self._items[self._options] + self._omega @ self._neutral + self._origin
         return _known(values, variances, self._variance)
 
     def attributes(self, rows: Floats) -> Known:
-        variances = self._form.variances(rows, self._form.lengths(rows))
-        return _known(rows @ self._omega, variances, self._variance)
+        return _known(rows @ self._omega, self._form.variances(rows), self._variance)
 
 
 def _variance(scatter: float, freedom: int) -> float:

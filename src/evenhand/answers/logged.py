@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
@@ -21,13 +22,17 @@ from evenhand.questions.inputs import Named, named
 from evenhand.readers import table_of
 from evenhand.scores import Factor, Scores
 from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.level import AS_GIVEN, Level
 from evenhand.tables import Names, listed
 
 Bias = Literal["common", "evaluator", "group"]
 Place = Callable[[int], str]
 
 _BIASES: dict[str, Any] = {"common": None, "evaluator": "judge", "group": "common"}
+_ONE = 1e-9  # how far from 1 a sum may be that is 1
 _MOST_ROWS = 6  # that are named, of those that answer a question
+
+_NONE = -2  # of a name that is none of the questions'
 
 SOMEBODY = "somebody"
 """Who gave scores of which nobody says who gave them."""
@@ -47,6 +52,8 @@ class Log:
     items, clusters
         (n,) numbers of the items they were given on, and of what they hang together by, from 0;
         None where there are none. Without items, clusters are items.
+    level
+        What was taken off all scores, and below what a difference of them is rounding.
     """
 
     asked: Askable
@@ -54,11 +61,28 @@ class Log:
     scores: Floats
     items: Indices | None
     clusters: Indices | None = None
+    level: Level = AS_GIVEN
 
     @property
     def questions(self) -> Questions:
         """What could be asked, as questions."""
         return Questions.of(self.asked)
+
+    def centred(self, level: Level) -> Log:
+        """Return the scores from their level, where the model has a constant to put that into."""
+        if not _have_constant(self.questions):
+            level = level._replace(origin=0.0)
+        return replace(self, scores=self.scores - level.origin, level=level)
+
+    @property
+    def seen(self) -> Indices:
+        """The questions that were answered, each once."""
+        return np.unique(self.which)
+
+    def among(self, seen: Indices) -> Log:
+        """Return the same scores with no other questions than those that were answered."""
+        which = np.searchsorted(seen, self.which)
+        return replace(self, asked=self.questions._only(seen), which=which)
 
     @property
     def feedback(self) -> Feedback:
@@ -69,6 +93,18 @@ class Log:
             np.bincount(self.which, self.scores, minlength=q),
             np.bincount(self.which, self.scores**2, minlength=q),
         )
+
+
+def _have_constant(questions: Questions) -> bool:
+    """Tell whether all options may be worth as much more, by which all scores rise alike."""
+    if questions.has_arrow_form:
+        return True
+    X = questions.options.features
+    size = np.abs(X).max(axis=0, initial=0.0)
+    X = X / np.where(size > 0.0, size, 1.0)
+    more = np.linalg.lstsq(X, np.ones(len(X)), rcond=None)[0]
+    rise = questions.matrix[:, : X.shape[1]] @ (more / np.where(size > 0.0, size, 1.0))
+    return bool(np.allclose(X @ more, 1.0, atol=_ONE) and np.allclose(rise, 1.0, atol=_ONE))
 
 
 def places_in(scores: Any, as_it_is: bool) -> Place:
@@ -215,29 +251,42 @@ def _repeated(scores: Scores) -> bool:
 
 def _which(questions: Questions, scores: Scores, place: Place) -> Indices:
     """Return (n,) the question that each row answers."""
-    columns = [scores.option.codes]
+    items = {name: x for x, name in enumerate(questions.items)}
+    people = {name: x for x, name in enumerate(questions.evaluators)}
+    options = np.array([items.get(name, _NONE) for name in scores.option.names], dtype=np.int64)
+    first, second = options[scores.option.codes], np.full(len(scores), -1)
     if scores.rival is not None:
-        columns.append(scores.rival)
-    if scores.evaluator is not None:
-        columns.append(scores.evaluator.codes)
-    cells, n = crossed(*columns)
-    first = np.full(n, len(cells), dtype=np.intp)
-    np.minimum.at(first, cells, np.arange(len(cells)))
-    at = np.empty(n, dtype=np.intp)
-    anybody = SOMEBODY if SOMEBODY in questions.evaluators else None
-    for cell in np.argsort(first, kind="stable").tolist():  # the first bad row is named first
-        row = int(first[cell])
+        second = options[scores.rival]
+    who = np.full(len(scores), people.get(SOMEBODY, -1))
+    if scores.evaluator is not None and people:
+        names = [people.get(name, _NONE) for name in scores.evaluator.names]
+        who = np.array(names, dtype=np.int64)[scores.evaluator.codes]
+    a, b = questions.about.T
+    asked = _key(np.where(a < 0, b, a), np.where(a < 0, -1, b), questions.evaluator, questions)
+    wanted = _key(first, second, who, questions)
+    order = np.arange(len(asked))
+    if (np.diff(asked) <= 0).any():
+        order = np.argsort(asked, kind="stable")
+    at = order[np.minimum(np.searchsorted(asked, wanted, sorter=order), len(order) - 1)]
+    known = (np.minimum(np.minimum(first, second), who) > _NONE) & (asked[at] == wanted)
+    if not known.all():
+        row = int(np.argmin(known))
         about: tuple[str, ...] = (scores.option.names[scores.option.codes[row]],)
         if scores.rival is not None:
             about = (*about, scores.option.names[scores.rival[row]])
-        who = anybody
-        if scores.evaluator is not None and len(questions.evaluators):
-            who = scores.evaluator.names[scores.evaluator.codes[row]]
-        found = questions._places.get((about, who), -1)
-        if found < 0:
-            _refuse(questions, scores, place(row), about, who)
-        at[cell] = found
-    return at[cells]
+        name = SOMEBODY if SOMEBODY in people else None
+        if scores.evaluator is not None and people:
+            name = scores.evaluator.names[scores.evaluator.codes[row]]
+        _refuse(questions, scores, place(row), about, name)
+    return np.asarray(at, dtype=np.intp)
+
+
+def _key(
+    first: NDArray[np.int64], second: NDArray[np.int64], who: NDArray[np.int64], asked: Questions
+) -> NDArray[np.int64]:
+    """Return (n,) a number for what is asked of whom, by items and evaluators; −1 is nobody."""
+    n, e = len(asked.items) + 1, len(asked.evaluators) + 1
+    return ((first.astype(np.int64) + 1) * n + second + 1) * e + who + 1
 
 
 def _refuse(

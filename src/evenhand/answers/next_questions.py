@@ -7,8 +7,8 @@ z           how many errors a lead must be: Student's quantile of δ/2 in one lo
 
 Questions are taken one by one, those before counting as answered: the one that lowers the expected
 loss of the choice most for its price (`certainty.greedy_questions`), which is mostly the error of
-the lead over the closest rivals. How many it takes is by the leads as they stand: nobody knows what
-answers will say.
+the lead over the closest rivals. How many it takes is by the leads as they stand; how probable it
+is that these settle it allows for who leads to look better than it is (`certainty.prospects`).
 
 They are chosen by the scores. Who asks them and decides anew has chosen what was scored by looking
 at scores: then ``assigned="adaptively"`` says what is sure.
@@ -19,27 +19,38 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse, special
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.greedy_questions import GreedyQuestions
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.model_choice import keeps_structure, model_of
 from evenhand.certainty.models import Model
+from evenhand.certainty.own_noise import with_own_noise
+from evenhand.certainty.prospects import chance_to_settle
+from evenhand.certainty.words import SCALE
 from evenhand.numerics.ties import first_largest
+from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable, Questions
+from evenhand.report.phrases import settles
+from evenhand.tables import Names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MOST = 4096  # questions that are looked ahead
 _CLOSE = 13  # options of a large panel that are looked at: the leader and those closest to it
-_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
+_STATE = (
+    "Leads are the same on every item, which no number of items makes certain: if it is known, say "
+    f"{SCALE}."
+)
+_SAME = "Leads are the same on every item: {many:,} {what} in all would settle it if they stay so."
 _ROUNDS = 4  # of an equation that settles at once
 
 
@@ -95,25 +106,33 @@ class NextQuestions(tuple[NextQuestion, ...]):
     Attributes
     ----------
     until_sure
-        How many questions are expected to settle it, if leads stay as they are; infinite where all
-        that may be asked would not, NaN where nothing is known of the noise.
+        How many questions settle it if leads stay as they are; infinite where all that may be asked
+        would not, NaN where nothing is known of the noise.
+    chance
+        How probable it is, by the scores, that so many settle it, or all that may be asked where
+        ``until_sure`` is infinite; NaN where nobody can say.
     advice
         The same in a sentence; "" where there is nothing to say.
     """
 
     until_sure: float
+    chance: float
     advice: str
 
     def __new__(
-        cls, questions: Iterable[NextQuestion] = (), until_sure: float = 0.0, advice: str = ""
+        cls,
+        questions: Iterable[NextQuestion] = (),
+        until_sure: float = 0.0,
+        chance: float = math.nan,
+        advice: str = "",
     ) -> Self:
         """Make a tuple of questions."""
         made = super().__new__(cls, questions)
-        made.until_sure, made.advice = until_sure, advice
+        made.until_sure, made.chance, made.advice = until_sure, chance, advice
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (tuple(self), self.until_sure, self.advice)
+        return type(self), (tuple(self), self.until_sure, self.chance, self.advice)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame, one row per question."""
@@ -132,6 +151,7 @@ def next_questions(
     tolerance: float,
     failure: float,
     noise_scale: float | None,
+    heard: bool = True,
     anytime: bool = False,
     seed: int = 0,
 ) -> NextQuestions:
@@ -151,6 +171,8 @@ def next_questions(
         What may be lost, and the chance of being wrong that is left.
     noise_scale
         Standard deviation of an answer, if it is known.
+    heard
+        Whether answers scatter, so that noise which is not known can be heard.
     anytime
         Whether the decision's intervals are for all times at once: then leads must be as many
         errors as these are wide.
@@ -161,7 +183,7 @@ def next_questions(
         rows, asked, told, decision = _closest(asked, told, decision)
     else:
         rows = np.arange(len(asked))
-    ahead = _Ahead(asked, told, decision, tolerance, failure, noise_scale, anytime, seed)
+    ahead = _Ahead(asked, told, decision, tolerance, failure, noise_scale, heard, anytime, seed)
     listed, made = [], ahead.none
     for _ in range(n):
         x = ahead.best_after(made)
@@ -171,10 +193,10 @@ def next_questions(
         listed.append(ahead.described(x, made, after))
         made = after
     if not listed:
-        return NextQuestions((), math.inf, ahead.more_evaluators())
-    until = ahead.until_sure()
+        return NextQuestions((), math.inf, advice=ahead.more_evaluators())
+    until, chance = ahead.until_sure()
     listed = [replace(one, question=int(rows[one.question])) for one in listed]
-    return NextQuestions(listed, until, _advice(listed, until))
+    return NextQuestions(listed, until, chance, _advice(listed, until, chance))
 
 
 def _closest(
@@ -191,18 +213,26 @@ def _closest(
     kept = np.sort(np.argsort(behind, kind="stable")[:_CLOSE])
     rows = np.flatnonzero(np.isin(questions.about[:, 0], kept))
     places = np.searchsorted(kept, questions.about[rows, 0])
-    names = [questions.options.labels[x] for x in kept.tolist()]
-    part = Questions(
-        np.eye(len(kept)),
-        np.eye(len(kept))[places],
-        questions.matrix[rows][:, questions.n_features :].toarray(),
-        about=places.tolist(),
-        evaluator=[questions.evaluator_of(x) for x in rows.tolist()],
-        prices=questions.prices[rows],
-        capacity=questions.capacity[rows],
-        noise=None if questions.noise is None else questions.noise[rows],
-        labels=names,
-        attribute_names=questions.columns,
+    names = Names(tuple(questions.options.labels[x] for x in kept.tolist()))
+    who = questions.evaluator[rows]
+    people, numbers = np.unique(who[who >= 0], return_inverse=True)
+    evaluator = np.full(len(rows), -1, dtype=np.intp)
+    evaluator[who >= 0] = numbers
+    unit = sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), places)))
+    part = questions._only(rows)._changed(
+        options=names,
+        groups=None,
+        known_features=None,
+        known_names=None,
+        items=names,
+        rows=sparse.csr_array(
+            sparse.hstack([unit, questions.matrix[rows][:, questions.n_features :]])
+        ),
+        about=np.column_stack([places, np.full(len(rows), -1)]),
+        evaluators=Names(tuple(questions.evaluators[x] for x in people.tolist())),
+        evaluator=evaluator,
+        evaluator_groups=None,
+        workload=None,
     )
     some = Feedback(*(values[rows] for values in told.parts))
     leader = int(np.searchsorted(kept, decision.option))
@@ -220,6 +250,7 @@ class _Ahead:
         tolerance: float,
         failure: float,
         noise_scale: float | None,
+        heard: bool,
         anytime: bool,
         seed: int,
     ) -> None:
@@ -236,22 +267,39 @@ class _Ahead:
         self._noise = math.nan
         if noise_scale is not None:
             self._leads, self._noise = self._leads * noise_scale, noise_scale
-        elif fit.freedom >= 1.0 and fit.scatter > _REPEATS * float(told.sums_of_squares.sum()):
+        elif fit.freedom >= 1.0 and heard:
             self._noise = fit.unit
         self._failure, self._freedom = failure, fit.freedom
+        self._heard, self._noise_scale = (
+            with_own_noise(self.questions, fit, self._told),
+            noise_scale or 1.0,
+        )
         self._width = 0.0  # errors that intervals for all times are wide
-        settings = {} if math.isnan(self._noise) else {"noise_scale": self._noise}
-        self._greedy = GreedyQuestions(asked, _MOST, seed=seed, **settings)
-        self._greedy.checked = False
-        self._greedy.observe(told)
+        self._asked, self._seed, self._raw = asked, seed, told
+        self._limits = Limits(self.questions)
+        self._limits.asked = told.counts
         self.none: Counts = np.zeros(len(self.questions), dtype=np.int64)
         if anytime and decision.leads is not None:
             widths = (decision.leads[:, 0] - decision.leads[:, 1])[self._rivals]
             with np.errstate(invalid="ignore"):
                 self._width = float(np.nanmax(widths / self.errors(self.none), initial=0.0))
 
+    @cached_property
+    def _greedy(self) -> GreedyQuestions:
+        """Who chooses questions, told all that is known."""
+        # in units of the noise, or of the scores: what is asked next does not hang on a unit
+        known, told = not math.isnan(self._noise), self._raw
+        unit = self._noise if known else float(np.abs(told.means).max(initial=0.0)) or 1.0
+        settings = {"noise_scale": 1.0} if known else {}
+        greedy = GreedyQuestions(self._asked, _MOST, seed=self._seed, **settings)
+        greedy.checked = False
+        greedy.observe(Feedback(told.counts, told.sums / unit, told.sums_of_squares / unit / unit))
+        return greedy
+
     def best_after(self, made: Counts) -> int | None:
         """Return the best question when others are on their way; None if none may be asked."""
+        if not self._limits.left(made).any():
+            return None
         wanted = self.none
         connecting = self._connecting(made)
         if connecting is not None:
@@ -322,18 +370,45 @@ class _Ahead:
             z = np.where(np.isinf(errors), 0.0, self._leads / errors)
         return np.asarray(special.ndtr(-z))
 
-    def until_sure(self) -> float:
-        """Return how many questions it takes, by leads as they stand."""
+    def until_sure(self) -> tuple[float, float]:
+        """Return how many questions it takes by leads as they stand, and their chance."""
         if math.isnan(self._noise) or math.isinf(self._width):
-            return math.nan
-        leads = self._leads + self._tolerance
+            return math.nan, math.nan
         if np.isinf(self.errors(self.none)).any():
-            return math.nan  # leads that are not known yet
-        return self._search() if (leads > 0.0).all() else math.inf
+            return math.nan, math.nan  # leads that are not known yet
+        if not (self._leads + self._tolerance > 0.0).all():
+            return math.inf, math.nan
+        until, made = self._search()
+        return until, self._chance(self.errors(made) / self.errors(self.none), int(made.sum()))
+
+    def _chance(self, shrink: Floats, more: int) -> float:
+        """Return the chance that it is settled by so many more scores.
+
+        ``shrink`` is (n,) by what they multiply errors. The noise is that of each option, as a look
+        has it, and is better known by as much as there are more scores.
+        """
+        unit = self._noise_scale if math.isinf(self._freedom) else self._heard.unit
+        shared = self._heard.shared(self._b, self._rivals)
+        now = unit**2 * shared.some(np.arange(len(self._rivals)))
+        known = self._heard.freedom * (1.0 + more / max(int(self._told.counts.sum()), 1))
+        if self._heard.freedom < 1.0:
+            return math.nan
+        return chance_to_settle(
+            self._leads,
+            now,
+            now * np.outer(shrink, shrink),
+            tolerance=self._tolerance,
+            failure=self._failure,
+            freedom=known,
+            errors=self._width or None,
+        )
 
     def more_evaluators(self) -> str:
         """Return how many evaluators more it takes where these have said all; "" if unknown."""
+        said = "Ask further evaluators: of these, nothing more may be asked."
         e, errors = len(self.questions.evaluators), self.errors(self.none)
+        if e and math.isnan(self._noise):
+            return said
         if not e or math.isinf(self._width) or not np.isfinite(errors).all():
             return ""
         k = len(self._rivals) + 1
@@ -342,10 +417,11 @@ class _Ahead:
             more < _MOST and self._enough(errors * math.sqrt(e / (e + more)), more * (k - 1)) < 1.0
         ):
             more = math.ceil(1.1 * more)
-        said = "Ask further evaluators: of these, everybody has said what there is to ask."
         if more >= _MOST:
             return f"{said} But the lead is too small for any number of them."
-        return f"{said} About {more:,} more like them should settle it."
+        shrink = np.full(len(self._rivals), math.sqrt(e / (e + more)))
+        chance = self._chance(shrink, more * (k - 1))
+        return f"{said} {settles(f'About {more:,} more like them', chance)}."
 
     def _enough(self, errors: Floats, more: int) -> float:
         """Return how much of what it takes is known with these errors, after so many more scores.
@@ -357,7 +433,8 @@ class _Ahead:
             ratios = np.maximum(self._leads + self._tolerance, 0.0) / (z * errors)
         return float(ratios.min()) ** 2
 
-    def _search(self) -> float:
+    def _search(self) -> tuple[float, Counts]:
+        """Return how many questions it takes, and which, or all that there are."""
         n, before = 1, self._enough(self.errors(self.none), 0)
         while True:
             made = self._greedy.ask(n=n, pending=self.none).counts
@@ -366,9 +443,10 @@ class _Ahead:
             if share >= 1.0:
                 low = n // 2  # where the share was ``before``
                 part = (1.0 - before) / (share - before) if before < 1.0 else 0.0
-                return max(1, math.ceil(low + (total - low) * part))
+                until = max(1, math.ceil(low + (total - low) * part))
+                return until, self._greedy.ask(n=until, pending=self.none).counts
             if total < n or n >= _MOST:
-                return math.inf  # that is all there is
+                return math.inf, made  # that is all there is
             n, before = 2 * n, share
 
 
@@ -411,7 +489,7 @@ def next_items(
     leads, variances = fit.leads(decision.option, rivals)
     if fit.freedom <= 0.0 or not np.isfinite(variances).all():
         return NextQuestions(
-            (), math.nan, "Try all options on the same items, and on more of them."
+            (), math.nan, advice="Try all options on the same items, and on more of them."
         )
     errors, G = np.sqrt(variances), fit.n_items
     with np.errstate(divide="ignore"):
@@ -424,6 +502,9 @@ def next_items(
                 for m, n in zip(more, each, strict=True)
             ]
         ).clip(1.0)
+    same = fit.alike(decision.option, rivals)
+    needed = np.array([fit.enough(float(lead) + tolerance, failure) for lead in leads])
+    more = np.where(same, np.maximum(needed - fit.drawn, 1.0), more)
     order = np.argsort(-more, kind="stable")
     until = float(max(more[order[0]], 1.0))
     listed = [_on_new_item(fit, decision.option, int(rivals[j]), leads[j], errors[j], alone=True)
@@ -434,12 +515,21 @@ def next_items(
     ]
     close = names[int(rivals[order[0]])]
     said = f"Try {decision.label!r} and {close!r}, at least, on new items"
+    if same[order[0]] and math.isfinite(until):
+        many, what = math.ceil(needed[order[0]]), "items, and judges," if fit.judged else "items"
+        return NextQuestions(listed[:n], until, advice=_SAME.format(many=many, what=what))
+    if same[order[0]] and not fit.bounded:
+        return NextQuestions(listed[:n], until, advice=_STATE)
     if until >= _MOST * G:
-        return NextQuestions(listed[:n], math.inf, f"{said}; but they are too close to settle it.")
+        advice = f"{said}; but they are too close to settle it."
+        return NextQuestions(listed[:n], math.inf, advice=advice)
     many = math.ceil(until)
-    return NextQuestions(
-        listed[:n], many, f"{said}: about {many:,} item{'' if many == 1 else 's'} should settle it."
+    S = fit.shared(decision.option, rivals).some(np.arange(len(rivals)))
+    chance = chance_to_settle(
+        leads, S, S * (G / (G + many)), tolerance=tolerance, failure=failure, freedom=G + many - 1.0
     )
+    items = f"about {many:,} item{'' if many == 1 else 's'}"
+    return NextQuestions(listed[:n], many, chance, f"{said}: {settles(items, chance)}.")
 
 
 def _on_new_item(
@@ -468,7 +558,7 @@ def _on_new_item(
     )
 
 
-def _advice(listed: list[NextQuestion], until: float) -> str:
+def _advice(listed: list[NextQuestion], until: float, chance: float) -> str:
     """Return what to do in a sentence."""
     if not listed:
         return ""
@@ -478,7 +568,10 @@ def _advice(listed: list[NextQuestion], until: float) -> str:
         said += f", then about {listed[1].label}"
     if math.isfinite(until):
         many = math.ceil(until)
-        return f"{said}; about {many:,} such question{'' if many == 1 else 's'} should settle it."
+        more = f"about {many:,} such question{'' if many == 1 else 's'}"
+        return f"{said}; {settles(more, chance)}."
+    if math.isinf(until) and math.isnan(chance):
+        return f"{said}; but no number of questions settles a tie."
     if math.isinf(until):
-        return f"{said}; but all that may be asked would hardly settle it, as leads are now."
+        return f"{said}; but {settles('all that may be asked', chance)}."
     return f"{said}; then more can be said."

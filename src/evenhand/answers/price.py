@@ -15,12 +15,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
-from evenhand.numerics.arrow import Arrow
 from evenhand.numerics.svd import Svd
 from evenhand.questions import Questions
+from evenhand.questions.forms import form_of
 
 
 def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: int) -> float:
@@ -64,12 +63,10 @@ def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: i
 def _of_panel(
     questions: Questions, counts: Counts, seen: Counts, chosen: int, other: int
 ) -> tuple[float, float]:
-    items = questions.about[seen, 0]
-    Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
-    noise = 1.0 if questions.noise is None else questions.noise[seen]
-    form = Arrow.of(items, Z, counts[seen] / noise**2, len(questions.items))
+    form = form_of(questions, seen, counts[seen])
     unknown = float(form.lead_variances(chosen, np.array([other]))[0])
-    n = form.sizes[[chosen, other]]
+    items, i = questions.about[seen, 0], len(questions.items)
+    n = np.bincount(items, form.weights, i)[[chosen, other]]
     return unknown, float((1.0 / n).sum()) if n.all() else math.inf
 
 

@@ -39,6 +39,7 @@ def raw_scores(questions: Questions, checks: Checks) -> RawScores:
     """
     k = len(questions.options)
     answers = checks.means if questions.noise is None else checks.means * questions.noise
+    answers = answers + checks.level.origin
     counts, sums = np.zeros(k, dtype=np.int64), np.zeros(k)
     for items, sign in zip(questions.about.T, (1.0, -1.0), strict=True):
         about = (items >= 0) & (items < k)

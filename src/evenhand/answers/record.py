@@ -32,6 +32,7 @@ def as_record(answer: Answer) -> dict[str, Any]:
         ],
         "biases": [asdict(bias) for bias in answer.biases],
         "attempts": answer.attempts.to_dict(answer.questions) if answer.attempts.tries else None,
+        "withdrawn": answer.withdrawn.to_dict(),
         "warnings": [
             {"assumption": found.assumption, "message": found.message, "alarm": found.alarm}
             for found in answer.warnings
@@ -41,5 +42,6 @@ def as_record(answer: Answer) -> dict[str, Any]:
             for one in questions
         ],
         "questions_until_sure": questions.until_sure,
+        "chance_to_settle": questions.chance,
         "advice": questions.advice,
     }

@@ -72,6 +72,7 @@ def _decision(answer: Answer) -> list[str]:
         _sentence("", words.tied(answer)),
         _sentence("", words.raw_in_words(answer)),
         _given(answer) if answer.assumed else words.cost(answer),
+        _sentence("Withdrawn: ", str(answer.withdrawn)),
         _sentence("" if answer.assumed else "Why the asking ended: ", words.end(answer)),
     ]
 
@@ -128,8 +129,9 @@ def _biases(answer: Answer) -> list[str]:
         *(_sentence("", text) for text in told),
         scrolling("What evaluators add to their scores", biases_table(answer, _MOST_ROWS)),
         note(
-            "Leniency is what an evaluator adds to all scores, against the average of all. Towards "
-            "the mean: the better guess of each, drawn to the mean by as much as it is uncertain."
+            "Leniency is what an evaluator adds to all scores, against the average of all who "
+            "gave some. Towards the mean: the better guess of each, drawn to the mean by as much "
+            "as it is uncertain."
         ),
     ]
 

@@ -22,6 +22,7 @@ from evenhand.report.phrases import (
     listed,
     number,
     percent,
+    settles,
     short,
     size_and_span,
 )
@@ -79,17 +80,34 @@ def verdict(answer: Answer) -> str:
             f"Choose {name}: it is {what}, {level} sure if the features are exact. By the options' "
             "own scores alone it is not sure."
         )
+    if answer.alarms and all(finding.assumption == "kinds" for finding in answer.alarms):
+        return (
+            f"{name} looks best {among}, but that is not sure: it rests on judges who cost less, "
+            "and the others do not confirm it (see below)."
+        )
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
         return (
             f"{name} looks best {among}, but nothing is sure: the scores contradict what was "
             f"assumed about them ({failed}; see below)."
         )
+    if is_apart(answer):
+        return (
+            f"Nothing can be said yet of which of {k:,} options is the best: the scores do not "
+            "compare all of them with one another."
+        )
     said = f"{name} looks best {among}, but that is not sure."
+    if answer.withdrawn.sure_without:
+        said = said.replace(".", ", with the scores put back that were withdrawn.")
     if answer.tolerance < answer.loss < math.inf and not _says_little(answer, answer.loss):
         if_exact = " if the features are exact" if answer.certainty == "features exact" else ""
         said += f" It loses at most {number(answer.loss)} ({level} sure{if_exact})."
     return said
+
+
+def is_apart(answer: Answer) -> bool:
+    """Tell whether scores do not compare all options, so that nobody can be named."""
+    return not answer.sure and any(math.isnan(one.lead) for one in answer.ranking)
 
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
@@ -106,7 +124,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
     else:
         said += [("Cost", cost(answer)), ("Stopped", end(answer))]
     said += [("Holds for", holds_for(answer)), ("To be surer", advice(answer))]
-    said += [("Failed", failures(answer))]
+    said += [("Failed", failures(answer)), ("Withdrawn", str(answer.withdrawn))]
     said += [
         ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))
         for finding in answer.warnings
@@ -117,7 +135,7 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
 def rival(answer: Answer) -> str:
     """Return who comes closest to the choice; "" if nothing is known of leads."""
     leads = answer.decision.leads
-    if leads is None or len(leads) == 1:
+    if leads is None or len(leads) == 1 or is_apart(answer):
         return ""
     behind = np.where(np.isnan(leads[:, 0]), np.inf, leads[:, 0])
     behind[[answer.option, *_tied_with(answer)]] = np.inf
@@ -141,7 +159,7 @@ def lead_over(answer: Answer, option: int) -> Estimate:
 def _says_little(answer: Answer, loss: float) -> bool:
     """Tell whether a bound on what is lost is far beyond what values are known to.
 
-    So is that of the winner test where two options are all but tied: it holds, and says nothing.
+    So are bounds for all times while there are few scores: they hold, and say nothing.
     """
     widths = [one.high - one.low for one in answer.ranking if math.isfinite(one.high - one.low)]
     return bool(widths) and loss > _FAR * max(widths)
@@ -216,6 +234,8 @@ def raw_in_words(answer: Answer) -> str:
     """Return what the scores alone would have chosen."""
     if answer.raw_choice is None:
         return ""
+    if is_apart(answer):
+        return f"The highest mean is that of {short(answer.options.labels[answer.raw_choice])}."
     if answer.raw_choice == answer.option:
         means = "mean verdict" if answer.compared else "mean score"
         return f"The highest {means} is that of the same option."
@@ -259,7 +279,9 @@ def end(answer: Answer) -> str:
     if any(" ".join(alarm.message.split()) in text for alarm in answer.alarms):
         return "An assumption failed: see the warning."
     text = text if text.endswith((".", "…", "!", "?")) else f"{text}."
-    # a policy may have been sure of what an alarm withdrew
+    # a policy may have been sure of what an alarm withdrew, or what was withdrawn does
+    if answer.withdrawn.sure_without and not answer.sure:
+        return f"{text} But see what was withdrawn."
     return f"{text} But see the warning." if answer.alarms else text
 
 
@@ -267,8 +289,15 @@ def advice(answer: Answer) -> str:
     """Return what would make the answer surer; "" if it is sure, or nobody can say."""
     if answer.sure or len(answer.options) == 1:
         return ""
+    if any(finding.assumption == "kinds" for finding in answer.alarms):
+        return "Ask the judges who cost more: further scores of the others would not help."
     if answer.alarms:
         return "Look at the warnings first: more scores of this kind would not help."
+    if answer.withdrawn.sure_without:
+        return (
+            "Where a withdrawal was decided without regard to any score, withdraw it as such "
+            "(blind). Else more scores do not help: begin a new campaign."
+        )
     if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
         return (
             "If you know that values follow from the features with nothing left over, say so: "
@@ -277,10 +306,32 @@ def advice(answer: Answer) -> str:
     if answer.next_questions.advice:
         return answer.next_questions.advice
     if not answer.conclusion.may_ask:
-        return "Ask further evaluators: of these, everybody has said what there is to ask."
+        return (
+            "Nothing more may be asked of these evaluators: ask further ones, or allow more of "
+            "these (capacity, workload)."
+        )
     if math.isfinite(answer.forecast) and answer.forecast >= 1.0:
-        return f"About {math.ceil(answer.forecast):,} evaluations more should settle it."
+        return f"{to_come(answer.forecast, answer.conclusion.looks_once, answer.chance)}."
     return ""
+
+
+def to_come(forecast: float, looks_once: bool, chance: float = math.nan) -> str:
+    """Return how many evaluations are still to come, and what is known of what they settle.
+
+    Examples
+    --------
+    >>> to_come(250.4, False)
+    'About 251 evaluations more are expected, if leads are what they look like now'
+    >>> to_come(68.0, True)
+    '68 evaluations more are planned, and nothing is sure before all are in: there is one look'
+    """
+    n = math.ceil(forecast)
+    more = f"{n:,} evaluation{'' if n == 1 else 's'} more {'is' if n == 1 else 'are'}"
+    if not math.isnan(chance):
+        return settles(f"About {n:,} evaluation{'' if n == 1 else 's'} more", chance)
+    if looks_once:
+        return f"{more} planned, and nothing is sure before all are in: there is one look"
+    return f"About {more} expected, if leads are what they look like now"
 
 
 def failures(answer: Answer) -> str:

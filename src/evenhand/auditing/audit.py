@@ -25,6 +25,7 @@ from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
+from evenhand.policies.limits import is_number
 from evenhand.readers import table_of
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
@@ -133,12 +134,12 @@ class Audit:
         """What the scores decide at every event, and what would change that."""
         theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
         own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
-        scores, noise, freedom = self.effects.scores, self.effects.noise, self.effects.freedom
+        scores = self.effects.scores
         added = np.zeros(len(scores)) if self.attributes else None
         for name, bias in self.attributes.items():
             if added is not None and np.isfinite(bias.value):
                 added += bias.value * scores.attributes[name]
-        return decisions(scores, self.bias, noise, freedom, own, added)
+        return decisions(scores, self.bias, own, added)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -343,7 +344,7 @@ def audit(
     >>> print(str(found).splitlines()[0])
     Yes: evaluators add ... points (... to ..., 95% sure) to their own group...
     """
-    if not 0.0 < confidence < 1.0:
+    if not is_number(confidence) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
     scores = read_table(
         table_of(table),

@@ -35,12 +35,10 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.effects import Effects
+from evenhand.auditing.effects import ROUNDING, Effects
 from evenhand.auditing.eyes import Eyes, Shares, eyes_of, kinds_of, pairs_of
 from evenhand.auditing.leverage import Leverage, column_of, leverage, without
 from evenhand.scores.factor import Codes, sums_over
-
-_ROUNDING = 1e-10  # of the largest score: residuals that are rounding, and no noise
 
 
 @dataclass(frozen=True)
@@ -167,9 +165,11 @@ def _together(parts: list[_Part], least: float) -> _Part:
     """Return the variance by clusters of all kinds."""
     variance = sum(part.variance for part in parts) - (len(parts) - 1) * least
     variance = max(variance, *(part.variance for part in parts), 0.0)
-    spread = sum(max(part.variance, least) ** 2 / part.freedom for part in parts)
     fewest = min(part.freedom for part in parts)
-    return _Part(variance, max(variance**2 / spread, fewest) if spread > 0.0 else fewest)
+    if variance == 0.0:
+        return _Part(0.0, fewest)
+    spread = sum((max(part.variance, least) / variance) ** 2 / part.freedom for part in parts)
+    return _Part(variance, max(1.0 / spread, fewest))
 
 
 def _alike(effects: Effects, eyes: Eyes, shares: Shares) -> _Part:
@@ -202,8 +202,9 @@ def _squares(effects: Effects, clusters: Codes, factors: Floats) -> float:
 def _estimate(
     effects: Effects, part: _Part, level: float, clusters: dict[str, int], only: tuple[str, ...]
 ) -> BiasEstimate:
-    score, e = effects.scores.score, effects.residual
-    nil = _ROUNDING * float(max(score.max(), -score.min()))
+    score, lies = effects.scores.score, effects.scores.level
+    size = max(float(score.max()) - lies.origin, lies.origin - float(score.min()))
+    nil = max(ROUNDING * size, lies.grain)
     value = effects.bias if abs(effects.bias) > nil else 0.0
-    se = math.sqrt(part.variance) if max(e.max(), -e.min()) > nil else 0.0
+    se = math.sqrt(part.variance)
     return BiasEstimate.by_student(value, se, part.freedom, level, clusters, only)

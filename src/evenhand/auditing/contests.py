@@ -40,6 +40,8 @@ class Contests:
         (events,) the first entry of each event.
     names
         Names of the events.
+    grain
+        Below what a difference of values is rounding of the scores.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Contests:
     event: Codes
     starts: Indices
     names: tuple[str, ...]
+    grain: float = 0.0
 
     @classmethod
     def of(cls, scores: Scores) -> Contests:
@@ -86,7 +89,7 @@ class Contests:
         else:
             names = tuple(scores.event.names[code] for code in present.tolist())
         event = np.searchsorted(present, event).astype(np.int32)
-        return cls(scored, entry, option, event, starts, names)
+        return cls(scored, entry, option, event, starts, names, scores.level.grain)
 
     def __len__(self) -> int:
         """Return how many events there are."""
@@ -114,14 +117,18 @@ class Contests:
         """
         order = np.lexsort((-values, self.event))
         arranged = values[order]
-        enough = TIE * np.abs(arranged).max(initial=0.0, where=np.isfinite(arranged))
         behind = np.ones(len(order), dtype=np.bool_)
-        behind[1:] = ~(arranged[:-1] - arranged[1:] <= enough)
+        behind[1:] = ~(arranged[:-1] - arranged[1:] <= self.enough(values))
         behind[self.starts] = True
         counted = np.cumsum(behind)
         places = np.empty(len(order), dtype=np.int32)
         places[order] = counted - np.repeat(counted[self.starts], self.sizes)
         return places
+
+    def enough(self, values: Floats) -> float:
+        """Return up to what difference such values tie."""
+        size = float(np.abs(values).max(initial=0.0, where=np.isfinite(values)))
+        return max(TIE * size, self.grain)
 
     def order(self, places: Codes, also: Codes) -> Indices:
         """(entries,) entries event by event, the first first; of those that tie, by ``also``."""
@@ -138,7 +145,7 @@ class Contests:
         """(events,) the first less the second: 0 where they tie, infinite without a second."""
         first, second = podium[:, 0], podium[:, 1]
         lead = values[first] - values[second]
-        tied = np.abs(lead) <= TIE * np.abs(values).max(initial=0.0, where=np.isfinite(values))
+        tied = np.abs(lead) <= self.enough(values)
         return np.where(second < 0, np.inf, np.where(tied, 0.0, lead))
 
     def any_of(self, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:

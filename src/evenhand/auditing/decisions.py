@@ -9,24 +9,32 @@ favour      what all evaluators together may add to the winner's group before an
 
 An option w stays ahead of another, j, for β on one side of (v_w − v_j)(y)/(v_w − v_j)(p); ahead of
 all, on an interval. If the interval of the bias lies within it, the winner does not hang on the
-bias; if it lies outside, another wins at every plausible bias; else nobody can tell. All of this is
-by the mean of these scores, which need not be how a committee or a sport decides.
+bias; if it lies outside, another is ahead at every plausible bias. All of this is by the mean of
+these scores, which need not be how a committee or a sport decides.
+
+Who is ahead may be so by luck. That an option is the best of its event is said if the winner test
+(`certainty.winner`) has a chance below δ, 1 less the confidence, for every rival. That the winner
+by the mean is *not* the best is said if its own chance is below δ. It is said falsely only if it is
+the best one, and then by a probability of δ at most, whoever leads: so no rival else has to be
+behind for that, and there is no factor for who was picked.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.contests import Contests
+from evenhand.auditing.fair import LeadErrors
 from evenhand.auditing.fair import fair as fair_way
+from evenhand.auditing.lead_errors import Tested, winner_test
 from evenhand.auditing.rules import Ballots, Comparison
 from evenhand.numerics.ties import TIE
 from evenhand.scores import Scores
@@ -41,6 +49,7 @@ RULES = {
     "the same of scores as given",
     "recusal": "the mean without scores of partial evaluators, against the mean",
     "recusal and leniency": "two-way values without scores of partial evaluators, against the mean",
+    "leniency": "values without leniency or position, but with the bias, against the mean",
     "bias and leniency": "values without bias, leniency, position and attributes, against the mean",
     "own biases": "the mean with each evaluator's own bias off, against the mean",
     "reference": "the mean of the references, against the mean of scores",
@@ -67,6 +76,11 @@ class Decisions:
         who is next to the latter; −1 for nobody.
     lead, lead_se
         (events,) by how much the fair winner leads, and the standard error of that.
+    chance
+        (events,) the winner test of the fair winner: the largest chance, over all rivals, of such a
+        lead if the rival were as good.
+    chance_of_winner
+        (events,) the same of the winner by the mean alone; NaN where that is the fair winner.
     wins_from, wins_to
         (events,) the biases between which the winner by the mean has the highest corrected value;
         from ∞ to −∞ where it never has.
@@ -74,8 +88,6 @@ class Decisions:
         (events,) how much all evaluators together would have to favour the fair winner's group (or
         it alone, where there are no groups) for somebody else to be best; infinite where nobody
         else competes.
-    freedom
-        Degrees of freedom of the noise.
     """
 
     contests: Contests
@@ -87,10 +99,11 @@ class Decisions:
     runner_up: Indices
     lead: Floats
     lead_se: Floats
+    chance: Floats
+    chance_of_winner: Floats
     wins_from: Floats
     wins_to: Floats
     tipping_favour: Floats
-    freedom: float
 
     def __len__(self) -> int:
         """Return how many events there are."""
@@ -98,28 +111,23 @@ class Decisions:
 
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
-        """(events,) whether the fair winner leads by more than noise.
-
-        Its lead over the next is more than the two-sided interval of two options that were not
-        picked for leading: that also holds for the best of many (Gutmann and Maymin).
-        """
-        width = -float(special.stdtrit(self.freedom, 0.5 * (1.0 - self.bias.level)))
-        with np.errstate(invalid="ignore"):
-            return self.lead > width * self.lead_se
+        """(events,) whether the fair winner is better than all others by more than noise."""
+        return self.chance < 1.0 - self.bias.level
 
     @cached_property
     def verdict(self) -> tuple[str, ...]:
         """For every event: wrong, fragile, safe or unknown.
 
-        wrong: at every plausible bias the winner by the mean is not the best by corrected values.
-        fragile: it is at some and not at others, or the lead is within noise. unknown: options
-        cannot be compared, or the bias is not known.
+        wrong: at every plausible bias another is ahead of the winner by the mean, and by more than
+        noise. safe: at every plausible bias it is ahead of all others, and by more than noise.
+        unknown: options cannot be compared, or the bias is not known. fragile: all else.
         """
         low, high = self.bias.low, self.bias.high
         with np.errstate(invalid="ignore"):
             outside = (low > self.wins_to) | (high < self.wins_from)
-            inside = (low >= self.wins_from) & (high <= self.wins_to) & self.sure
-        said = np.where(outside, "wrong", np.where(inside, "safe", "fragile"))
+            inside = (low >= self.wins_from) & (high <= self.wins_to)
+            behind = self.chance_of_winner < 1.0 - self.bias.level
+        said = np.where(outside & behind, "wrong", np.where(inside & self.sure, "safe", "fragile"))
         nobody = np.isnan(self.wins_from) | np.isnan(self.lead)
         return tuple(np.where(nobody | np.isnan(self.bias.value), "unknown", said).tolist())
 
@@ -136,6 +144,21 @@ class Decisions:
             for code, is_one in zip(codes, there, strict=True)
         ]
 
+    def rule(self, name: str) -> Comparison | None:
+        """Return who wins by a rule; None where it cannot be followed."""
+        return next((one for one in self.rules if one.rule == name), None)
+
+    def tied(self, rule: Comparison) -> list[str]:
+        """Return, for every event, who ties with the winner without a rule; "" for nobody."""
+        entries, contests = np.flatnonzero(rule.first_before), self.contests
+        event = contests.event[entries]
+        others = entries != rule.baseline[event]
+        found: dict[int, list[str]] = {}
+        for one, name in zip(event[others].tolist(), self.names(entries[others]), strict=True):
+            found.setdefault(one, []).append(str(name))
+        there = (rule.baseline >= 0).tolist()
+        return [", ".join(found.get(one, ())) if there[one] else "" for one in range(len(self))]
+
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row for every event."""
         import pandas as pd  # noqa: PLC0415 # slow to load
@@ -149,6 +172,7 @@ class Decisions:
                 "runner_up": self.names(self.runner_up),
                 "lead": self.lead,
                 "lead_se": self.lead_se,
+                "chance": self.chance,
                 "sure": self.sure,
                 "wins_from": self.wins_from,
                 "wins_to": self.wins_to,
@@ -158,7 +182,10 @@ class Decisions:
         )
 
     def flips(self) -> pd.DataFrame:
-        """Return a data frame with a row for every event and rule."""
+        """Return a data frame with a row for every event and rule.
+
+        ``tied`` has those who share the first place with ``baseline``.
+        """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
         n = len(self)
@@ -169,11 +196,22 @@ class Decisions:
                 "rule": [rule.rule for rule in rules for _ in range(n)],
                 "winner": [name for rule in rules for name in self.names(rule.winner)],
                 "baseline": [name for rule in rules for name in self.names(rule.baseline)],
+                "tied": [names for rule in rules for names in self.tied(rule)],
                 "flipped": _joined([rule.flipped for rule in rules], np.bool_),
                 "podium_changed": _joined([rule.podium_changed for rule in rules], np.bool_),
                 "margin": _joined([rule.margin for rule in rules], np.float64),
             }
         )
+
+    def changed(self) -> pd.DataFrame:
+        """Return the rows of `flips` whose winner changes; a tie without the rule is named."""
+        frame = self.flips()
+        frame = frame[frame["flipped"]] if len(frame) else frame
+        named = [
+            f"{name} (tied with {tied})" if tied else name
+            for name, tied in zip(frame["baseline"], frame["tied"], strict=True)
+        ]
+        return frame.assign(baseline=named)
 
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
@@ -183,8 +221,6 @@ def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
 def decisions(
     scores: Scores,
     bias: BiasEstimate,
-    noise: float,
-    freedom: float,
     own: Floats | None = None,
     attributes: Floats | None = None,
 ) -> Decisions:
@@ -196,8 +232,6 @@ def decisions(
         The scores.
     bias
         The bias that is common to all; NaN where it is not known.
-    noise, freedom
-        Standard deviation of the noise, and its degrees of freedom.
     own
         (evaluators,) the bias of each, drawn to the common one; None where nobody knows.
     attributes
@@ -219,7 +253,7 @@ def decisions(
     if not impartial.all():
         rules.append(compared("recusal", ballots.mean(y, impartial)))
     way = fair_way(scores, ballots)
-    worth = scores.score if attributes is None else scores.score - attributes
+    worth = scores.centred if attributes is None else scores.centred - attributes
     at_zero, per_bias = way.lines(worth, p[: len(scores)])
     fair = at_zero - beta * per_bias
     if scores.reference is not None:
@@ -227,6 +261,8 @@ def decisions(
     elif ballots.levels is not None or ballots.compared:
         if ballots.levels is not None and not impartial.all():
             rules.append(compared("recusal and leniency", ballots.two_way(y, impartial)))
+        lenient = at_zero if attributes is None else way.lines(scores.score, p[: len(scores)])[0]
+        rules.append(compared("leniency", lenient))
         rules.append(compared("bias and leniency", fair))
     if known and own is not None and ballots.evaluator is not None:
         rules.append(compared("own biases", ballots.mean_without(own)))
@@ -236,9 +272,13 @@ def decisions(
     ranked = ~contests.any_of(np.isnan(fair))
     fair_winner, runner_up = (np.where(ranked, podium[:, step], -1) for step in (0, 1))
     lead = np.where(ranked, contests.lead(fair, podium), np.nan)
-    variance = noise**2 * way.variances(fair_winner, runner_up)
-    apart = np.abs(per_bias[fair_winner] - per_bias[runner_up])
-    variance += np.multiply(bias.se if known else 0.0, apart, where=apart > 0.0, out=apart) ** 2
+    fitted = int(known) + int(attributes is not None)
+    errors = way.errors(worth - beta * p[: len(scores)], fair, fitted)
+    tests = [
+        _test(lines, beta, bias.se if known else 0.0, errors, first, by_mean)
+        for first, by_mean in zip(fair_winner.tolist(), winner.tolist(), strict=True)
+    ]
+    chance, chance_of_winner, lead_se = np.array(tests).reshape(-1, 3).T
     groups = scores.option_group
     if groups is None:
         groups = np.arange(len(scores.option), dtype=np.int32)
@@ -251,10 +291,11 @@ def decisions(
         fair_winner,
         runner_up,
         lead,
-        np.sqrt(variance),
+        lead_se,
+        chance,
+        chance_of_winner,
         *lines.wins(winner),
         _tipping_favour(contests, fair, fair_winner, groups),
-        freedom,
     )
 
 
@@ -266,15 +307,18 @@ class _Lines:
     at_zero: Floats
     slope: Floats
 
+    def over(self, entry: int, others: slice) -> tuple[Floats, Floats]:
+        """(n,) by how much an entry is ahead of others at 0, and falls more steeply."""
+        ahead, steeper = (x[entry] - x[others] for x in (self.at_zero, self.slope))
+        return ahead, steeper
+
     def wins(self, entry: Indices) -> tuple[Floats, Floats]:
         """(events,) from which bias to which an entry of each event is the best."""
         event, starts = self.contests.event, self.contests.starts
         ahead = self.at_zero[entry][event] - self.at_zero
         steeper = self.slope[entry][event] - self.slope
-        size, steep = (
-            TIE * np.abs(x).max(initial=0.0, where=np.isfinite(x))
-            for x in (self.at_zero, self.slope)
-        )
+        size = self.contests.enough(self.at_zero)
+        steep = TIE * np.abs(self.slope).max(initial=0.0, where=np.isfinite(self.slope))
         rises, falls = steeper < -steep, steeper > steep
         crossing = np.full(len(event), np.nan)
         np.divide(ahead, steeper, out=crossing, where=rises | falls)
@@ -288,6 +332,28 @@ class _Lines:
         wins_from = np.where(never_at_all, np.inf, wins_from)
         wins_to = np.where(never_at_all, -np.inf, wins_to)
         return np.where(unknown, np.nan, wins_from), np.where(unknown, np.nan, wins_to)
+
+
+def _test(
+    lines: _Lines, beta: float, se: float, errors: LeadErrors, first: int, by_mean: int
+) -> Tested:
+    """Return the winner test of the entry that leads an event, and of who wins by the mean.
+
+    ``beta`` is taken off, and may be wrong by ``se``.
+    """
+    if first < 0:
+        return Tested(math.nan, math.nan, math.nan)
+    contests = lines.contests
+    event = int(contests.event[first])
+    start, size = int(contests.starts[event]), int(contests.sizes[event])
+    if size == 1:
+        return Tested(0.0, math.nan, 0.0)
+    ahead, steeper = lines.over(first, slice(start, start + size))
+    off = np.zeros(size)
+    np.multiply(se, steeper, out=off, where=np.abs(steeper) > TIE)
+    rival = -1 if by_mean == first else by_mean - start
+    found = errors(event, first - start, rival) if np.isfinite(off).all() else None
+    return winner_test(np.maximum(ahead - beta * steeper, 0.0), found, off, rival)
 
 
 def _tipping_favour(contests: Contests, values: Floats, winner: Indices, groups: Codes) -> Floats:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
@@ -45,6 +45,7 @@ _TENTH = 0.1
 _PILED = 0.1  # share of scores at an end of the scale that is worth a word
 _FEWEST_PILED = 5
 _STRAY = 12.0  # times the scatter
+_COME_BACK = 0.75  # share of contrasts that pairs have had before: each comes four times
 
 
 class Asked(NamedTuple):
@@ -100,10 +101,16 @@ class _Look:
     effects: Effects
     bias: BiasEstimate
 
+    @property
+    def unit(self) -> float:
+        """The noise, or how far scores lie apart: fourth powers of scores have no room."""
+        noise, score = self.effects.noise, self.effects.scores.score
+        return noise if noise > 0.0 else float(score.max() - score.min()) or 1.0
+
     @cached_property
     def values(self) -> Floats:
-        """(n,) how good what is scored is, at its event."""
-        return values_by_row(self.effects)
+        """(n,) how good what is scored is, at its event, in units of the noise."""
+        return values_by_row(self.effects) / self.unit
 
     @cached_property
     def scatter(self) -> Floats:
@@ -115,6 +122,27 @@ class _Look:
         found = np.zeros(len(scores))
         np.divide(np.abs(self.effects.residual), np.sqrt(kept), out=found, where=kept > 0.0)
         return found
+
+    @cached_property
+    def contrasts(self) -> tuple[Indices, Floats, bool]:
+        """(m,) rows, (m,) how loud they are, each told once, and whether pairs hang together.
+
+        Residuals of an evaluator at an event sum to 0: those of two options are the same number
+        twice. So contrasts take their place (Helmert's: each against the mean of those before it),
+        which are as independent as noise. Where pairs of evaluator and option come back often, what
+        stays with a pair is no noise, and contrasts of a pair's contrasts take their place again.
+        """
+        scores = self.effects.scores
+        if scores.rival is not None:  # nobody is lenient in comparisons
+            return np.arange(len(scores)), self.scatter, True
+        kept = np.maximum(1.0 - 1.0 / np.bincount(scores.scored[0])[scores.scored[0]], 0.0)
+        e = np.zeros(len(scores))
+        np.divide(self.effects.residual, np.sqrt(kept), out=e, where=kept > 0.0)
+        rows, apart = _contrasts(e, scores.chairs[0])
+        again, further = _contrasts(apart, self._pairs[rows])
+        if len(again) >= _COME_BACK * len(rows):
+            return rows[again], np.abs(further), False
+        return rows, np.abs(apart), True
 
     @cached_property
     def _pairs(self) -> Codes:
@@ -195,7 +223,7 @@ def _stretch(look: _Look) -> Asked | None:
     if scores.evaluator is None or scores.rival is not None:
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
-    e, x = effects.residual, _less_means(look.values, *scores.chairs)
+    e, x = effects.residual / look.unit, _less_means(look.values, *scores.chairs)
     squares = sums(who, x * x, n)
     size = float(squares.max(initial=0.0))
     judged = (scores.evaluator.counts >= _FEWEST) & (squares > 1e-9 * size)
@@ -209,8 +237,11 @@ def _stretch(look: _Look) -> Asked | None:
     left = effects.freedom - freedom
     if left < 1.0 or freedom <= 0.0:
         return None
-    noise = (float(e @ e) - explained) / left
-    chance = _f_tail(explained / freedom, noise * look.repeated(e * x), freedom, left)
+    both, noise = np.where(judged[who], e * x, 0.0), (float(e @ e) - explained) / left
+    if _two_valued(scores):  # rare votes scatter just where they make an option look good
+        noise = float(both @ both) / float(squares[judged].sum()) * len(e) / left
+    within = noise * look.repeated(both)
+    chance = _f_tail(explained / freedom, within, freedom, left)
 
     def found() -> Finding:
         assert scores.evaluator is not None
@@ -236,18 +267,21 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
     if scores.evaluator is None or _two_valued(scores):
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
-    size = look.scatter
-    judged = (scores.evaluator.counts >= _FEWEST)[who]
-    groups = len(np.unique(who[judged]))
-    left = int(judged.sum()) - groups
+    rows, size, paired = look.contrasts
+    judged = np.bincount(who[rows], minlength=n) >= _FEWEST
+    some = judged[who[rows]]
+    rows, size = rows[some], size[some]
+    given = who[rows]
+    groups, left = int(judged.sum()), len(size) - int(judged.sum())
     if groups < 2 or left < 1:
         return None
-    count = np.maximum(np.bincount(who[judged], minlength=n), 1)
-    means = sums(who[judged], size[judged], n) / count
-    overall = float(size[judged].mean())
-    between = float((count * (means - overall) ** 2)[np.unique(who[judged])].sum())
-    within = float(((size - means[who])[judged] ** 2).sum())
-    inflated = look.repeated(np.where(judged, size - means[who], 0.0))
+    count = np.maximum(np.bincount(given, minlength=n), 1)
+    means = sums(given, size, n) / count
+    between = float((count * (means - size.mean()) ** 2)[judged].sum())
+    within = float(((size - means[given]) ** 2).sum())
+    spread = np.zeros(len(scores))
+    spread[rows] = size - means[given]
+    inflated = look.repeated(spread) if paired else 1.0
     chance = _f_tail(between / (groups - 1), within / left * inflated, groups - 1, left)
 
     def found() -> Finding:
@@ -459,6 +493,27 @@ def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
                 f"about {fixed(one.without, digits)} instead of {fixed(bias.value, digits)}.",
                 alarm=False,
             )
+
+
+def _contrasts(values: Floats, codes: Codes) -> tuple[Indices, Floats]:
+    """Return what each value differs from the mean of those before it that have the same number.
+
+    In units of the values' own noise; and which value each is of. The first of a number has none.
+
+    Examples
+    --------
+    >>> rows, apart = _contrasts(np.array([1.0, 5.0, 3.0, 8.0]), np.array([0, 1, 0, 0]))
+    >>> rows, (apart / np.sqrt([1 / 2, 2 / 3])).round(9)
+    (array([2, 3]), array([2., 6.]))
+    """
+    order = np.argsort(codes, kind="stable")
+    x, code = values[order], codes[order]
+    start = np.searchsorted(code, code)
+    before = np.arange(len(x)) - start
+    total = np.concatenate([[0.0], np.cumsum(x)])
+    later = before > 0
+    mean = (total[:-1] - total[start])[later] / before[later]
+    return order[later], (x[later] - mean) * np.sqrt(before[later] / (before[later] + 1.0))
 
 
 def _less_means(values: Floats, codes: Codes, n: int) -> Floats:

@@ -12,6 +12,7 @@ R̃, ỹ        regressors and scores less what D explains
 S̃_j         R̃_j less what the other regressors explain;  S̃ = S̃_1
 β_j         S̃_j·ỹ/S̃_j·S̃_j, by how much scores rise with regressor j;  e = ỹ − R̃ β
 
+Scores are taken from the origin of their level (`scores.level`), which values have again.
 Least squares with all columns of D written down gives the same β and e (Frisch, Waugh, Lovell).
 Where R̃ and ỹ are off by a small share, β is off by the square of it.
 """
@@ -37,6 +38,9 @@ PARTIALITY = "own group"
 
 POSITION = "position"
 """What standing first in a comparison is called."""
+
+ROUNDING = 1e-10
+"""Of the largest score, less the level of all: a bias, or residuals, as small as that are none."""
 
 _TOLD = 1e-6  # of a regressor's size: less than this that effects leave is rounding
 _VERDICTS = 20  # from which an evaluator's position is one of his own
@@ -199,7 +203,7 @@ def standing_first(scores: Scores) -> Effects:
     first, second, k = sides(scores)
     met = Projection(first, k, None, 0, against=second)
     R = {POSITION: np.ones(len(scores))} | regressors_of(scores)
-    return beside(scores, scores.score, R, met, (first, k), _compared(met), POSITION)
+    return beside(scores, scores.centred, R, met, (first, k), _compared(met), POSITION)
 
 
 def regressors_of(scores: Scores) -> dict[str, Floats]:
@@ -225,9 +229,9 @@ def _of_scores(scores: Scores) -> Effects:
         part, of_chairs = (of_kept, of_classes) if turned else (of_classes, of_kept)
         seats = np.maximum(np.bincount(of_chairs, minlength=n_parts), 1)
         mean = np.bincount(of_chairs, s, minlength=n_parts) / seats
-        return Levels(v + mean[part], s - mean[of_chairs], part)
+        return Levels(v + mean[part] + scores.level.origin, s - mean[of_chairs], part)
 
-    return beside(scores, scores.score, regressors_of(scores), met, (scored, n_scored), levels)
+    return beside(scores, scores.centred, regressors_of(scores), met, (scored, n_scored), levels)
 
 
 def _against_reference(scores: Scores) -> Effects:
@@ -240,14 +244,14 @@ def _against_reference(scores: Scores) -> Effects:
     def levels(coefs: Floats, class_coefs: Floats) -> Levels:
         return Levels(known, class_coefs + coefs[0], np.zeros(n_scored, dtype=np.int32))
 
-    R = regressors_of(scores)
-    return beside(scores, scores.score - scores.reference, R, met, (scored, n_scored), levels)
+    R, y = regressors_of(scores), scores.centred - (scores.reference - scores.level.origin)
+    return beside(scores, y, R, met, (scored, n_scored), levels)
 
 
 def _of_comparisons(scores: Scores) -> Effects:
     first, second, k = sides(scores)
     met = Projection(first, k, *whose_position(scores), against=second)
-    return beside(scores, scores.score, regressors_of(scores), met, (first, k), _compared(met))
+    return beside(scores, scores.centred, regressors_of(scores), met, (first, k), _compared(met))
 
 
 def _compared(met: Projection) -> Callable[[Floats, Floats], Levels]:
@@ -323,9 +327,11 @@ def beside(
     left, coefs, class_coefs = met.without(y)
     theta, class_theta = np.hstack([coefs, *thetas]), np.hstack([class_coefs, *class_thetas])
     fit = regressed(columns, left)
+    nil = max(ROUNDING * float(max(y.max(), -y.min())), scores.level.grain)
     for rows in chunks(len(y)):
         for column, slope in zip(columns, fit.slopes, strict=True):
             left[rows] -= slope * column[rows]
+        left[rows][np.abs(left[rows]) <= nil] = 0.0  # evaluators who agree: that is no noise
     met.forget()
     apart = fit.apart(columns)
     weights = np.concatenate([[1.0], -fit.slopes])

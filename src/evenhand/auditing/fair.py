@@ -4,7 +4,7 @@ Notation
 --------
 y, p        (n,) scores and partiality
 v           (entries,) values: v(y) − β v(p), with v linear
-var         (events,) variance of the lead of one entry over another, for noise of variance 1
+e           what values and evaluators leave over of scores;  ν its degrees of freedom
 
 Three ways, by what the scores are: two-way levels, where evaluators score options; least squares on
 differences, where they compare them; the reference, where something impartial knows.
@@ -12,6 +12,8 @@ differences, where they compare them; the reference, where something impartial k
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -20,12 +22,19 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
+from evenhand.auditing.lead_errors import Errors, Opinions
 from evenhand.auditing.levels import sums
 from evenhand.auditing.projections import Projection
 from evenhand.auditing.rules import Ballots
+from evenhand.certainty.models import Shared
 from evenhand.scores import Scores
+from evenhand.scores.factor import crossed
 
 _FEW = 600  # options that are compared, for which the variance of a lead is exact
+
+
+LeadErrors = Callable[[int, int, int], Errors | None]
+"""How far off the leads of an entry of an event are: event, entry, and a rival or −1."""
 
 
 class Fair(Protocol):
@@ -34,14 +43,18 @@ class Fair(Protocol):
     def lines(self, y: Floats, p: Floats) -> tuple[Floats, Floats]:
         """(entries,) v(y) and v(p); NaN at events where options have no common measure."""
 
-    def variances(self, first: Indices, second: Indices) -> Floats:
-        """(events,) var of the lead of one entry over another; NaN where one of them is −1."""
+    def errors(self, y: Floats, values: Floats, fitted: int) -> LeadErrors:
+        """Return how far off leads are, by (n,) scores and (entries,) values with the bias off.
+
+        ``fitted`` is how many numbers beside the levels were fitted to the scores. Entries are
+        counted from the first of their event.
+        """
 
 
 def fair(scores: Scores, ballots: Ballots) -> Fair:
     """Return the way to fair values that goes with a table of scores."""
     if scores.reference is not None:
-        return References(scores.reference, ballots)
+        return References(scores.reference - scores.level.origin, ballots)
     return Panel(ballots) if scores.rival is None else Duels(scores, ballots)
 
 
@@ -55,19 +68,35 @@ class Panel:
         """(entries,) v(y) and v(p)."""
         return self.ballots.two_way(y), self.ballots.two_way(p)
 
-    def variances(self, first: Indices, second: Indices) -> Floats:
-        """(events,) var of a lead."""
-        contests, levels = self.ballots.contests, self.ballots.levels
-        both = (first >= 0) & (second >= 0)
-        share = np.zeros(len(contests.option))
-        share[first[both]], share[second[both]] = 1.0, -1.0
-        contrast = (share / np.bincount(contests.entry))[contests.entry]
-        event = contests.event[contests.entry]
-        if levels is None:
-            found = sums(event, contrast**2 / self.ballots.counts, len(contests))
-        else:
-            found = levels.variances(contrast, event, len(contests))
-        return np.where(both, found, np.nan)
+    def errors(self, y: Floats, values: Floats, fitted: int) -> LeadErrors:
+        """Return how far off leads are: each event by its own noise."""
+        ballots, contests = self.ballots, self.ballots.contests
+        entry = contests.entry[contests.scored]
+        if ballots.levels is not None and len(contests.entry) > len(values):  # several items
+            level = ballots.levels.fitted(y)[contests.scored]
+            y = y - level + values[entry]
+        chair = ballots.chair
+        if chair is not None:
+            pair, n = crossed(entry, chair)
+            times = sums(pair, np.ones(len(pair)), n)
+            some = np.zeros(n, dtype=np.intp)
+            some[pair] = np.arange(len(pair))
+            y, entry, chair = sums(pair, y, n) / times, entry[some], chair[some]
+        order = np.argsort(contests.event[entry], kind="stable")
+        ends = np.searchsorted(contests.event[entry[order]], np.arange(len(contests) + 1))
+        seats = 0 if chair is None else len(np.unique(chair)) - len(contests)
+        taken = min(fitted / max(len(y) - len(values) - seats, 1), 1.0)
+
+        def of(event: int, leader: int, rival: int) -> Errors | None:
+            rows, start = order[ends[event] : ends[event + 1]], int(contests.starts[event])
+            who = None
+            if chair is not None:
+                who = np.unique(chair[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
+            mine = values[start : start + int(contests.sizes[event])]
+            found = Opinions(entry[rows] - start, who, y[rows], mine, taken)
+            return found.errors(leader, rival)
+
+        return of
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +127,46 @@ class Duels:
         found[apart] = np.nan
         return found[:, 0], found[:, 1]
 
-    def variances(self, first: Indices, second: Indices) -> Floats:
-        """(events,) var of a lead: exact for a few hundred options, else as of two means."""
-        both = (first >= 0) & (second >= 0)
-        if len(self._met[1]) > _FEW:
-            counts = self.ballots.counts.astype(np.float64)
-            times = sums(self.ballots.contests.entry, counts, len(self._met[1]))
-            return np.where(both, 1.0 / times[first] + 1.0 / times[second], np.nan)
-        a, b = (np.where(both, entries, 0) for entries in (first, second))
-        cov = self._covariance
-        return np.where(both, cov[a, a] + cov[b, b] - 2.0 * cov[a, b], np.nan)
+    def errors(self, y: Floats, values: Floats, fitted: int) -> LeadErrors:
+        """Return how far off leads are: each event by its own noise, the same for all of it.
+
+        What an evaluator thinks of two options is the same whenever they are compared: sums of e
+        over such pairs scatter by more than single ones do, and what they scatter by counts.
+        """
+        contests, n = self.ballots.contests, len(self.scores)
+        rows = contests.entry[contests.scored]
+        first, second = rows[:n], rows[n:]
+        event, size = contests.event[first], len(contests)
+        left = self._met[0].without(y)[0].reshape(-1)
+        pairs = [np.minimum(first, second), np.maximum(first, second)]
+        if self.ballots.evaluator is None:
+            pairs.append(np.arange(n, dtype=np.int32))
+        else:
+            pairs.append(self.ballots.evaluator[:n])
+        pair, n_pairs = crossed(*pairs)
+        of_pair = np.zeros(n_pairs, dtype=np.int32)
+        of_pair[pair] = event
+        together = sums(pair, np.where(first <= second, left, -left), n_pairs)
+        verdicts = np.bincount(event, minlength=size)
+        others = contests.sizes - 1 + (whose_position(self.scores)[1] + fitted) * verdicts / n
+        scatter = np.maximum(sums(event, left**2, size), sums(of_pair, together**2, size))
+        variance = scatter / np.maximum(verdicts - others, 1.0)
+        freedom = np.bincount(of_pair, minlength=size) - others
+        exact = len(values) <= _FEW
+        root = _root(self._covariance) if exact else np.zeros((len(values), 0))
+        alone = np.zeros(len(values)) if exact else 1.0 / np.bincount(rows, minlength=len(values))
+
+        def of(event: int, leader: int, _: int) -> Errors | None:
+            if freedom[event] < 1.0 or not variance[event] > 0.0:
+                return None
+            start = contests.starts[event]
+            rivals = np.delete(np.arange(contests.sizes[event]), leader)
+            b, j = start + leader, start + rivals
+            factor = np.column_stack([root[b] - root[j], np.full(len(j), math.sqrt(alone[b]))])
+            scatter = float(variance[event] * freedom[event])
+            return Errors(rivals, Shared(factor, alone[j]), scatter, float(freedom[event]))
+
+        return of
 
     @cached_property
     def _covariance(self) -> Floats:
@@ -141,6 +200,19 @@ class References:
         known = self.ballots.mean(self.ballots.turned(self.reference))
         return known, np.zeros(len(known))
 
-    def variances(self, first: Indices, second: Indices) -> Floats:
-        """(events,) nothing: references have no noise."""
-        return np.where((first >= 0) & (second >= 0), 0.0, np.nan)
+    def errors(self, y: Floats, values: Floats, fitted: int) -> LeadErrors:
+        """Return that references have no noise."""
+        sizes = self.ballots.contests.sizes
+
+        def of(event: int, leader: int, _: int) -> Errors:
+            rivals = np.delete(np.arange(sizes[event]), leader)
+            none = Shared(np.zeros((len(rivals), 0)), np.zeros(len(rivals)))
+            return Errors(rivals, none, 0.0, math.inf)
+
+        return of
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return R with R Rᵀ the covariance."""
+    noise, axes = np.linalg.eigh(covariance)
+    return np.asarray(axes * np.sqrt(np.maximum(noise, 0.0)))

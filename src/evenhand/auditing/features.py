@@ -185,10 +185,11 @@ def by_features(scores: Scores, level: float, two_way: float = math.nan) -> Feat
 
     def levels(coefs: Floats, constants: Floats) -> Levels:
         times = np.maximum(np.bincount(scored, minlength=n_scored), 1)
-        values = np.bincount(scored, met.fitted(coefs, float(constants[0])), minlength=n_scored)
+        constant = float(constants[0]) + scores.level.origin
+        values = np.bincount(scored, met.fitted(coefs, constant), minlength=n_scored)
         return Levels(values / times, np.zeros(0), np.zeros(n_scored, dtype=np.int32))
 
-    found = beside(alone, scores.score, regressors_of(alone), met, (scored, n_scored), levels)
+    found = beside(alone, scores.centred, regressors_of(alone), met, (scored, n_scored), levels)
     return FeatureBias(clustered(found, level), found, favoured, two_way)
 
 

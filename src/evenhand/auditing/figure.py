@@ -35,7 +35,7 @@ _FAR = 30.0  # times the smallest favour, from which on the axis counts in power
 _VERDICTS = {
     "safe": ("#009E73", "o", "safe"),
     "fragile": ("#E69F00", "s", "fragile: nobody can tell"),
-    "wrong": ("#D55E00", "X", "wrong: another should have won"),
+    "wrong": ("#D55E00", "X", "wrong: another is better, by more than noise"),
     "unknown": ("#767676", "d", "not known"),
 }
 _BLUE, _RED, _INK, _FAINT = "#0072B2", "#D55E00", "#222222", "#767676"

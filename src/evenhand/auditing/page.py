@@ -96,7 +96,6 @@ def _size(audit: Audit) -> list[str]:
         ["bias; evaluators and options come back", *_numbers(audit.bias)],
         ["bias of these alone, whatever others would do", *_numbers(audit.here, like=audit.bias)],
         ["bias, as if scores were independent", *_numbers(audit.naive, like=audit.bias)],
-        ["bias of these evaluators and options only", *_numbers(audit.here, like=audit.bias)],
     ]
     rows += [[short(name), *_numbers(found)] for name, found in audit.attributes.items()]
     if audit.position is not None:
@@ -120,7 +119,8 @@ def _why_several(audit: Audit) -> str:
     return note(
         "The first interval allows for evaluators who differ in their biases, and for options that "
         "all evaluators see with the same eyes: scores of one evaluator, or of one option, are not "
-        f"so many independent ones. The last {short_one}; it stands here for comparison."
+        f"so many independent ones. The one as if scores were independent {short_one}; it stands "
+        "here for comparison."
     )
 
 
@@ -216,7 +216,7 @@ def _decisions(audit: Audit) -> list[str]:
     changed = {"event": "event", "rule": "rule", "baseline": "wins", "winner": "would win"}
     if len(made) == 1:
         del names["event"], changed["event"]
-    flips = audit.flips[audit.flips["flipped"]]
+    flips = made.changed()
     return [
         words.flips(audit),
         words.fragile(audit) or words.decided(audit),
@@ -228,9 +228,10 @@ def _decisions(audit: Audit) -> list[str]:
         else "",
         frame_table("Decisions that are wrong or fragile", doubtful, _MOST_ROWS, names),
         note(
-            "Wrong: at every plausible bias somebody else is the best. Fragile: nobody can tell, "
-            "because the bias or the noise is not known well enough. Safe: the winner is the best "
-            "at every plausible bias. The fair winner is the one with bias and leniency off; the "
+            "Wrong: at every plausible bias somebody else is better than the winner, by more than "
+            "noise. Safe: at every plausible bias the winner is the best, by more than noise. "
+            "Fragile: nobody can tell, because the bias or the noise is not known well enough; it "
+            "is no reproach. The fair winner is the one with bias and leniency off; the "
             "lead is its lead; the tipping favour is what the whole panel would have to favour its "
             "group by for another to be best. All of this is by the mean of these scores, which "
             "need not be how a committee decides."

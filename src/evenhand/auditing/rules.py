@@ -33,7 +33,7 @@ class Ballots:
     Parameters
     ----------
     score, partial
-        (rows,) y and p.
+        (rows,) y, from the origin of their level, and p.
     evaluator, chair
         (rows,) who, and who at which event; None where nobody said, or in comparisons.
     contests
@@ -57,7 +57,7 @@ class Ballots:
         who = None if scores.evaluator is None else scores.evaluator.codes
         if scores.rival is None:
             chair = None if who is None else scores.chairs[0]
-            return cls(scores.score, partial, who, chair, contests)
+            return cls(scores.centred, partial, who, chair, contests)
         who = None if who is None else np.tile(who, 2)
         y, p = (np.concatenate([x, -x]) for x in (scores.score, partial))
         return cls(y, p, who, None, contests, compared=True)
@@ -155,6 +155,8 @@ class Comparison:
         that tie are put in the order that the other ranking has, so that a tie changes nothing.
     margin
         (events,) by how much the winner leads by the rule: 0 in a tie, infinite without a rival.
+    first_before
+        (entries,) whether each wins without the rule, alone or in a tie.
     """
 
     rule: str
@@ -163,6 +165,7 @@ class Comparison:
     flipped: NDArray[np.bool_]
     podium_changed: NDArray[np.bool_]
     margin: Floats
+    first_before: NDArray[np.bool_]
 
     @classmethod
     def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> Comparison:
@@ -187,4 +190,5 @@ class Comparison:
             ranked & (podium[:, 0] != earlier[:, 0]),
             ranked & (podium != earlier).any(axis=1),
             np.where(ranked, contests.lead(values, podium), np.nan),
+            places_before == 0,
         )

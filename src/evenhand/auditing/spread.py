@@ -95,6 +95,8 @@ def spread(own: OwnBiases, level: float) -> Spread:
         mean = float(b.mean()) if n else math.nan
         nowhere = (-math.inf, math.inf)
         return Spread(n, mean, *nowhere, math.nan, *nowhere, level, math.nan)
+    unit = math.sqrt(float(v.max()))
+    b, v = b / unit, v / unit**2  # third powers of scores' squares follow
     w = 1.0 / v
     s1, s2, s3 = (float((w**k).sum()) for k in (1, 2, 3))
     Q, c = float(w @ (b - w @ b / s1) ** 2), s1 - s2 / s1
@@ -109,12 +111,12 @@ def spread(own: OwnBiases, level: float) -> Spread:
     further = _quantile(freedom, level) * math.sqrt(tau2 + variance) if n > 2 else math.inf
     return Spread(
         n,
-        mean,
-        mean - width,
-        mean + width,
-        math.sqrt(tau2),
-        mean - further,
-        mean + further,
+        unit * mean,
+        unit * (mean - width),
+        unit * (mean + width),
+        unit * math.sqrt(tau2),
+        unit * (mean - further),
+        unit * (mean + further),
         level,
         float(special.chdtrc(n - 1, Q)),
     )

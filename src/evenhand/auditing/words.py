@@ -16,6 +16,8 @@ from evenhand.report.phrases import decimals, fixed, number, percent, short
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
+    from evenhand.auditing.decisions import Decisions
+    from evenhand.auditing.rules import Comparison
 
 WIDTH = 100
 _MOST_NAMES = 3
@@ -86,13 +88,17 @@ def _sized(bias: BiasEstimate, of: _Subject, noise: float) -> str:
         low, high = (fixed(end, digits) for end in ends)
         size = f"{fixed(abs(bias.value), digits)} points ({low} to {high}, {level} sure)"
         return f"Yes: {way.format(size)}."
-    between = f"between {fixed(bias.low, digits)} and {fixed(bias.high, digits)} points"
     if half > noise:
+        between = f"between {fixed(bias.low, digits)} and {fixed(bias.high, digits)} points"
         return (
             f"These scores can't tell whether there is a bias: {of.what} is {between} ({level} "
             "sure), and that is wider than single scores scatter."
         )
-    return f"No bias is seen: {of.what} is {between} ({level} sure)."
+    low, high = (fixed(end, digits) for end in (bias.low, bias.high))
+    return (
+        f"No bias is shown: {of.what} may be anything from {low} to {high} points; more than "
+        f"{high} is excluded ({level} sure)."
+    )
 
 
 def _subject(audit: Audit) -> tuple[str, str, str]:
@@ -145,38 +151,100 @@ def _further(audit: Audit) -> list[tuple[BiasEstimate, _Subject]]:
 
 
 def decided(audit: Audit) -> str:
-    """Return which winners the bias makes; "" if nothing competes."""
+    """Return which winners the bias makes, and which leniency; "" if nothing competes."""
     found = audit.decisions
-    rivals = found.contests.sizes > 1
-    known = rivals & (np.array(found.verdict) != "unknown")
-    n = int(known.sum())
-    if n == 0:
+    known = (found.contests.sizes > 1) & (np.array(found.verdict) != "unknown")
+    n, by_mean = int(known.sum()), found.rule("mean")
+    if n == 0 or by_mean is None:
         return ""
-    changed = known & (found.winner != found.fair_winner)
     if n == 1:
-        return _one_event(audit, int(np.flatnonzero(known)[0]))
+        return _one_event(audit, by_mean, int(np.flatnonzero(known)[0]))
+    some = int((known & by_mean.flipped).sum())
+    changes = f"the winner at {some:,}" if some else "no winner"
+    said = f"By the mean of these scores it changes {changes} of {n:,} events"
+    changed = known & (found.winner != found.fair_winner)
     if not changed.any():
-        return f"By the mean of these scores it changes no winner of {n:,} events."
+        return f"{said}."
     wrong = int((np.array(found.verdict)[changed] == "wrong").sum())
-    sure = f", at {wrong:,} of them at every plausible bias" if wrong else ", though none for sure"
-    some = int(changed.sum())
-    return (
-        f"By the mean of these scores it changes the winner at {some:,} of {n:,} events"
-        f"{', at every plausible bias' if wrong == some else sure}."
-    )
+    if wrong == changed.sum():
+        sure = "for sure"
+    else:
+        sure = f"at {wrong:,} of them for sure" if wrong else "none for sure"
+    if (found.fair_winner == by_mean.winner)[known].all():
+        return f"{said}, {sure}."
+    return f"{said}. {_all_off(audit)}, another leads at {int(changed.sum()):,}, {sure}."
 
 
-def _one_event(audit: Audit, event: int) -> str:
-    found = audit.decisions
-    winner, fair = (
-        short(found.names(entries)[event] or "") for entries in (found.winner, found.fair_winner)
-    )
-    if winner != fair:
-        sure = "" if found.verdict[event] == "wrong" else ", though that is not sure"
-        return f"With it taken off, {fair} wins by these scores, not {winner}{sure}."
-    if found.verdict[event] == "safe":
-        return f"{winner} wins by these scores with it and without it."
-    return f"{winner} wins by these scores with it and without it, but not by more than noise."
+def _lenient(audit: Audit) -> str:
+    """Return what evaluators add to everybody, or to whoever stands first."""
+    return "leniency" if audit.position is None else "what standing first adds"
+
+
+def _all_off(audit: Audit) -> str:
+    """Return by what values are fair, beside the bias."""
+    if audit.effects.scores.reference is not None:
+        return "By the references"
+    also = " and attributes" if audit.attributes else ""
+    return f"With {_lenient(audit)}{also} taken off as well"
+
+
+def _one_event(audit: Audit, by_mean: Comparison, event: int) -> str:
+    """Return what the bias changes by the mean, then what leniency changes, and how sure it is."""
+    found, changed = audit.decisions, bool(by_mean.flipped[event])
+    firsts = np.flatnonzero(by_mean.first_before & (found.contests.event == event))
+    fair, without = int(found.fair_winner[event]), int(by_mean.winner[event])
+    given = _listed([short(name or "") for name in found.names(firsts)])
+    tie = len(firsts) > 1
+    if changed:
+        said = f"With it taken off, {_name(found, without)} wins by the mean of these scores, not "
+        said += f"{given}{', who tie' if tie else ''}"
+    elif tie:
+        said = f"By the mean of these scores {given} tie"
+        if by_mean.margin[event] > 0.0:
+            said += f"; with it taken off, {_name(found, without)} is ahead"
+        else:
+            without = fair if fair in firsts else without
+    else:
+        said = f"{given} wins by these scores with it and without it"
+    beyond = _beyond(found, event, fair in firsts)
+    if fair == without:
+        return f"{said}{'' if found.verdict[event] == 'safe' else beyond}."
+    alone = found.rule("leniency")
+    if not changed and alone is not None and alone.winner[event] == fair:
+        cause = f"What changes the winner is not the bias: with {_lenient(audit)} taken off"
+    else:
+        cause = _all_off(audit)
+    return f"{said}. {cause}, {_name(found, fair)} leads{beyond}."
+
+
+def _beyond(found: Decisions, event: int, same: bool) -> str:
+    """Return whether the fair winner leads by more than noise, and at every plausible bias.
+
+    ``same``: it is who wins by the mean, too, and leads over all others; else, over that one.
+    """
+    if found.verdict[event] in ("safe", "wrong"):
+        return ", by more than noise"
+    chance = found.chance if same else found.chance_of_winner
+    if chance[event] < 1.0 - found.bias.level:
+        return ", but not at every plausible bias"
+    return ", but not by more than noise"
+
+
+def _name(found: Decisions, entry: int) -> str:
+    return short(found.names(np.array([entry]))[0] or "")
+
+
+def _listed(names: list[str]) -> str:
+    """Return names in a row; of many, the first.
+
+    Examples
+    --------
+    >>> _listed(["Ann"]), _listed(["Ann", "Bo"]), _listed(["Ann", "Bo", "Cy", "Di", "Ed"])
+    ('Ann', 'Ann and Bo', 'Ann, Bo, Cy and 2 more')
+    """
+    more = len(names) - _MOST_NAMES
+    some = names if more <= 0 else [*names[:_MOST_NAMES], f"{more:,} more"]
+    return " and ".join(part for part in (", ".join(some[:-1]), some[-1]) if part)
 
 
 def facts(audit: Audit) -> list[tuple[str, str]]:
@@ -303,7 +371,7 @@ def fragile(audit: Audit) -> str:
     kinds = {
         "safe": "safe",
         "fragile": "fragile (the lead is within noise, or hangs on the bias)",
-        "wrong": "wrong (another is ahead at every plausible bias)",
+        "wrong": "wrong (another is better at every plausible bias, by more than noise)",
         "unknown": "not known",
     }
     rivals = found.contests.sizes > 1

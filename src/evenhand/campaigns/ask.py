@@ -277,7 +277,7 @@ def _why(replica: Replica, wanted: list[tuple[int, int, str]]) -> dict[str, Any]
     """Return what the record says of why something is asked, and at which price."""
     places = replica.places[[number for number, *_ in wanted]]
     prices = replica.questions.prices[places].tolist()
-    say = getattr(replica.policy, "purpose", lambda: {"what": "explore"})
+    say = getattr(replica.asks, "purpose", lambda: {"what": "explore"})
     return {"prices": prices, "purpose": say()}
 
 

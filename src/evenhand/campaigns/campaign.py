@@ -322,11 +322,12 @@ class Campaign:
         """
         return tell.tell(self._follower, told)
 
-    def withdraw(self, evaluation: Receipt | int, reason: str) -> Receipt:
+    def withdraw(self, evaluation: Receipt | int, reason: str, *, blind: bool = False) -> Receipt:
         """Have an evaluation count no more, such as a typing error; it is kept, and marked.
 
         Its ticket waits for another score: from whoever is asked next, or told by its id. Where the
-        campaign was decided, it goes on.
+        campaign was decided, it goes on. The answer names what was withdrawn, and is sure only if
+        it is with the score put back, too: who looks and asks again chooses among scores.
 
         Parameters
         ----------
@@ -334,8 +335,11 @@ class Campaign:
             Its receipt, or its number.
         reason
             Why, for the record.
+        blind
+            True says, for the record, that this was decided without regard to any score: a
+            duplicate, the wrong form, a conflict of interest. It is not put back then.
         """
-        return tell.withdraw(self._follower, evaluation, reason)
+        return tell.withdraw(self._follower, evaluation, reason, blind)
 
     def run(
         self,

@@ -87,7 +87,8 @@ def first_event(
             "bounds": reading.limits,
             "seed": given["seed"],
         }
-        made = policy_for(asked, deviation, given["checks"], looks, budget, arguments)
+        marks = given["scores"] is None
+        made = policy_for(asked, deviation, given["checks"], looks, budget, arguments, marks)
     elif isinstance(policy, str):
         made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
     else:

@@ -78,7 +78,13 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
     "failed": {"ticket": int, "holder": str, "reason": str, "given_up": bool},
     "released": {"ticket": int, "holder": str},
     "renewed": {"ticket": int, "holder": str, "until": float},
-    "withdrawn": {"evaluation": int, "ticket": int | None, "reason": str, "reopened": bool},
+    "withdrawn": {
+        "evaluation": int,
+        "ticket": int | None,
+        "reason": str,
+        "blind": bool,  # decided without the score
+        "reopened": bool,
+    },
     "left": {"evaluator": str, "reason": str, "tickets": list[int]},
     "joined": {"evaluator": str},
     "paused": {"reason": str},
@@ -96,6 +102,8 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "because": str | None,
         "evaluations": int,
         "certificate": dict[str, Any],
+        # that of the record as it was given, where something was withdrawn; empty if it is lost
+        "as_given?": dict[str, Any],
     },
 }
 """What an event of each kind says; see `plain.Form`."""

@@ -93,7 +93,8 @@ class ScoresInLog(dict[int, Scored]):
                 ticket = None if of is None else identifier(of, self._tokens[of])
                 self[one.number] = Scored(one, event.at, ticket, standing)
         elif event.kind == "withdrawn":
-            self[content["evaluation"]].standing = "withdrawn"
+            standing = ledger.BLIND if content["blind"] else "withdrawn"
+            self[content["evaluation"]].standing = standing
         return content
 
 

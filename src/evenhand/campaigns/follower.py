@@ -13,7 +13,6 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import TypeVar
 
@@ -111,7 +110,7 @@ class Follower:
         seal = ledger.seal_of(session, self.id, head)
         return seal, ledger.events_after(session, self.id, head, _PIECE)
 
-    def _loaded(self, withdrawn: AbstractSet[int] = frozenset()) -> Replica:
+    def _loaded(self, withdrawn: Mapping[int, bool] | None = None) -> Replica:
         """Return the replica of the newest snapshot that can be used, or of the first event.
 
         Which evaluations are withdrawn is read from their rows first: folding them in would take
@@ -120,7 +119,7 @@ class Follower:
         rows, kept = self.store.read(
             lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
         )
-        withdrawn = rows | withdrawn
+        withdrawn = rows | dict(withdrawn or {})
         self._events = self._bytes = 0
         for event, format in kept:
             replica = self._revived(event, withdrawn) if format == FORMAT else None
@@ -132,7 +131,7 @@ class Follower:
         self._size = sum(len(event.body) for event in first) // _PACKED
         return replica
 
-    def _revived(self, event: int, withdrawn: AbstractSet[int]) -> Replica | None:
+    def _revived(self, event: int, withdrawn: Mapping[int, bool]) -> Replica | None:
         """Return the replica of a snapshot; None if it is not what the log says now."""
         found, seal = self.store.read(
             lambda s: (ledger.snapshot_at(s, self.id, event), ledger.seal_of(s, self.id, event))
@@ -144,8 +143,8 @@ class Follower:
         except Exception:  # whatever is wrong with it: the log is the truth
             return None
         known, now = (
-            {number for number in numbers if number <= replica.evaluations}
-            for numbers in (replica.withdrawn, withdrawn)
+            {number: blind for number, blind in known.items() if number <= replica.evaluations}
+            for known in (replica.withdrawn, withdrawn)
         )
         if (replica.head, replica.seal) != (event, seal) or known != now:
             return None

@@ -16,6 +16,9 @@ from evenhand.campaigns.events import START, TURNS, Evaluation, Event, Kind, rea
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import InputError
 
+BLIND = "withdrawn blind"
+"""How an evaluation stands that was withdrawn without regard to its score."""
+_GONE = f"('withdrawn', '{BLIND}')"
 _SKEW = 5.0  # seconds by which a clock may go back before leases are taken to be of another time
 
 
@@ -53,6 +56,11 @@ class EvaluationRow:
     key: str
     standing: str
     event: int
+
+    @property
+    def gone(self) -> bool:
+        """Whether it was withdrawn."""
+        return self.standing in ("withdrawn", BLIND)
 
     def said(self, note: str = "") -> Evaluation:
         """Return it as an event tells it."""
@@ -173,10 +181,8 @@ _BY_KEY = f"SELECT {_EVALUATION} AND evaluator = :evaluator AND key = :key"
 _BY_NUMBER = f"SELECT {_EVALUATION} AND number = :number"
 _ALL = f"SELECT {_EVALUATION} AND number > :after ORDER BY number LIMIT :most"
 _COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
-_WITHDRAWN_OF = (
-    f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'withdrawn' ORDER BY number"
-)
-_WITHDRAWN = "SELECT number FROM evaluation WHERE campaign = :id AND standing = 'withdrawn'"
+_WITHDRAWN_OF = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing IN {_GONE} ORDER BY number"
+_WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND standing IN {_GONE}"
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
 
 _KEEP = """
@@ -228,9 +234,10 @@ def evaluation_of_ticket(session: Session, id: int, ticket: int) -> EvaluationRo
     return None
 
 
-def withdrawn(session: Session, id: int) -> frozenset[int]:
-    """Return the numbers of the evaluations that were withdrawn."""
-    return frozenset(int(number) for (number,) in session.rows(_WITHDRAWN, id=id))
+def withdrawn(session: Session, id: int) -> dict[int, bool]:
+    """Return the numbers of the evaluations that were withdrawn, and whether blindly."""
+    rows = session.rows(_WITHDRAWN, id=id)
+    return {int(number): standing == BLIND for number, standing in rows}
 
 
 def snapshots(session: Session, id: int) -> list[tuple[int, int]]:

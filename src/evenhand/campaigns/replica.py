@@ -5,7 +5,8 @@ policy one by one, plans are put in force as they were written, and what is pend
 tickets say. Nothing that was handed out or planned is derived again.
 
 A score that is withdrawn after it was folded in takes a new fold, without that score
-(`Replica.fold` returns False).
+(`Replica.fold` returns False). From its first score that is withdrawn, unless blindly, a replica
+also follows the record as it was given (`as_given`).
 
 A policy of a user's may raise while it learns. The log stays readable: the policy is told no more,
 and `Replica.trouble` says what is wrong.
@@ -20,7 +21,7 @@ import hashlib
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ from evenhand.answers.attempts import Attempts
 from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.answers.scores import Scores, compares
 from evenhand.arrays import Counts, Indices
+from evenhand.campaigns.as_given import AsGiven, is_certain, plan_of
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
 from evenhand.certainty.choice import Choice
 from evenhand.errors import EvenhandError, InputError, StoreError
@@ -40,7 +42,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 5
+FORMAT = 6
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
@@ -63,6 +65,9 @@ _PLAIN = (  # what a snapshot keeps as it is
     "tally",
     "_in_row",
     "_in_row_on",
+    "added_late",
+    "_ended",
+    "_at",
 )
 
 
@@ -82,7 +87,8 @@ class Replica:
     Parameters
     ----------
     withdrawn
-        Numbers of the evaluations that do not count, though the log will tell them.
+        Numbers of the evaluations that do not count, though the log will tell them; and whether
+        that was decided without their scores.
 
     Attributes
     ----------
@@ -108,10 +114,16 @@ class Replica:
         Which scores are possible.
     evaluations
         How many evaluations came in all.
+    added_late
+        How often questions were added after it had been decided.
     done, voided
         How many tickets were answered, and how many were taken back.
     withdrawn
-        Numbers of the evaluations that were, or will be, withdrawn.
+        Numbers of the evaluations that were, or will be, withdrawn, and whether blindly.
+    given
+        The record as it was given; None as long as it is the same.
+    withdrawals
+        What was withdrawn so far, in the order in which it was.
     alarms
         Assumptions of which the log has an alarm.
     given_up
@@ -133,12 +145,17 @@ class Replica:
     has_anybodys: bool
     reading: Scores
 
-    def __init__(self, withdrawn: Iterable[int] = ()) -> None:
-        self.withdrawn = set(withdrawn)
+    def __init__(self, withdrawn: Mapping[int, bool] | None = None) -> None:
+        self.withdrawn = dict(withdrawn or {})
+        self.given: AsGiven | None = None
+        self.withdrawals: list[tuple[int, int, float, str, str, bool]] = []
+        self._scores_of: dict[int, tuple[int, float, str]] = {}  # that are to be withdrawn
+        self._first: dict[int, int] = {}  # plans of scores that are put back, by ticket
+        self._ended = False  # whether it was decided since the last plan
         self.head = self.version = 0
         self.seal = ""
         self.status, self.why = "running", ""
-        self.evaluations = self.done = self.voided = 0
+        self.evaluations = self.done = self.voided = self.added_late = 0
         self.alarms: list[str] = []
         self.given_up: list[tuple[int, int, str]] = []
         self.left: dict[str, str] = {}
@@ -164,8 +181,11 @@ class Replica:
             ``withdrawn``.
         """
         read = [(event, _content(event, n)) for n, event in enumerate(events, self.head + 1)]
-        new = {content["evaluation"] for event, content in read if event.kind == "withdrawn"}
-        new -= self.withdrawn
+        new = {
+            content["evaluation"]: content["blind"]
+            for event, content in read
+            if event.kind == "withdrawn" and content["evaluation"] not in self.withdrawn
+        }
         self.withdrawn |= new
         if any(evaluation <= self.evaluations for evaluation in new):
             return False
@@ -195,6 +215,9 @@ class Replica:
         self.numbers = np.arange(q)
 
     def _planned(self, content: Any) -> None:
+        if self.given is not None:
+            self.given.begin(content["plan"], self.policy, self._ended)
+        self._ended = False
         self._let(self.policy.begin, content["plan"])
 
     def _proposed(self, content: Any) -> None:
@@ -212,12 +235,21 @@ class Replica:
             self.pending[self.places[out.question]] -= 1
             self._answered(one.evaluator, out.question)
             self.done += 1
+            told, first = self.feedback([one.question], [one.score]), one.ticket not in self._first
+            if not first and self.given is not None:
+                self.given.again(one.ticket)
             if self._counts(one):
                 seconds = math.nan if out.since is None else self._at - out.since
                 self.attempts.answer(one.question, one.score, seconds)
-                self._let(self.policy.tell, self.feedback([one.question], [one.score]))
+                if first and self.given is not None:
+                    self.given.tell(told)
+                if first or not self._known_only(one.ticket, told):
+                    self._let(self.policy.tell, told)
             else:
                 self._of_withdrawn[one.number] = one.ticket, out
+                if first and not self.withdrawn[one.number]:
+                    self._first[one.ticket] = plan_of(self.policy)
+                    self._as_given().put_back(one.ticket, told)
 
     def _late(self, content: Any) -> None:
         for one in evaluations_in(content):
@@ -225,14 +257,24 @@ class Replica:
             self._count(one.evaluator, "late")
 
     def _imported(self, content: Any) -> None:
-        kept = [one for one in evaluations_in(content) if self._counts(one)]
+        said = evaluations_in(content)
+        kept = [one for one in said if self._counts(one)]
+        back = [one for one in said if not self.withdrawn.get(one.number, False)]
+        if len(back) > len(kept):
+            self._as_given()
+        if self.given is not None and back:
+            self.given.take("observe", self._feedback_of(back))
         if kept:
-            told = self.feedback([one.question for one in kept], [one.score for one in kept])
-            self._let(self.policy.observe, told)
+            self._let(self.policy.observe, self._feedback_of(kept))
 
     def _withdrawn(self, content: Any) -> None:
-        if content["evaluation"] in self._of_withdrawn:  # else it was imported
-            ticket, out = self._of_withdrawn.pop(content["evaluation"])
+        number, blind = content["evaluation"], content["blind"]
+        said = self._scores_of.pop(number)
+        self.withdrawals.append((number, *said, content["reason"], blind))
+        if number in self._of_withdrawn:  # else it was imported
+            ticket, out = self._of_withdrawn.pop(number)
+            if self.given is not None and not blind:
+                self.given.withdrawn(ticket)
             self.done -= 1
             if content["reopened"]:
                 self._out[ticket] = _Out(out.question, out.turn)
@@ -265,14 +307,16 @@ class Replica:
         for ticket in content["tickets"]:
             self._return(ticket)
         self.voided += len(content["tickets"])
-        self.policy.limits.leave(name)
+        for policy in self._policies:
+            policy.limits.leave(name)
 
     def _joined(self, content: Any) -> None:
         name = content["evaluator"]
         self.left.pop(name, None)
         self._in_row.pop(name, None)
         self._reopen()
-        self.policy.limits.join(name)
+        for policy in self._policies:
+            policy.limits.join(name)
 
     def _paused(self, content: Any) -> None:
         self.status, self.why = "paused", content["reason"]
@@ -284,22 +328,27 @@ class Replica:
 
     def _extended(self, content: Any) -> None:
         self.display |= content["display"]
+        self.added_late += self.status == "finished" and content["questions"] is not None
         self._reopen()
         policy: Any = self.policy  # a search for certainty: others were refused
         if content["questions"] is not None:
-            before = self.pending[self.places]  # by number
-            self.policy = policy = policy.extended(asked_from(content["questions"]))
+            before, asked = self.pending[self.places], asked_from(content["questions"])
+            self.policy = policy = policy.extended(asked)
+            if self.given is not None:
+                self.given.extend(asked)
             self.numbers = np.asarray(content["numbers"], dtype=np.intp)
             self.pending = np.zeros(len(self.numbers), dtype=np.int64)
             self.pending[self.places[: len(before)]] = before
         if content["at_most"] is not None or content["budget"] is not None:
             self._let(policy.allow, content["at_most"], content["budget"])
+            if self.given is not None:
+                self.given.take("allow", content["at_most"], content["budget"])
 
     def _alarmed(self, content: Any) -> None:
         self.alarms.append(content["assumption"])
 
     def _decided(self, content: Any) -> None:
-        self.status, self.why = "finished", content["because"]
+        self.status, self.why, self._ended = "finished", content["because"], True
         self.voided += len(self._out)
         for ticket in list(self._out):
             self._return(ticket)
@@ -307,7 +356,7 @@ class Replica:
     def _leased(self, content: Any) -> None:
         for ticket in content["tickets"]:
             out = self._out[ticket]
-            if out.until is not None and self._at >= out.until:
+            if self._is_over(out):
                 self.attempts.fail(out.question)  # the lease before expired
             out.since, out.until = self._at, content["until"]
 
@@ -332,6 +381,8 @@ class Replica:
         """Take note of a score on time; return whether it counts."""
         self.evaluations, counts = one.number, one.number not in self.withdrawn
         self._count(one.evaluator, "evaluations" if counts else "withdrawn")
+        if not counts:
+            self._scores_of[one.number] = one.question, one.score, one.evaluator
         return counts
 
     def _count(self, evaluator: str, what: str) -> None:
@@ -347,18 +398,67 @@ class Replica:
     def _return(self, ticket: int) -> None:
         """Take note that a ticket will not be answered."""
         out = self._out.pop(ticket)
+        if self._is_over(out):
+            self.attempts.fail(out.question)
         self.pending[self.places[out.question]] -= 1
         self._turns.give_back(out.question, out.turn)
 
+    def _is_over(self, out: _Out) -> bool:
+        """Tell whether somebody has had a ticket for longer than its lease."""
+        return out.until is not None and self._at >= out.until
+
+    @property
+    def tried(self) -> Attempts:
+        """How often the policy's questions were tried by now, by their places.
+
+        A ticket whose lease is over has failed, though nobody asked for it since: an answer that
+        stays away may do so for what it would have been.
+        """
+        tried = self.attempts.moved(lambda number: int(self.places[number]))
+        for out in self._out.values():
+            if self._is_over(out):
+                tried.fail(int(self.places[out.question]))
+        return tried
+
     def _hand_out(self, counts: Counts) -> None:
         """Take note of what is on its way by the record."""
-        self.policy.limits.hand_out(counts, self.pending)
+        for policy in self._policies:
+            policy.limits.hand_out(counts, self.pending)
         self.pending += counts
+
+    @property
+    def _policies(self) -> list[Policy]:
+        """The policy, and that of the record as it was given, if that is another."""
+        given = None if self.given is None else self.given.policy
+        return [self.policy] if given is None else [self.policy, given]
+
+    def _as_given(self) -> AsGiven:
+        """Return the record as it was given, which is another from now on."""
+        if self.given is None:
+            self.given = AsGiven(self.policy)
+        return self.given
+
+    def _known_only(self, ticket: int, told: Feedback) -> bool:
+        """Have a further score of a ticket known, and no evidence, if the first is of another plan.
+
+        Which questions a plan has must not depend on its scores, and who withdraws may have seen
+        them. Returns False where it is of the same plan, or the policy can't take it so.
+        """
+        if self._first[ticket] == plan_of(self.policy):
+            return False
+        try:
+            self.policy.observe(told)
+        except InputError:
+            return False
+        return True
 
     def _reopen(self) -> None:
         """Let a campaign that was decided run again."""
         if self.status == "finished":
             self.status, self.why = "running", ""
+
+    def _feedback_of(self, scores: Sequence[Evaluation]) -> Feedback:
+        return self.feedback([one.question for one in scores], [one.score for one in scores])
 
     def feedback(self, questions: Sequence[int], scores: Sequence[float]) -> Feedback:
         """Return scores as the policy takes them; questions by their numbers."""
@@ -417,7 +517,13 @@ class Replica:
         """Whether there is nothing left to plan or to ask, whatever is on its way."""
         if len(self.policy.options) == 1:
             return True
-        return self.due_plan(np.zeros_like(self.pending)) is None and self.policy.finished
+        return self.due_plan(np.zeros_like(self.pending)) is None and self.asks.finished
+
+    @property
+    def asks(self) -> Policy:
+        """What asks: the policy; where only that is certain, that of the record as it was given."""
+        on = self.given.asks_on() if self.given is not None and is_certain(self.policy) else None
+        return on or self.policy
 
     @property
     def trouble(self) -> str:
@@ -433,7 +539,7 @@ class Replica:
 
     def due_plan(self, pending: Counts) -> dict[str, Any] | None:
         """Return the plan that the log must have before more is asked; None if none is due."""
-        return None if len(self.policy.options) == 1 else self.policy.plan(pending)
+        return None if len(self.policy.options) == 1 else self.asks.plan(pending)
 
     def knows(self, number: int) -> bool:
         """Tell whether there is a question of that number."""
@@ -464,8 +570,8 @@ class Replica:
         own = self._asked(n, self.pending, evaluators)
         there = self.pending + own
         ahead = min(ahead, room) if own.any() else room
-        if isinstance(self.policy, Choice):
-            ahead = min(ahead, self.policy.lacking(there))
+        if isinstance(asks := self.asks, Choice):
+            ahead = min(ahead, asks.lacking(there))
         more = self._asked(ahead, there, None)
         if more.any() and not own.any():
             own = self._asked(n, self.pending + more, evaluators)
@@ -485,11 +591,12 @@ class Replica:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1 or len(self.policy.options) == 1:
             return np.zeros_like(pending)
+        asks = self.asks
         if evaluators is None:
-            return self.policy.ask(n, pending).counts
+            return asks.ask(n, pending).counts
         who = self.questions.evaluator
         theirs = [self.questions.evaluators.index(name) for name in evaluators]
-        return self.policy.ask(n, pending, (who < 0) | np.isin(who, theirs)).counts
+        return asks.ask(n, pending, (who < 0) | np.isin(who, theirs)).counts
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""
@@ -515,7 +622,11 @@ class Replica:
         """Return the replica as bytes, and their digest."""
         content = {name: getattr(self, name) for name in _PLAIN} | {
             "policy": self.policy.state(),
-            "withdrawn": sorted(self.withdrawn),
+            "withdrawn": sorted(self.withdrawn.items()),
+            "withdrawals": self.withdrawals,
+            "scores_of": list(self._scores_of.items()),
+            "first": list(self._first.items()),
+            "given": None if self.given is None else self.given.memory(),
             "out": [[ticket, *astuple(out)] for ticket, out in self._out.items()],
             "of_withdrawn": [[n, t, *astuple(out)] for n, (t, out) in self._of_withdrawn.items()],
             "issued": list(self._turns.issued.items()),
@@ -532,7 +643,11 @@ class Replica:
         if hashlib.sha256(body).digest() != digest:
             raise ValueError("the snapshot was changed")
         content = json.loads(zlib.decompress(body))
-        replica = cls(content["withdrawn"])
+        replica = cls(dict(content["withdrawn"]))
+        replica.withdrawals = [tuple(one) for one in content["withdrawals"]]
+        replica._scores_of = {number: tuple(said) for number, said in content["scores_of"]}
+        replica._first = dict(content["first"])
+        replica.given = None if content["given"] is None else AsGiven.recall(content["given"])
         replica.policy = restore(content["policy"])
         for name in _PLAIN:
             setattr(replica, name, content[name])

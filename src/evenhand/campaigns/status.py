@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from evenhand.answers.answer import Answer, answer_of
 from evenhand.answers.choose import absences, notes_on
 from evenhand.answers.question import Failure
+from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica
 from evenhand.policies.base import Policy
-from evenhand.policies.sayings import certificate_of, checks_of, forecast_of
+from evenhand.policies.messages import Finding
+from evenhand.policies.sayings import certificate_of, chance_of, checks_of, forecast_of
 
 _NAMED = 20  # questions that were given up, in words
 
@@ -65,8 +69,10 @@ class Status:
     at_most, paid, budget
         Evaluations that are allowed; what those so far cost, and how much money there is (infinite
         if nobody said).
-    forecast
-        How many more evaluations are expected to settle it; NaN if nobody can say.
+    forecast, chance, looks_once
+        How many more evaluations are expected to come, and how probable it is, by those so far,
+        that they settle it; NaN if nobody can say. Whether they are looked at once, when all are
+        in.
     evaluators
         How each evaluator stands.
     alarms
@@ -110,6 +116,8 @@ class Status:
     paid: float
     budget: float
     forecast: float
+    chance: float
+    looks_once: bool
     evaluators: tuple[EvaluatorStatus, ...]
     alarms: tuple[str, ...]
     put_aside: tuple[str, ...]
@@ -149,7 +157,9 @@ def status_of(follower: Follower) -> Status:
             at_most=policy.horizon,
             paid=policy.limits.paid,
             budget=policy.limits.money,
-            forecast=0.0 if finished else _forecast(policy),
+            forecast=0.0 if finished else _said(forecast_of, replica.asks),
+            chance=math.nan if finished else _said(chance_of, policy),
+            looks_once=replica.settings["looks"] == "once",
             evaluators=tuple(
                 EvaluatorStatus(
                     name,
@@ -173,9 +183,9 @@ def _put_aside(failure: Failure) -> str:
     return f"{asked.label}{whose} (ticket {asked.number}): {failure.error}"
 
 
-def _forecast(policy: Policy) -> float:
+def _said(by: Callable[[Policy], float], policy: Policy) -> float:
     try:
-        return forecast_of(policy)
+        return by(policy)
     except Exception:  # a policy that cannot say so now
         return math.nan
 
@@ -184,8 +194,26 @@ def _forecast(policy: Policy) -> float:
 
 
 def answer_from(replica: Replica) -> Answer:
-    """Return the answer that a replica has come to; the replica stays as it is."""
-    policy, settings = copy.copy(replica.policy), replica.settings
+    """Return the answer that a replica has come to; the replica stays as it is.
+
+    It says no more than what also holds by the record as it was given, where something was
+    withdrawn.
+    """
+    answer, given = _answer_of(replica, replica.policy), replica.given
+    if not replica.withdrawals:
+        return answer
+    scores = tuple(
+        Withdrawal(n, replica.question(x).label, who, replica.reading.reply(score), why, blind)
+        for n, x, score, who, why, blind in replica.withdrawals
+    )
+    as_given = None if given is None else given.policy
+    put_back = None if as_given is None else _answer_of(replica, as_given)
+    return with_put_back(answer, scores, put_back)
+
+
+def _answer_of(replica: Replica, policy: Policy) -> Answer:
+    """Return the answer of a policy: the replica's, or that of the record as it was given."""
+    policy, settings = copy.copy(policy), replica.settings
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
     return answer_of(
@@ -195,12 +223,39 @@ def answer_from(replica: Replica) -> Answer:
         features_exact=settings["deviation"] == 0,
         stopped_because=_stopped_because(replica),
         failures=replica.failures,
-        attempts=replica.attempts.moved(lambda number: int(replica.places[number])),
+        attempts=replica.tried,
         notes=[
             *absences(dict(sorted(replica.left.items()))),
+            *_additions(replica.added_late, settings["confidence"], settings["tolerance"]),
             *notes_on(policy, settings["checks"]),
         ],
+        scale=replica.reading.limits,
     )
+
+
+def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:
+    """Return at which level all answers hold though questions were added after one; see `Choice`.
+
+    Examples
+    --------
+    >>> print(_additions(1, 0.95, 0.0)[0].message)
+    Questions were added after an answer, once, perhaps for what it was: all answers together are
+    then wrong with a probability of 10% at most, where one is with 5%.
+    """
+    if m == 0:
+        return []
+    delta = 1.0 - confidence
+    often = "once" if m == 1 else f"{m:,} times"
+    most = min(1.0, (2 * m + 1 if tolerance else m + 1) * delta)
+    return [
+        Finding(
+            "extensions",
+            f"Questions were added after an answer, {often}, perhaps for what it was: all answers "
+            f"together are then wrong with a probability of {100 * most:.3g}% at most, where one "
+            f"is with {100 * delta:.3g}%.",
+            alarm=False,
+        )
+    ]
 
 
 def _stopped_because(replica: Replica) -> str | None:
@@ -211,7 +266,15 @@ def _stopped_because(replica: Replica) -> str | None:
         return f"{'without those who left, ' if replica.left else ''}{trouble}"
     if replica.status == "paused":
         return f"the campaign is paused{': ' if replica.why else ''}{replica.why}"
-    return None if replica.status == "finished" or replica.finished else "the campaign goes on"
+    if replica.status == "finished" or replica.finished:
+        return None
+    plan = replica.due_plan(np.zeros_like(replica.pending))
+    if replica.left and plan is not None and plan.get("order") == []:
+        return (
+            "of those who are there nothing more can be asked: the next `ask`, whoever's it is, "
+            "has the scores that are in looked at"
+        )
+    return "the campaign goes on"
 
 
 def plain(value: Any) -> Any:
@@ -235,10 +298,11 @@ def plain(value: Any) -> Any:
 
 def decision_of(replica: Replica) -> dict[str, Any]:
     """Return what the record says of a decision."""
-    answer = answer_from(replica)
-    return {
+    answer, given = answer_from(replica), replica.given
+    decision = {
         "answer": plain(answer.to_dict()),
         "because": answer.stopped_because,
         "evaluations": replica.counted,
         "certificate": certificate_of(replica.policy),
     }
+    return decision if given is None else decision | {"as_given": given.certificate()}

@@ -20,7 +20,14 @@ from evenhand.campaigns.arguments import (
 )
 from evenhand.campaigns.events import Kind, evaluations_in, evaluations_to
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow, events_after, foresee_told
+from evenhand.campaigns.ledger import (
+    BLIND,
+    EvaluationRow,
+    Page,
+    TicketRow,
+    events_after,
+    foresee_told,
+)
 from evenhand.campaigns.lifecycle import changed, mend, reopen
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores.session import Session
@@ -154,14 +161,14 @@ class Desk:
     def _again(self, before: EvaluationRow, reply: Reply, key: str) -> Receipt:
         """Return the first receipt again, or say that this is something else."""
         if before.ticket != reply.number or before.score != reply.score:
-            was = ", and was withdrawn" if before.standing == "withdrawn" else ""
+            was = ", and was withdrawn" if before.gone else ""
             raise ConflictError(
                 f"{key!r} was told before, as evaluation {before.number} of ticket {before.ticket} "
                 f"with score {before.score!r}{was}; now it is ticket {reply.number} with "
                 f"{reply.score!r}. Nothing was changed. Where the first was a slip, withdraw it, "
                 "ask again, and tell that."
             )
-        why = {"counted": "", "withdrawn": "it was withdrawn"}.get(before.standing, "it came late")
+        why = {"counted": "", "late": "it came late"}.get(before.standing, "it was withdrawn")
         return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
 
 
@@ -194,8 +201,10 @@ def row_of(page: Page, id: str) -> TicketRow:
     return row
 
 
-def withdraw(follower: Follower, evaluation: Any, reason: Any) -> Receipt:
+def withdraw(follower: Follower, evaluation: Any, reason: Any, blind: Any = False) -> Receipt:
     """Have an evaluation count no more; its ticket waits for another score."""
+    if not isinstance(blind, bool):
+        raise InputError(f"blind must be True or False; got {blind!r}.")
     number = evaluation.evaluation if isinstance(evaluation, Receipt) else evaluation
     number = checked_count(number, "evaluation", 1, 2**62)
     reason = checked_reason(reason)
@@ -207,7 +216,7 @@ def withdraw(follower: Follower, evaluation: Any, reason: Any) -> Receipt:
                 f"there is no evaluation {number} in campaign {follower.name!r}; there are "
                 f"{page.evaluations} so far."
             )
-        if row.standing == "withdrawn":
+        if row.gone:
             return Receipt(number, False, repeated=True, why="it was withdrawn")
         if row.standing == "late":
             raise InputError(f"evaluation {number} came late and does not count; it can stay.")
@@ -216,11 +225,17 @@ def withdraw(follower: Follower, evaluation: Any, reason: Any) -> Receipt:
         if ticket is not None:
             state = "open" if reopened else "void"
             page.settle(ticket, state, attempt=ticket.attempt + 1)
-        page.mark(number, "withdrawn")
+        page.mark(number, BLIND if blind else "withdrawn")
         page.counted -= 1
         page.append(
             "withdrawn",
-            {"evaluation": number, "ticket": row.ticket, "reason": reason, "reopened": reopened},
+            {
+                "evaluation": number,
+                "ticket": row.ticket,
+                "reason": reason,
+                "blind": blind,
+                "reopened": reopened,
+            },
         )
         reopen(page)
         waits = "; its ticket waits for another score" if reopened else ""

@@ -353,13 +353,14 @@ class _Books:
             self._settle("done", of)
 
     def _withdraw(
-        self, *, evaluation: int, ticket: int | None, reason: str, reopened: bool
+        self, *, evaluation: int, ticket: int | None, reason: str, blind: bool, reopened: bool
     ) -> None:
         counts = evaluation in self.counts and self.counts[evaluation] == ticket
         self._expect(counts, f"evaluation {evaluation} is withdrawn, which does not count")
         if counts:
             del self.counts[evaluation]
-            self.evaluations[evaluation] = (*self.evaluations[evaluation][:-1], "withdrawn")
+            standing = ledger.BLIND if blind else "withdrawn"
+            self.evaluations[evaluation] = (*self.evaluations[evaluation][:-1], standing)
             self._settle("waits" if reopened else "void", ticket)
 
     def _settle(self, state: str, *numbers: int | None) -> None:

@@ -27,9 +27,14 @@ class Aim:
         How sure the choice is to be, and what it may lose.
     noise
         Standard deviation σ of a score; None if it is not known.
+    grain
+        Below what a difference of scores is rounding, whatever their size is.
     deviation
         Standard deviation of what features do not explain of values; None if it is not known. For
         guesses alone.
+    bounded
+        Whether σ is half of what scores may differ by, and nothing else is taken for granted of
+        their noise.
     """
 
     model: Model
@@ -37,6 +42,8 @@ class Aim:
     tolerance: float = 0.0
     noise: float | None = None
     deviation: float | None = None
+    grain: float = 0.0
+    bounded: bool = False
 
     @property
     def questions(self) -> Questions:

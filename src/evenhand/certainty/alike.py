@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Indices
+from evenhand.certainty.aim import Aim
 from evenhand.certainty.look import Look, leading, rounding
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
@@ -30,7 +31,9 @@ from evenhand.questions.variants import with_own_biases
 _RARE = 0.01  # how improbable a difference must be by chance to be told of
 
 
-def chance_of_difference(questions: Questions, told: Feedback, noise_scale: float | None) -> float:
+def chance_of_difference(
+    questions: Questions, told: Feedback, noise_scale: float | None, grain: float = 0.0
+) -> float:
     """Return how probable it is that biases differ so much by chance; 1 where nothing tells.
 
     Examples
@@ -54,7 +57,8 @@ def chance_of_difference(questions: Questions, told: Feedback, noise_scale: floa
     counts, sums, squares = (part[used] for part in told.parts)
     within = float(np.maximum(squares - sums**2 / counts, 0.0).sum())
     rest_of_all = rest + within
-    if freedom < 1.0 or rest_of_all <= 1e-24 * float(squares.sum()):
+    nil = max(1e-24 * float(squares.sum()), float(counts.sum()) * grain**2)
+    if freedom < 1.0 or rest_of_all <= nil:
         return 1.0
     ratio = max(scatter - rest, 0.0) / more / (rest_of_all / freedom)
     return float(special.fdtrc(more, freedom, ratio))
@@ -63,25 +67,23 @@ def chance_of_difference(questions: Questions, told: Feedback, noise_scale: floa
 def difference(inference: OneLook) -> Finding | None:
     """Return what is to be said of evaluators who differ in their biases; None if they may not."""
     aim, told = inference.aim, inference.told
-    chance = chance_of_difference(aim.questions, told, aim.noise)
+    chance = chance_of_difference(aim.questions, told, aim.noise, aim.grain)
     if chance >= _RARE:
         return None
     answer, confirmed = inference.certain, False
-    fit = _own_fit(aim.questions, told, aim.noise, inference.judges_too)
+    fit = _own_fit(aim, told, inference.judges_too)
     if fit is not None and answer is not None:
         everybody = np.arange(len(aim.questions.options))
-        leader = leading(fit, everybody, rounding(told, inference.unit))
+        leader = leading(fit, everybody, rounding(told, inference.unit, aim.grain))
         rivals = everybody[~aim.same(answer)]
-        look = Look.at(fit, answer, rivals, aim.slack, inference.chance)
+        look = Look.at(fit, answer, rivals, aim.slack, inference.chance, aim.bounded)
         confirmed = leader == answer and look.certain
     return _finding(chance, confirmed, fit is not None)
 
 
-def _own_fit(
-    questions: Questions, told: Feedback, noise_scale: float | None, judges_too: bool
-) -> Fit | None:
+def _own_fit(aim: Aim, told: Feedback, judges_too: bool) -> Fit | None:
     """Return least squares with a bias for each evaluator; None where that leaves values open."""
-    apart = with_own_biases(questions)
+    apart = with_own_biases(aim.questions)
     if apart is None:
         return None
     try:
@@ -89,7 +91,7 @@ def _own_fit(
     except NotIdentifiableError:
         return None
     units = in_pairs(apart, told) if judges_too else told
-    return with_own_noise(model.fit(units, noise_scale), units)
+    return with_own_noise(apart, model.fit(units, aim.noise), units, aim.grain)
 
 
 def _finding(chance: float, confirmed: bool, identified: bool) -> Finding:

@@ -14,18 +14,22 @@ the next question is the ellipsoid of `confidence`: it pays for every direction 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.certainty.choice import checked_aim, withstood
-from evenhand.certainty.words import grounds
+from evenhand.certainty.look import guess, rounding, told_apart
+from evenhand.certainty.words import grounds, nothing_left_over
 from evenhand.numerics.solves import observed
+from evenhand.numerics.ties import ROUNDING, first_largest
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.messages import Decision
 from evenhand.questions import Askable
+from evenhand.scores.level import AS_GIVEN, Level
 
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
 _FOR_NOISE = 0.1  # share of δ that goes to the noise
@@ -40,6 +44,7 @@ def by_any_design(
     confidence: float = 0.95,
     tolerance: float = 0.0,
     noise_scale: float | None = None,
+    level: Level = AS_GIVEN,
 ) -> Conclusion:
     """Say how sure a choice is by scores that are there, whoever chose what was scored.
 
@@ -58,6 +63,8 @@ def by_any_design(
         Probability of not being wrong, and how much may be lost, in units of value.
     noise_scale
         Standard deviation σ of a score; None if it is not known.
+    level
+        What was taken off all scores.
 
     Examples
     --------
@@ -68,28 +75,42 @@ def by_any_design(
     ('Ann', 0.0, 80)
     """
     confidence, tolerance = checked_aim(confidence, tolerance)
-    told, checks, known = scored(actions, asked, scores, noise_scale)
+    told, checks, known = scored(actions, asked, scores, noise_scale, level)
     checks.look()
     n, options, columns = len(scores), checks.questions.options, checks.questions.columns
     ellipsoid, failure = Ellipsoid(actions, max(n, 1)), 1.0 - confidence
-    noise = noise_scale
+    fit, noise, silent = ellipsoid.fit(told.counts, told.sums), noise_scale, False
+    size = rounding(told, 1.0, level.grain)
     if noise is None:
-        quiet = np.asarray(scores, dtype=np.float64)
+        points, quiet = ellipsoid.frame.points[asked], np.asarray(scores, dtype=np.float64)
         if checks.questions.noise is not None:
             quiet = quiet / checks.questions.noise[np.asarray(asked, dtype=np.intp)]
-        noise = noise_within(ellipsoid.frame.points[asked], quiet, _FOR_NOISE * failure)
+        left = float(np.abs(quiet - points @ fit.parameter).max(initial=0.0))
+        silent = left <= size
+        noise = math.inf if silent else noise_within(points, quiet, _FOR_NOISE * failure)
         failure *= 1.0 - _FOR_NOISE
-    fit = ellipsoid.fit(told.counts, told.sums)
-    found = fit.leads(failure, noise)
+    values = ellipsoid.frame.values @ fit.parameter
+    option = first_largest(values, size / ROUNDING)
+    compared = bool(np.isfinite(fit.leads(failure, 1.0, option).widths).all())
+    if not compared:
+        option = guess(checks.questions, told, size)
+    found = fit.leads(failure, noise, option)
     leads = np.column_stack([found.leads, found.leads - found.widths, found.leads + found.widths])
+    leads[:, 0] = told_apart(leads[:, 0], size)
+    if not compared:
+        leads[~options.same_as(option), 0] = np.nan
+    label = options.labels[option]
+    because = _why(label, found.loss, compared, n, confidence, tolerance)
+    if silent and compared:
+        because = nothing_left_over(options, option, n, n > fit.root.shape[1])
     return Conclusion(
         decision=Decision(
-            found.option,
-            options.labels[found.option],
+            option,
+            label,
             loss=found.loss,
             level=confidence,
             leads=leads,
-            withstands=withstood(actions, found.option, leads[:, 1]),
+            withstands=withstood(actions, option, leads[:, 1]),
             certainty=grounds(options) if np.isfinite(found.loss) else None,
             warnings=checks.findings(),
         ),
@@ -98,9 +119,8 @@ def by_any_design(
         else fit.bias(failure, noise if np.isfinite(noise) else None),
         findings=checks.findings(),
         method="bounds for any design",
-        stopped_because=_why(
-            options.labels[found.option], found.loss, fit.identified, n, confidence, tolerance
-        ),
+        stopped_because=because,
+        silent=silent,
         **known,
     )
 
@@ -131,11 +151,11 @@ def noise_within(points: Floats, scores: Floats, failure: float) -> float:
 
 
 def _why(
-    name: str, loss: float, identified: bool, n: int, confidence: float, tolerance: float
+    name: str, loss: float, compared: bool, n: int, confidence: float, tolerance: float
 ) -> str:
     """Return what the scores come to, in plain words."""
     level, more = f"{100 * confidence:g}%", f" by more than {tolerance:g}" if tolerance else ""
-    if not identified:
+    if not compared:
         return f"the {n} scores do not compare all options with one another."
     if loss <= tolerance:
         return (

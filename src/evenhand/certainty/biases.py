@@ -1,7 +1,7 @@
 """Which biases a policy speaks of, and what they are in terms of the attributes.
 
 A leniency is measured from the first evaluator's, which is nobody's business: what is said is how
-far every evaluator is from the mean of the panel, the first included.
+far every evaluator is from the mean of the panel, the first included: of those who scored.
 """
 
 from __future__ import annotations
@@ -12,8 +12,12 @@ from evenhand.arrays import Floats
 from evenhand.questions import Column, Questions
 
 
-def named_biases(questions: Questions) -> tuple[list[Column], Floats]:
+def named_biases(
+    questions: Questions, neutral: Floats | None = None
+) -> tuple[list[Column], Floats]:
     """Return what is said of evaluations beside values, and (n, p) its rows over the attributes.
+
+    ``neutral`` says among whom leniencies are compared; see `Questions.neutral_among`.
 
     Examples
     --------
@@ -22,15 +26,21 @@ def named_biases(questions: Questions) -> tuple[list[Column], Floats]:
     >>> [column.name for column in columns], rows.tolist()
     (['own group', 'P', 'Q'], [[1.0, 0.0], [0.0, -0.5], [0.0, 0.5]])
     """
-    unit, columns = np.eye(questions.n_attributes), questions.columns
-    said = [(column, row) for column, row in zip(columns, unit, strict=True) if not _level(column)]
-    lenient = {c.evaluator: row for c, row in zip(columns, unit, strict=True) if _level(c)}
+    columns = questions.columns
+    neutral = questions.neutral if neutral is None else neutral
+    said = [(column, place) for place, column in enumerate(columns) if not _level(column)]
+    rows = np.zeros((len(said), len(columns)))
+    rows[np.arange(len(said)), [place for _, place in said]] = 1.0
+    lenient = {column.evaluator: place for place, column in enumerate(columns) if _level(column)}
+    names = [column for column, _ in said]
     if lenient:
-        for name in questions.evaluators:
-            row = lenient.get(name, np.zeros(len(unit))) - questions.neutral
-            said.append((Column(name, "leniency", evaluator=name), row))
-    rows = np.array([row for _, row in said]).reshape(len(said), len(unit))
-    return [column for column, _ in said], rows
+        names += [Column(name, "leniency", evaluator=name) for name in questions.evaluators]
+        away = np.tile(0.0 - neutral, (len(questions.evaluators), 1))
+        for who, name in enumerate(questions.evaluators):
+            if name in lenient:
+                away[who, lenient[name]] += 1.0
+        rows = np.vstack([rows, away]) if said else away
+    return names, rows
 
 
 def _level(column: Column) -> bool:

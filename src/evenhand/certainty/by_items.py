@@ -21,11 +21,19 @@ from evenhand.certainty.look import (
 )
 from evenhand.certainty.models import Spread
 from evenhand.certainty.record import Stop
-from evenhand.certainty.words import certain, grounds, may_be_chance, not_compared
+from evenhand.certainty.words import (
+    SCALE,
+    certain,
+    grounds,
+    may_be_chance,
+    not_compared,
+    nothing_left_over,
+)
 from evenhand.errors import InputError
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.questions import Askable
+from evenhand.scores.level import AS_GIVEN, Level
 
 
 def by_items(
@@ -39,6 +47,7 @@ def by_items(
     tolerance: float = 0.0,
     judges_too: bool = True,
     scale: tuple[float, float] | None = None,
+    level: Level = AS_GIVEN,
 ) -> tuple[Conclusion, ItemsFit]:
     """Say how sure a choice is by scores on items, which are what is drawn independently.
 
@@ -61,6 +70,8 @@ def by_items(
         Whether it is to hold for other judges like these, and not for these alone.
     scale
         The lowest and highest score there is; None if nobody says.
+    level
+        What was taken off all scores; values have it again.
 
     Returns
     -------
@@ -84,10 +95,12 @@ def by_items(
             f"asked, items and scores must have one entry for each score; got {len(asked)}, "
             f"{len(items)} and {len(scores)}."
         )
-    told, checks, known = scored(actions, asked, scores, None)
-    questions, size = checks.questions, rounding(told, 1.0)
+    told, checks, known = scored(actions, asked, scores, None, level)
+    questions, size = checks.questions, rounding(told, 1.0, level.grain)
     span, failure = None if scale is None else scale[1] - scale[0], 1.0 - confidence
-    fit = ItemsFit(questions, asked, items, scores, clusters, judges_too, span, failure)
+    fit = ItemsFit(
+        questions, asked, items, scores, clusters, judges_too, span, failure, level.grain
+    )
 
     def said(found: Spread) -> Floats:
         found = found._replace(estimates=told_apart(found.estimates, size))
@@ -100,7 +113,7 @@ def by_items(
             columns, said(fit.attributes(rows)).tolist(), strict=True
         )
     ]
-    decision, because = _decided(fit, actions, told, confidence, tolerance)
+    decision, because = _decided(fit, actions, told, confidence, tolerance, size)
     found = Conclusion(
         decision=decision,
         bias=biases[0][1] if biases and columns[0].kind != "leniency" else UNKNOWN,
@@ -110,21 +123,28 @@ def by_items(
         items=fit.n_items,
         stopped_because=because,
         biases=biases,
-        values=said(fit.values()),
+        values=said(fit.values()) + level.origin,
+        fit=fit,
         **known,
     )
     return found, fit
 
 
 def _decided(
-    fit: ItemsFit, actions: Askable, told: Feedback, confidence: float, tolerance: float
+    fit: ItemsFit,
+    actions: Askable,
+    told: Feedback,
+    confidence: float,
+    tolerance: float,
+    size: float,
 ) -> tuple[Decision, str]:
-    """Return the decision, and in words what makes it certain or not."""
+    """Return the decision, and in words what makes it certain or not; up to size is rounding."""
     options, n = fit.questions.options, int(told.counts.sum())
-    everybody, size = np.arange(len(options)), rounding(told, 1.0)
+    everybody = np.arange(len(options))
     leader = leading(fit, everybody, size)
     if leader is None:
-        option, looks, estimates = guess(fit.questions, told), [], np.full(len(options), np.nan)
+        option, looks = guess(fit.questions, told, size), []
+        estimates = np.full(len(options), np.nan)
         apart = np.flatnonzero(np.isinf(fit.leads(0, everybody).variances))
         because = f"{not_compared(options, Stop('stuck', (0, *apart.tolist())), n)}."
     else:
@@ -135,6 +155,8 @@ def _decided(
         stop = Stop("spent", (option, *look.open.tolist()))
         would_help = "more judges and items" if fit.judged else "more items"
         because = may_be_chance(options, stop, n, confidence, would_help)
+        if len(look.open) and fit.alike(option, look.open).all() and not fit.bounded:
+            because = nothing_left_over(options, option, n, True, SCALE)
         if look.certain:
             because = certain(options, option, confidence, tolerance)
     leads, least = leads_by(looks, option, estimates, options.same_as(option))

@@ -29,7 +29,9 @@ all looks and rivals, with the same remark; `CertainChoice` has a proof instead.
 tests together raise a false alarm with a probability of at most 3%.
 
 Levels are shared out among the looks that there can be within what was allowed when the batch was
-planned (`Plan.at_most`); so what is concluded follows from the record alone. Options that came
+planned (`Plan.at_most`); so what is concluded follows from the record alone. Where more is allowed
+again and again there are more looks than that: one whose share is more than what is left has a
+tenth of it, so that all looks together never have more than there is. Options that came
 later (`Plan.among`) are no rivals at earlier looks, and nothing is certain before they were scored.
 """
 
@@ -41,7 +43,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Counts, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.careful_looks import MOST_GROUPS, Levels, Look
 from evenhand.certainty.duels import Duels
 from evenhand.certainty.own_scores import Scores
@@ -59,6 +61,7 @@ GROWTH = 0.3
 _LOOKS = 16  # evaluations of each option that see a lack of fit, where many are to spare
 _SPARE = 100.0  # options beyond the parameters, from which on fewer looks at each will do
 _ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
+_REST = 0.1  # of what is left, to a look that there should not have been
 _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with the square
 
 
@@ -93,22 +96,26 @@ class Aim:
         cells = self.frame.cell
         return cells if len(self.frame.cells) <= MOST_GROUPS else np.zeros_like(cells)
 
-    def levels(self, k: int, at_most: int, spent: int) -> Levels:
-        """Share δ out among what is said of k options at one look.
+    def shares(self, k: int, at_most: int, spent: int) -> Floats:
+        """Return (2,) what share one look has of the noise of all looks; and in linear mode.
 
         Looks take equal shares of the noise; in linear mode half of it is shared out by what was
         spent, since close leads are settled late: Σ spent ≤ T (1 + 1/growth) over all looks.
         """
+        looks = 3.0 + math.log(at_most / min(FIRST * k, at_most)) / math.log1p(GROWTH)
+        late = spent / (at_most * (1.0 + 1.0 / GROWTH))
+        return np.array([1.0 / looks, 0.5 / looks + 0.5 * late])
+
+    def levels(self, k: int, shares: Floats) -> Levels:
+        """Share δ out among what is said of k options at a look that has these shares of noise."""
         (cells, attributes), delta = self.frame.cells.shape, 1.0 - self.confidence
         # two groups can mislead in one direction, one attribute in two, more in any
         directions = min(cells - 1, 2) if attributes == 1 else cells - 1
-        looks = 3.0 + math.log(at_most / min(FIRST * k, at_most)) / math.log1p(GROWTH)
-        late = spent / (at_most * (1.0 + 1.0 / GROWTH))
         return Levels(
             unexplained=delta / max(directions, 1),
-            noise=0.2 * delta / (k * looks),
+            noise=0.2 * delta / k * float(shares[0]),
             duel=min(0.2 * delta / max(k - 1, 1), 0.06),
-            linear=0.3 * delta / k * (1.0 / looks + late),
+            linear=0.6 * delta / k * float(shares[1]),
         )
 
     def lacking(self, counts: Counts) -> Counts:
@@ -178,6 +185,7 @@ class Conclusions:
         self._over, self._told = 0, nothing(record.q)  # plans that are over, and their scores
         self._duels: Duels | None = None
         self._now: Conclusion | None = None
+        self._left = np.ones(2)  # of the noise of all looks; see `Aim.shares`
 
     def now(self) -> Conclusion | None:
         """Return what is known after the plans that are over; None before there are scores."""
@@ -222,11 +230,14 @@ class Conclusions:
         aim, before, k = self.aim, self._now, len(_there(plan, self.record.q))
         linear = not aim.deviation if before is None else before.linear
         spent = int(self._told.counts.sum())
+        shares = aim.shares(k, max(plan.at_most, spent), spent)
+        shares = np.where(shares <= self._left, shares, _REST * self._left)
+        self._left = self._left - shares
         look = Look(
             aim.frame,
             Scores.of(self._told, aim.groups, aim.noise),
             self._duels,
-            aim.levels(k, max(plan.at_most, spent), spent),
+            aim.levels(k, shares),
             None if aim.deviation == 0.0 and not linear else aim.deviation,
         )
         if before is None:

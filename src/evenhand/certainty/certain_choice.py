@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Unpack
 
@@ -15,12 +16,15 @@ from evenhand.certainty.aim import Aim
 from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss
+from evenhand.certainty.kinds import unconfirmed
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
+from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop
 from evenhand.certainty.stage_plans import Planner
 from evenhand.certainty.stages import Inference
 from evenhand.certainty.words import grounds, stopped
+from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Estimate
@@ -215,6 +219,20 @@ class CertainChoice(Choice):
         leads[self.aim.same(option)] = 0.0
         return leads
 
+    def findings(self) -> tuple[Finding, ...]:
+        """Return what the scores say about the assumptions, alarms first.
+
+        In the end also whether a choice that rests on cheap judges is confirmed by dear ones.
+        """
+        found, answer = super().findings(), self.inference.evidence().answer
+        checking = self.checked and self.looks > 0.0 and self.questions.options.stand_alone
+        if not checking or answer is None or self._stop(self._nothing) is None:
+            return found
+        kinds: Finding | None = self.once(
+            "kinds", lambda: unconfirmed(self.aim, self.record.everything, answer)
+        )
+        return found if kinds is None else (kinds, *found)
+
     def certificate(self) -> dict[str, Any]:
         """Return where the evidence against each rival of the option that leads sufficed.
 
@@ -231,6 +249,25 @@ class CertainChoice(Choice):
             "ended": sorted(now.cut),
         }
 
+    def chance(self) -> float:
+        """Return how probable it is that as many as `forecast` says settle it; NaN if unknown.
+
+        A lead of z errors has evidence of about z²/2 less 1, of which log 1/δ is enough.
+        """
+        left, n, option = self.forecast(), int(self.record.everything.counts.sum()), self._option
+        if not left > 0.0 or not n:
+            return math.nan
+        rivals = np.flatnonzero(~self.aim.same(option))
+        return prospects_of(
+            self._fit,
+            option,
+            rivals,
+            n / (n + left),
+            slack=self.aim.slack,
+            failure=self.delta,
+            errors=math.sqrt(2.0 * (self.aim.enough + 1.0)),
+        )
+
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
         if not self.questions.n_attributes:
@@ -244,7 +281,7 @@ class CertainChoice(Choice):
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return what attributes add to evaluations, with intervals that hold at all times.
 
-        Each by itself. Leniencies are how far an evaluator is from the mean of all of them.
+        Each by itself. Leniencies are how far an evaluator is from the mean of all who answered.
 
         Examples
         --------
@@ -262,7 +299,7 @@ class CertainChoice(Choice):
         leniency P True
         leniency Q True
         """
-        columns, rows = named_biases(self.questions)
+        columns, rows = named_biases(self.questions, self.neutral)
         if not columns:
             return []
         return [
@@ -280,9 +317,22 @@ class CertainChoice(Choice):
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
-        low, high = self.once("values", lambda: interval(self.inference, lambda fit: fit.values()))
-        middle = _clipped(self._fit.values().estimates, low, high)
+        neutral = self.neutral
+        low, high = self.once(
+            "values", lambda: interval(self.inference, lambda fit: fit.values(neutral))
+        )
+        middle = _clipped(self._fit.values(neutral).estimates, low, high)
         return np.column_stack([middle, low, high]) * self._unit
+
+    def difference(self, a: int, b: int) -> Floats:
+        """Return (4,) by how much option a is better than b, an interval, and what it is at least.
+
+        At all times.
+        """
+        rival = np.array([b])
+        (low,), (high,) = interval(self.inference, lambda fit: fit.leads(a, rival))
+        (middle,) = np.clip(self._fit.leads(a, rival).estimates, low, high)
+        return np.array([middle, low, high, low]) * self._unit
 
 
 def noise_within(

@@ -56,6 +56,8 @@ class Choice(Policy):
     plays_questions = True
     spends_all = False
     least_confidence: ClassVar[float] = 0.0
+    one_design: ClassVar[bool] = False
+    """Whether all its plans are one design, so that it matters for none of them what is in."""
 
     def __init__(
         self,
@@ -109,6 +111,13 @@ class Choice(Policy):
         An option of which nothing is known is NaN, between −∞ and ∞. None if nothing is said.
         """
         return None
+
+    @property
+    def neutral(self) -> Floats:
+        """(p,) an impartial question to the average of those evaluators who answered plans."""
+        counts = sum((one.total.counts for one in self.record.rounds), self._nothing)
+        found: Floats = self.once("neutral", lambda: self.questions.neutral_among(counts))
+        return found
 
     # ------------------------------------------------------------------ what is asked
 
@@ -333,7 +342,11 @@ class Choice(Policy):
         best of all, old or new, is rejected with probability δ at most, if what was added did not
         depend on the scores. If it did, that is δ for the best of the old ones and δ for the best
         of those that were added, each time: after m such extensions (one that comes after an
-        answer is such) no more than (m + 1)δ.
+        answer is such) no more than (m + 1)δ. With a tolerance, (2m + 1)δ. An answer ends its plan
+        by its scores, and that plan then adds nothing to W. Without a tolerance it tested all
+        but the best, or the best was rejected: W of the best is the same without it. With one, the
+        best may be among those that it tested, so that W goes on from before it, a new martingale
+        after each answer: δ more for the best of the old ones, each time.
 
         Parameters
         ----------
@@ -427,7 +440,9 @@ class Choice(Policy):
 def withstood(actions: Askable, option: int, least: Floats) -> float:
     """Return how large a favour of everybody for a whole group may be, for the choice to stand.
 
-    No score can tell such a favour from value. It moves leads over options of other groups.
+    No score can tell such a favour from value. It moves leads over all options of other groups by
+    the same; so it is wrong only if the lead over the best one of these, which is one option, is
+    less than it is said to be at least, and that has the probability that one such bound has.
 
     Parameters
     ----------

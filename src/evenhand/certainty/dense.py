@@ -18,7 +18,16 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.models import Goal, Leftovers, Model, Shared, Shares, Spread, unit_of
+from evenhand.certainty.models import (
+    Goal,
+    Leftovers,
+    Model,
+    OwnParts,
+    Shared,
+    Shares,
+    Spread,
+    unit_of,
+)
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import IN_SPAN, Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
@@ -160,6 +169,8 @@ class DenseModel(Model):
 class DenseFit:
     """Least squares on some evaluations; see `models.Fit`."""
 
+    own: OwnParts | None = None
+
     def __init__(
         self,
         model: DenseModel,
@@ -184,11 +195,11 @@ class DenseFit:
         H = self.model.frame.values
         return Shared((H[leader] - H[rivals]) @ self.form.root, np.zeros(len(rivals)))
 
-    def values(self) -> Spread:
+    def values(self, neutral: Floats | None = None) -> Spread:
         """Return (k,) the value of every option."""
         questions = self.model.questions
-        X = questions.options.features
-        return self._of_rows(np.hstack([X, np.tile(questions.neutral, (len(X), 1))]))
+        X, neutral = questions.options.features, questions.neutral if neutral is None else neutral
+        return self._of_rows(np.hstack([X, np.tile(neutral, (len(X), 1))]))
 
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""

@@ -5,8 +5,8 @@ who want to know how sure it is.
 
 Notation
 --------
-P, H    (q, r), (k, r)  questions a, and options h, in the coordinates of `confidence.Frame`
-V = λI + Σ n_a a aᵀ = (S Sᵀ)⁻¹,  θ̂ its least squares; λ = 10⁻¹⁰ evaluations: a flat prior
+V, θ̂    Σ n_a a aᵀ and least squares of the questions a that were asked, with a flat prior
+        (`posteriors`)
 i, y_j          option of largest estimated value, and h_i − h_j: its lead over j is y_j·θ
 d_j, s_j        that lead as estimated, and its standard deviation σ‖y_j‖ in the norm of V⁻¹
 z_j = d_j/s_j
@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
-from evenhand.numerics.solves import observed
+from evenhand.certainty.posteriors import Posterior, posterior_of
 from evenhand.numerics.ties import TIE, first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.confidence import Ellipsoid
@@ -48,7 +48,6 @@ from evenhand.policies.messages import Decision, Estimate, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
 
-_FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
 _OUT_OF_REACH = 1e4  # leverage from which on a question is about something never asked
 _RIVALS = 64  # rivals that are looked at: those of largest weight
 _REPEAT = 0.04  # share by which a decision may add to what is known of what it asks
@@ -100,35 +99,30 @@ class GreedyQuestions(Policy):
     ) -> None:
         super().__init__(actions, horizon, **settings)
         self.delta = checked_failure(delta)
-        self._ellipsoid = Ellipsoid(self.actions, self.horizon)
-        self.frame = self._ellipsoid.frame
-        q, r = len(self.questions), self.frame.rank
+        q = len(self.questions)
         self._counts: Counts = np.zeros(q, dtype=np.int64)
         self._sums: Floats = np.zeros(q)
-        self._root: Floats = _FLAT * np.eye(r)
-        self._theta: Floats = np.zeros(r)
-        self._scatter = 0.0
+        self._known = posterior_of(self.actions)
 
     # ------------------------------------------------------------------ how it is played
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Decide as often as it takes to have n evaluations; once, if n is not given."""
-        P, S = self.frame.points, self._root
-        for x in np.flatnonzero(pending).tolist():
-            S = observed(S, P[x], int(pending[x]))
-        counts = np.zeros(len(P), dtype=np.int64)
+        known, counts = self._known.expecting(pending), np.zeros_like(pending)
         allowance, chance = Allowance(self.limits, pending), Chance(self)
         room = self.remaining - int(pending.sum())
         most = room if n is None else min(n, room)
         at_once = 1 if n is None else max(1, n // _DECISIONS)
         while (free := most - int(counts.sum())) > 0:
-            chosen = self._next(S, self._counts + pending + counts, allowance, chance)
+            chosen = self._next(known, self._counts + pending + counts, allowance, chance)
             for x in chosen:
-                times = min(max(_repeats(S, P[x]), at_once), free, allowance.most(x))
+                leverage = float(known.leverages[x])
+                times = min(max(_repeats(leverage), at_once), free, allowance.most(x))
                 counts[x] += times
                 free -= times
                 allowance.take(x, times)
-                S = observed(S, P[x], times) if free > 0 else S
+                if free > 0:
+                    known = known.expecting(times * (np.arange(len(counts)) == x))
             if n is None or not chosen:
                 break
         return counts
@@ -140,47 +134,33 @@ class GreedyQuestions(Policy):
 
     def take_in(self, feedback: Feedback) -> bool:
         """Learn from what was not asked for as well."""
-        for x in np.flatnonzero(feedback.counts).tolist():
-            n, total = int(feedback.counts[x]), float(feedback.sums[x])
-            within = float(feedback.sums_of_squares[x]) - total**2 / n
-            a = self.frame.points[x]
-            f = self._root.T @ a
-            grown = 1.0 + n * float(f @ f)
-            error = total - n * float(a @ self._theta)
-            self._scatter += max(0.0, within) + error**2 / (n * grown)
-            self._theta = self._theta + self._root @ f * (error / grown)
-            self._root = observed(self._root, a, n)
+        self._known = self._known.told(feedback)
         self._counts += feedback.counts
         self._sums += feedback.sums
         return True
 
     def memory(self) -> dict[str, Any]:
         """Return the evaluations so far, and least squares on them."""
-        parts = {"counts": self._counts, "sums": self._sums, "root": self._root}
-        kept: dict[str, Any] = {name: part.copy() for name, part in parts.items()}
-        return kept | {"theta": self._theta.copy(), "scatter": self._scatter}
+        return {"counts": self._counts.copy(), "sums": self._sums.copy()} | self._known.memory()
 
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned."""
-        q, r, wide = len(self.questions), self.frame.rank, _FLAT * (1.0 + TIE)
+        q = len(self.questions)
         self._counts = recalled_counts(memory, "counts", q)
         self._sums = recalled(memory, "sums", (q,))
-        self._root = recalled(memory, "root", (r, r), least=-wide, most=wide)
-        self._theta = recalled(memory, "theta", (r,))
-        self._scatter = recalled(memory, "scatter", least=0.0, most=math.inf)
+        self._known = self._known.recalled(memory)
 
     # ------------------------------------------------------------------ what it asks
 
-    def _next(self, S: Floats, asked: Counts, allowance: Allowance, chance: Chance) -> list[int]:
+    def _next(
+        self, known: Posterior, asked: Counts, allowance: Allowance, chance: Chance
+    ) -> list[int]:
         """Return the question to ask next, or the two; none where none may be asked."""
         open_ = allowance.open
         if not open_.any():
             return []
-        P = self.frame.points
-        leader, closest, Y, weights = self._rivals(S, chance)
-        F = P @ S
-        G = F @ (Y @ S).T  # aᵀV⁻¹y, (q, rivals)
-        leverage = np.einsum("ij,ij->i", F, F)
+        leader, closest, rivals, weights = self._rivals(known, chance)
+        G, leverage = known.along(leader, rivals), known.leverages
         prices = self.questions.prices
         gains = np.where(open_, (G**2 @ weights) / (1.0 + leverage) / prices, -np.inf)
         best = _largest(gains, asked, chance)
@@ -189,7 +169,7 @@ class GreedyQuestions(Policy):
         if len(pairs) == 0:
             return [best]
         a, b = pairs.T
-        between = np.einsum("ij,ij->i", F[a], F[b]) / (1.0 + leverage[a])
+        between = known.between(a, b) / (1.0 + leverage[a])
         first = (G[a] ** 2 @ weights) / (1.0 + leverage[a])
         beside = 1.0 + np.maximum(leverage[b] - between**2 * (1.0 + leverage[a]), 0.0)
         second = ((G[b] - between[:, None] * G[a]) ** 2 @ weights) / beside
@@ -199,26 +179,24 @@ class GreedyQuestions(Policy):
         chosen = pairs[_largest(both, asked[a] + asked[b], chance)].tolist()
         return [int(x) for x in chosen]
 
-    def _rivals(self, S: Floats, chance: Chance) -> tuple[int, int, Floats, Floats]:
-        """Return leader and closest rival, leads (n, r), and weights φ(z)/s in proportion, (n,)."""
-        H = self.frame.values
-        values = H @ self._theta
+    def _rivals(self, known: Posterior, chance: Chance) -> tuple[int, int, Indices, Floats]:
+        """Return leader and closest rival, rivals (n,), and weights φ(z)/s in proportion, (n,)."""
+        values = known.values
         size = np.abs(values).max(initial=0.0)
         ties = np.flatnonzero(values >= values.max() - TIE * size)
         leader = chance.of(ties)
-        Y = H[leader] - H
-        spread = np.sqrt(((Y @ S) ** 2).sum(axis=1))
-        rivals = np.flatnonzero(Y.any(axis=1) & (spread > 0.0))
+        spread = known.spreads(leader)
+        rivals = np.flatnonzero(~self.options.same_as(leader) & (spread > 0.0))
         if len(rivals) == 0:
-            return leader, leader, Y[:0], np.zeros(0)
+            return leader, leader, rivals, np.zeros(0)
         s = self._noise * spread[rivals]
-        z = np.clip((Y[rivals] @ self._theta) / s, -1e100, 1e100)  # its square is finite
+        z = np.clip((values[leader] - values[rivals]) / s, -1e100, 1e100)  # its square is finite
         weights = np.exp(-0.5 * (z**2 - (z**2).min())) / s
         closest = int(rivals[first_largest(weights)])
         if len(rivals) > _RIVALS:
             heavy = np.argsort(-weights, kind="stable")[:_RIVALS]
             rivals, weights = rivals[heavy], weights[heavy]
-        return leader, closest, Y[rivals], weights
+        return leader, closest, rivals, weights
 
     def _pairs(self, leader: int, rival: int, new: NDArray[np.bool_]) -> Indices:
         """Return (n, 2) questions out of reach about the two of them, by the same evaluator."""
@@ -232,28 +210,28 @@ class GreedyQuestions(Policy):
     @property
     def _noise(self) -> float:
         """σ, or what it looks like where it was not given."""
-        spare = int(self._counts.sum()) - self.frame.rank
-        if self.stated_noise is not None or spare < _SPARE or self._scatter == 0.0:
+        spare = int(self._counts.sum()) - self._known.rank
+        if self.stated_noise is not None or spare < _SPARE or self._known.scatter == 0.0:
             return self.noise_scale
-        return math.sqrt(self._scatter / spare)
+        return math.sqrt(self._known.scatter / spare)
 
     # ------------------------------------------------------------------ what it says
 
     def recommend(self) -> Decision:
         """Return the option of largest estimated value."""
-        return Decision.of(self, first_largest(self.frame.values @ self._theta))
+        return Decision.of(self, first_largest(self._known.values))
 
     def bias(self) -> Estimate:
         """Return the (first) bias by least squares; the interval holds at all times at once.
 
         Where no noise scale was given there is none.
         """
-        return self._ellipsoid.fit(self._counts, self._sums).bias(self.delta, self.stated_noise)
+        ellipsoid = Ellipsoid(self.actions, self.horizon)
+        return ellipsoid.fit(self._counts, self._sums).bias(self.delta, self.stated_noise)
 
 
-def _repeats(S: Floats, a: Floats) -> int:
+def _repeats(leverage: float) -> int:
     """Return how often to ask a question before deciding anew, at least once."""
-    leverage = float(((S.T @ a) ** 2).sum())
     return max(1, math.floor(_REPEAT / max(leverage, 1e-300) * (1.0 + TIE)))
 
 

@@ -39,11 +39,12 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.models import OwnParts, Shared, Spread
 from evenhand.certainty.own_noise import own_variances
 from evenhand.numerics.gram import IN_SPAN, Gram
 from evenhand.numerics.ties import first_largest
@@ -75,6 +76,8 @@ class ItemsFit:
     span, failure
         How far apart two scores may lie, None if nobody says; and δ. For leads that are the same on
         every item.
+    grain
+        Below what a difference of scores is rounding, whatever their size is.
 
     Attributes
     ----------
@@ -86,6 +89,8 @@ class ItemsFit:
         Whether tastes of judges count among the errors.
     n_items, n_clusters
         How many items there are, and how many clusters of them.
+    drawn
+        How many clusters were drawn, or judges where these count and are fewer.
 
     Examples
     --------
@@ -99,6 +104,8 @@ class ItemsFit:
     array([2.      , 0.166667, 3.      ])
     """
 
+    own: OwnParts | None = None
+
     def __init__(
         self,
         questions: Questions,
@@ -109,6 +116,7 @@ class ItemsFit:
         judges_too: bool = True,
         span: float | None = None,
         failure: float = 0.05,
+        grain: float = 0.0,
     ) -> None:
         self.questions = questions
         which = np.asarray(asked, dtype=np.intp)
@@ -124,10 +132,13 @@ class ItemsFit:
             self.within = False
             self._take(questions, which, g, y)
         self.unit, self._span, self._failure = 1.0, span, failure
-        self._rounding = _ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0)
+        self._apart = float(np.ptp(y)) if len(y) else 0.0
+        self._rounding = max(_ROUNDING * (float(np.abs(y).max(initial=0.0)) or 1.0), grain)
         self.size = 0.0
         self.freedom = self._freedom()
-        self.judged = judges_too and len(np.unique(questions.evaluator[which])) > 1
+        judges = len(np.unique(questions.evaluator[which]))
+        self.judged = judges_too and judges > 1
+        self.drawn = min(self.n_clusters, judges) if self.judged else self.n_clusters
         if self.judged:
             self._take_tastes(which, g, y)
         self.scatter = self.freedom  # variances are not in units of any noise
@@ -218,12 +229,17 @@ class ItemsFit:
         if left.free.sum() < 0.5:
             self.freedom = 0.0
             return
-        variances, freedom = own_variances(left)
+        if left.scatter.sum() <= len(mean) * self._rounding**2:  # judges agree
+            return
+        variances, _, freedom, _ = own_variances(left)
         ones = np.ones(len(which))
         of_question = sparse.csr_array(
             (ones, (which, np.arange(len(which)))), shape=(q, len(which))
         )
-        A = (of_question @ (rows - means[g] if self.within else rows)).toarray()
+        A = (of_question @ rows).toarray()
+        if self.within:
+            on_items = sparse.csr_array((ones, (which, g)), shape=(q, self.n_items))
+            A -= (on_items @ means).toarray()
         reach = A @ self._axes @ self._axes.T  # (q, m): what a taste of 1 changes of θ
         self.freedom = min(self.freedom, freedom)
         tastes = np.sqrt(variances[model.groups])
@@ -251,7 +267,7 @@ class ItemsFit:
             return 0.0  # a lead rests on one cluster
         if self._shares is None:
             return float(self.n_clusters - 1)
-        w = np.einsum("ni,gij,nj->ng", v, self._shares, v)
+        w = np.column_stack([np.einsum("ni,ni->n", v @ share, v) for share in self._shares])
         carry = w.sum(axis=1) ** 2 / np.maximum((w**2).sum(axis=1), 1e-300)
         return max(0.0, float(carry.min()) - 1.0)
 
@@ -265,27 +281,46 @@ class ItemsFit:
         directions = self._leads(leader, rivals)
         return Shared(directions @ self._moved.T, self._least(*self._spread(directions)))
 
+    def alike(self, leader: int, rivals: Indices) -> NDArray[np.bool_]:
+        """Tell (n,) which leads are the same on every item and by every judge."""
+        return np.asarray(self._spread(self._leads(leader, rivals)).variances == 0.0)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is known how far apart scores may lie."""
+        return self._span is not None
+
+    def enough(self, lead: float, failure: float) -> float:
+        """Return how many must be drawn where a lead is the same on all of them; see `_least`."""
+        if self._span is None or not lead > 0.0:
+            return math.inf
+        return math.log(failure) / math.log(self._span / (lead + self._span))
+
     def _least(self, leads: Floats, variances: Floats) -> Floats:
         """Return what to add to variances that are 0: leads that are the same on every item.
 
-        Such leads say nothing of items that are rare, and not among these. With a chance of δ none
-        of G is of a kind that has a share of 1 − δ^(1/G); on it a lead may be as low as −span, if
-        that is how far scores may lie apart. So the variance is the one by which a lead is not
-        certain if it may be 0 then; and not in any case, where nobody says what scores there are.
+        Such leads say nothing of items that are rare, and not among these; nor of such judges,
+        where it is to hold for others. With a chance of δ none of G, the fewer of both, is of a
+        kind that has a share of 1 − δ^(1/G); by it a lead may be as low as −span, if that is how
+        far scores may lie apart. So the variance is the one by which a lead is not certain if it
+        may be 0 then; and not in any case, where nobody says what scores there are.
         """
         if self.freedom < 1.0:
             return np.full(len(leads), self._rounding**2)
-        same = variances <= self._rounding**2
+        same = variances == 0.0
         t, lead = -float(special.stdtrit(self.freedom, 0.5 * self._failure)), np.abs(leads)
-        unseen = -math.expm1(math.log(self._failure) / max(self.n_clusters, 1))
-        least = lead if self._span is None else unseen * (lead + self._span) / t
-        return np.where(same, np.maximum(least, self._rounding) ** 2, 0.0)
+        unseen = -math.expm1(math.log(self._failure) / max(self.drawn, 1))
+        least = np.where(lead > self._rounding, lead, self._apart)
+        if self._span is not None:
+            least = unseen * (lead + self._span) / t
+        return np.where(same, least**2, 0.0)
 
-    def values(self) -> Spread:
+    def values(self, neutral: Floats | None = None) -> Spread:
         """Return (k,) the value of every option, on an average item."""
         questions = self.questions
         X = questions.options.features
-        rows = np.hstack([X, np.tile(questions.neutral, (len(X), 1))])
+        neutral = questions.neutral if neutral is None else neutral
+        rows = np.hstack([X, np.tile(neutral, (len(X), 1))])
         if not self.within:
             return self._spread(rows)
         about = rows - self._mean
@@ -293,7 +328,7 @@ class ItemsFit:
         seen = ~self._form.outside(about)
         estimates = about @ self.theta + self._level
         return Spread(
-            np.where(seen, estimates, 0.0), np.where(seen, (moved**2).sum(axis=1), np.inf)
+            np.where(seen, estimates, 0.0), np.where(seen, self._scattered(moved), np.inf)
         )
 
     def attributes(self, rows: Floats) -> Spread:
@@ -310,5 +345,10 @@ class ItemsFit:
         moved = directions @ self._moved.T
         return Spread(
             np.where(seen, directions @ self.theta, 0.0),
-            np.where(seen, (moved**2).sum(axis=1), np.inf),
+            np.where(seen, self._scattered(moved), np.inf),
         )
+
+    def _scattered(self, moved: Floats) -> Floats:
+        """Return (n,) variances, 0 where they are no more than rounding."""
+        variances = (moved**2).sum(axis=1)
+        return np.where(variances <= self._rounding**2, 0.0, variances)

@@ -1,7 +1,18 @@
 """A look at scores that were planned: which option leads, and how probable that is by chance.
 
-All of it is about one fit of the scores that are in; `winner` has the test, `one_look` says which
-looks there are and what chance of being wrong each of them has.
+All of it is about one fit of the scores that are in; `winner` and `with_best` have the tests,
+`one_look` says which looks there are and what chance δ_m of being wrong each of them has.
+
+What holds at a look with n rivals, each with a chance of δ_m to be wrong (docs/people.md):
+
+- that the leader is within the tolerance of the best, where it is said to be (`certain`);
+- what it loses at most, by n comparisons with the best; of two options, at δ_m/2, so that it is
+  what the interval of their difference says;
+- the interval of its lead over any one option, at δ_m/2 on either side for the largest of n, since
+  who leads was not fixed before.
+
+They are statements of their own: that all of them hold has no more than the sum of their chances
+against it. Where the leader is certain, leads are at least what that says.
 """
 
 from __future__ import annotations
@@ -9,16 +20,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.models import Fit, Spread
+from evenhand.certainty import with_best
+from evenhand.certainty.bounded import BoundedLeads
+from evenhand.certainty.models import Fit, Spread, freedom_of
 from evenhand.certainty.winner import Winner
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tails import student_quantile
+from evenhand.numerics.ties import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
@@ -34,9 +46,10 @@ class Look:
     leader, rivals, winner
         The option that leads, (n,) the others, and its leads over them.
     chances
-        (n,) p_j, beyond the tolerance.
-    failure
-        δ_m, the chance of being wrong that the look has.
+        (n,) how probable leads as large are if they were below the tolerance: p_j of the winner
+        test, or that of the largest of n comparisons with the best (`with_best`).
+    slack, failure
+        The tolerance in units of the leads, and δ_m, the chance of being wrong that the look has.
     began, plan, count
         When it was: the first plan of the design, the one in force, and how many of its scores were
         in.
@@ -46,8 +59,9 @@ class Look:
 
     leader: int
     rivals: Indices
-    winner: Winner
+    winner: Winner | BoundedLeads
     chances: Floats
+    slack: float
     failure: float
     began: int = 0
     plan: int = 0
@@ -62,6 +76,7 @@ class Look:
         rivals: Indices,
         slack: float,
         failure: float,
+        bounded: bool = False,
     ) -> Look:
         """Return the look at a fit: at the leads of the option that leads by it.
 
@@ -74,10 +89,24 @@ class Look:
             The tolerance in units of the leads.
         failure
             Chance of being wrong that the look has.
+        bounded
+            Whether scores lie between bounds, and may have any distribution there.
         """
         leads = np.maximum(fit.leads(leader, rivals).estimates, 0.0)
-        winner = Winner.of(leads, fit.shared(leader, rivals), fit.scatter, fit.freedom)
-        return cls(leader, rivals, winner, winner.chances(-slack), failure)
+        shared, n = fit.shared(leader, rivals), len(rivals)
+        if bounded:
+            leads_between = BoundedLeads(leads, shared.variances, n + 1)
+            chances = leads_between.chances(-slack)
+            return cls(leader, rivals, leads_between, chances, slack, failure)
+        freedom = freedom_of(fit, leader, rivals)
+        scatter = fit.scatter if fit.own is None else freedom
+        winner = Winner.of(leads, shared, scatter, freedom)
+        found = winner.chances(-slack)
+        if n and slack > 0.0 and not winner.silent:
+            error = winner.noise * math.sqrt(with_best.smallest_variance(shared))
+            if with_best.stronger(slack, error, n, winner.least, failure):
+                found = with_best.largest_tail((leads + slack) / winner.errors, n, winner.least)
+        return cls(leader, rivals, winner, found, slack, failure)
 
     @property
     def worst(self) -> float:
@@ -96,11 +125,22 @@ class Look:
         return self.rivals[near[self.chances[near] >= self.failure]]
 
     def ends(self, k: int) -> Floats:
-        """Return (k, 3) what leads are at least, and their lows and highs, which are two-sided."""
-        ends = np.tile([-np.inf, -np.inf, np.inf], (k, 1))
-        half, winner = 0.5 * self.failure, self.winner
-        sides = winner.at_least(self.failure), winner.at_least(half), winner.at_most(half)
-        ends[self.rivals] = np.column_stack(sides)
+        """Return (k, 3) what leads are at least, and their lows and highs, which are two-sided.
+
+        At least what the winner test says, if that is 0 or more; else by comparisons with the best.
+        """
+        ends, winner, n = np.tile([-np.inf, -np.inf, np.inf], (k, 1)), self.winner, len(self.rivals)
+        if winner.silent or not n:
+            return ends
+        within, width = (
+            winner.largest(x) * winner.errors
+            for x in (self.failure if n > 1 else 0.5 * self.failure, 0.5 * self.failure)
+        )
+        least, low = np.minimum(winner.leads - within, 0.0), winner.leads - width
+        if self.certain:
+            least = np.maximum(least, np.maximum(winner.at_least(self.failure), -self.slack))
+            low = np.maximum(low, min(least.min(), 0.0))
+        ends[self.rivals] = np.column_stack([least, low, winner.leads + width])
         return ends
 
 
@@ -112,7 +152,7 @@ def leading(fit: Fit, among: Indices, size: float) -> int | None:
     behind, variances = fit.leads(int(among[0]), among)
     if not np.isfinite(variances).all():
         return None
-    return int(among[first_largest(-told_apart(behind, size))])
+    return int(among[first_largest(-told_apart(behind, size), size / ROUNDING)])
 
 
 def leads_by(
@@ -148,8 +188,7 @@ def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -
     width = np.inf
     if freedom >= 1.0 and failure > 0.0:
         unit = 1.0 if math.isinf(freedom) else math.sqrt(scatter / freedom)
-        t = special.ndtri if math.isinf(freedom) else partial(special.stdtrit, freedom)
-        width = -float(t(0.5 * failure)) * unit
+        width = student_quantile(0.5 * failure, freedom) * unit
     widths = np.where(known, width * np.sqrt(np.where(known, found.variances, 1.0)), np.inf)
     values = np.where(known, found.estimates, np.nan)
     return np.column_stack(
@@ -157,10 +196,31 @@ def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -
     )
 
 
-def rounding(told: Feedback, unit: float) -> float:
-    """Return below what a difference of scores is rounding."""
+def difference_by(fit: Fit, a: int, b: int, failure: float) -> Floats:
+    """Return (4,) by how much a is better than b, Student's interval, and what that is at least.
+
+    For two options that no score selected; the last at ``failure`` on its side alone.
+
+    Examples
+    --------
+    >>> from evenhand.certainty.dense import DenseModel
+    >>> panel = Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+    >>> fit = DenseModel(panel).fit(Feedback([2, 2], [4.0, 2.0], [8.0, 2.0]), 1.0)
+    >>> difference_by(fit, 0, 1, 0.05).round(2)                        # 1, with an error of 1
+    array([ 1.  , -0.96,  2.96, -0.64])
+    """
+    found, other = fit.leads(a, np.array([b])), np.array([b])
+    freedom = float(np.min(freedom_of(fit, a, other)))
+    noise = (fit.scatter if fit.own is None else freedom), freedom
+    both, side = (plain_intervals(found, noise, x)[0] for x in (failure, 2.0 * failure))
+    return np.append(both, side[1])
+
+
+def rounding(told: Feedback, unit: float, grain: float = 0.0) -> float:
+    """Return below what a difference of scores is rounding; ``grain`` is that of single ones."""
     counts, _, squares = told.parts
-    return _SAME * math.sqrt(float((squares / np.maximum(counts, 1)).max(initial=0.0))) / unit
+    size = math.sqrt(float((squares / np.maximum(counts, 1)).max(initial=0.0)))
+    return max(_SAME * size, grain) / unit
 
 
 def told_apart(estimates: Floats, size: float) -> Floats:
@@ -168,7 +228,7 @@ def told_apart(estimates: Floats, size: float) -> Floats:
     return np.where(np.abs(estimates) <= size, 0.0, estimates)
 
 
-def guess(questions: Questions, told: Feedback) -> int:
+def guess(questions: Questions, told: Feedback, grain: float = 0.0) -> int:
     """Return an option while not all can be compared: by its own scores, drawn to the mean.
 
     Examples
@@ -183,5 +243,5 @@ def guess(questions: Questions, told: Feedback) -> int:
     n, k = len(questions.items) + 1, len(questions.options)  # the last: none
     total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
     often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
-    size = float(np.abs(told.means).max(initial=0.0))
+    size = max(float(np.abs(told.means).max(initial=0.0)), grain / ROUNDING)
     return first_largest((total / (often + 1.0))[:k], size)

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.limits import nth
@@ -27,21 +28,30 @@ class Spread(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """A covariance B Bᵀ + diag(own) per unit of noise variance: B is (n, r), own (n,)."""
+    """A covariance A Bᵀ + level + diag(own) per unit of noise variance.
+
+    B, the ``factor``, is (n, r), own (n,); A, the ``rows``, is B where it is not given, and else
+    may be sparse.
+    """
 
     factor: Floats
     own: Floats
+    rows: Floats | sparse.csr_array | None = None
+    level: float = 0.0
 
-    def columns(self, which: Indices) -> Floats:
-        """Return some columns, (n, m), of the covariance."""
-        found = self.factor @ self.factor[which].T
-        found[which, np.arange(len(which))] += self.own[which]
-        return np.asarray(found)
+    def some(self, which: Indices) -> Floats:
+        """Return some rows, (m, n), of the covariance."""
+        rows = self.factor if self.rows is None else self.rows
+        found = np.asarray(rows[which] @ self.factor.T)
+        found += self.level
+        found[np.arange(len(which)), which] += self.own[which]
+        return found
 
     @property
     def variances(self) -> Floats:
         """(n,) the diagonal."""
-        return np.asarray(np.einsum("ij,ij->i", self.factor, self.factor) + self.own)
+        both = (self.factor if self.rows is None else self.rows) * self.factor
+        return np.asarray(both.sum(axis=1)) + self.own + self.level
 
 
 class Leftovers(NamedTuple):
@@ -84,6 +94,45 @@ class Leftovers(NamedTuple):
         return cls(S, np.maximum(n - h, 0.0), np.maximum(n - 2.0 * h + within, 0.0), size)
 
 
+class OwnNoise(NamedTuple):
+    """Variances of scores by what they are about, and how well they are known; see `own_noise`.
+
+    variances, freedom
+        (g,) σ̃² and D, its degrees of freedom.
+    least, most
+        Degrees of freedom of the least known, and ν, those of all scores.
+    """
+
+    variances: Floats
+    freedom: Floats
+    least: float
+    most: float
+
+
+class OwnParts(NamedTuple):
+    """What options' own scores add to the variances of leads.
+
+    parts, freedom
+        (k,) a and D of the options.
+    most
+        ν.
+    """
+
+    parts: Floats
+    freedom: Floats
+    most: float
+
+    def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
+        """Return (n,) the degrees of freedom of leads with these variances, V.
+
+        By Satterthwaite's formula: 1/((a_b/V)²/D_b + (a_j/V)²/D_j), ν at most.
+        """
+        V = np.where(variances > 0.0, variances, np.inf)
+        vague = (self.parts[leader] / V) ** 2 / self.freedom[leader]
+        vague += (self.parts[rivals] / V) ** 2 / self.freedom[rivals]
+        return np.asarray(np.clip(1.0 / np.maximum(vague, 1.0 / self.most), 1.0, self.most))
+
+
 class Design(NamedTuple):
     """What to ask next.
 
@@ -112,12 +161,15 @@ class Fit(Protocol):
     size
         Sum of the squares that residuals are differences of, and may be rounding of; 0 where
         nothing is known of that.
+    own
+        What options' own scores add to variances, where each has a noise of its own.
     """
 
     scatter: float
     freedom: float
     unit: float
     size: float
+    own: OwnParts | None
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
@@ -125,8 +177,11 @@ class Fit(Protocol):
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals have in common: their covariance, taken apart."""
 
-    def values(self) -> Spread:
-        """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""
+    def values(self, neutral: Floats | None = None) -> Spread:
+        """Return (k,) the value of every option: its mean answer to `Questions.neutral`.
+
+        Or to another impartial question; see `Questions.neutral_among`.
+        """
 
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
@@ -143,6 +198,13 @@ class LeastSquares(Fit, Protocol):
 
         Its variances are then those of the estimates; ``freedom`` says how well they are known.
         """
+
+
+def freedom_of(fit: Fit, leader: int, rivals: Indices) -> Floats | float:
+    """Return the degrees of freedom of leads over rivals, (n,), or of all that is estimated."""
+    if fit.own is None:
+        return fit.freedom
+    return fit.own.of_leads(leader, rivals, fit.leads(leader, rivals).variances)
 
 
 def unit_of(scatter: float, freedom: float, size: float) -> float:

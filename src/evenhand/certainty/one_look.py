@@ -14,8 +14,10 @@ fixed design with fresh noise. p_j < δ_m for all rivals j makes b certain. That
 best option, one j, has p_j < δ_m although b is worse, and whichever b leads this has a probability
 of δ_m at most (`winner`): there is no factor for the number of options. When one looks, and what
 each look has of δ, is fixed by counts of scores alone (`record`), so all looks together are wrong
-with a probability of δ at most. Nothing else is asked of the looks: the noise may be known or not.
-docs/people.md has the proof.
+with a probability of δ at most. Nothing else is asked of the looks: the noise may be known or not,
+and where scores lie between bounds that were stated the chances are those of `bounded`. With a
+tolerance, comparisons with the best (`with_best`) take the place of p_j where they are the stronger
+test; they also say what b loses at most. docs/people.md has the proofs.
 
 Plans that are one design
 -------------------------
@@ -39,9 +41,11 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
+from evenhand.certainty.bounded import bounded_intervals
 from evenhand.certainty.e_process import planned_interval
 from evenhand.certainty.look import (
     Look,
+    difference_by,
     leading,
     leads_by,
     plain_intervals,
@@ -67,6 +71,17 @@ def used_by(t: float) -> tuple[float, float]:
     """
     stepped = (1.0 - STEADY) * max((time for time in TIMES if time <= t), default=0.0) ** 2
     return stepped + STEADY * t, stepped
+
+
+def last_share() -> float:
+    """Return what share of δ the last look has, by the step of α.
+
+    Examples
+    --------
+    >>> round(last_share(), 3)
+    0.324
+    """
+    return used_by(1.0)[1] - used_by(TIMES[-2])[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +191,7 @@ class OneLook:
             return
         told, among = said.before + told, self._options(r)
         fit = self._fit_of(told, r, count)
-        leader = leading(fit, among, rounding(told, self.unit))
+        leader = leading(fit, among, self._rounding(told))
         if leader is None:
             return  # by what was asked, not by what was answered: δ is kept for later looks
         look = self._look_at(fit, leader, among, self.aim.delta * (used - said.used))
@@ -191,7 +206,7 @@ class OneLook:
 
     def _look_at(self, fit: Fit, leader: int, among: Indices, failure: float) -> Look:
         rivals = among[~self.aim.same(leader)[among]]
-        return Look.at(fit, leader, rivals, self.aim.slack, failure)
+        return Look.at(fit, leader, rivals, self.aim.slack, failure, self.aim.bounded)
 
     # ------------------------------------------------------------------ what else is said
 
@@ -199,6 +214,9 @@ class OneLook:
     def unit(self) -> float:
         """σ, or 1 where it is not known: what estimates of a fit are in units of."""
         return self.aim.noise or 1.0
+
+    def _rounding(self, told: Feedback) -> float:
+        return rounding(told, self.unit, self.aim.grain)
 
     @property
     def told(self) -> Feedback:
@@ -218,10 +236,21 @@ class OneLook:
         return self._fitted[1]
 
     @property
+    def silent(self) -> bool:
+        """Whether nothing scatters, or nothing is left over that could."""
+        return self.fit.freedom < 1.0
+
+    @property
+    def agree(self) -> bool:
+        """Whether nothing scatters although something is left over that could."""
+        units = counted(self.aim, self.told, self.judges_too)
+        return self.silent and self.aim.model.fit(units, self.aim.noise).freedom >= 1.0
+
+    @property
     def leader(self) -> int | None:
         """The option that leads by all scores; None while not all can be compared."""
         everybody = self._options(len(self.record.rounds))
-        return leading(self.fit, everybody, rounding(self.told, self.unit))
+        return leading(self.fit, everybody, self._rounding(self.told))
 
     def now(self, leader: int) -> Look:
         """Return what a look at all scores would see, if there were one."""
@@ -231,7 +260,7 @@ class OneLook:
     def leads(self, option: int) -> tuple[Floats, Floats]:
         """Return (k, 3) the leads of an option with intervals, and (k,) what they are at least."""
         found, told = self.fit.leads(option, self._options(len(self.record.rounds))), self.told
-        estimates = told_apart(found.estimates, rounding(told, self.unit))
+        estimates = told_apart(found.estimates, self._rounding(told))
         if not np.isfinite(found.variances).all():
             estimates = np.full(len(estimates), np.nan)
         leads, least = leads_by(self.said().looks, option, estimates, self.aim.same(option))
@@ -245,13 +274,18 @@ class OneLook:
     def intervals(self, what: Callable[[Fit], Spread], once: bool) -> Floats:
         """Return (n, 3) estimates with intervals, each by itself, of what no score selected.
 
-        Those of one look hold at that look: ``once``. Others hold at all times.
+        Those of one look hold at that look: ``once``. Others hold at all times; between bounds, of
+        any n scores with a share of 1/n(n + 1) of the chance, which add up to 1.
         """
         told, fit = self.told, self.fit
         found, noise = what(fit), (fit.scatter, fit.freedom)
-        found = found._replace(estimates=told_apart(found.estimates, rounding(told, self.unit)))
+        found = found._replace(estimates=told_apart(found.estimates, self._rounding(told)))
+        failure = self.chance if self.said().used >= 1.0 else 0.0
+        if self.aim.bounded:
+            n = float(told.counts.sum())
+            failure = failure if once else self.chance / max(n * (n + 1.0), 1.0)
+            return bounded_intervals(found, failure) * self.unit
         if once:
-            failure = self.chance if self.said().used >= 1.0 else 0.0
             return plain_intervals(found, noise, failure) * self.unit
         ends = plain_intervals(found, noise, 0.0)
         known = np.isfinite(ends[:, 0]) & (fit.freedom >= 1.0) & (self.chance > 0.0)
@@ -262,6 +296,14 @@ class OneLook:
                 float(ends[i, 0]), J, *noise, J * float(more[i]), self.chance
             )
         return ends * self.unit
+
+    def difference(self, a: int, b: int, once: bool) -> Floats:
+        """Return (4,) as `difference_by` does; where one looks always it holds at all times."""
+        if once:
+            failure = self.chance if self.said().used >= 1.0 else 0.0
+            return difference_by(self.fit, a, b, failure) * self.unit
+        both = self.intervals(lambda fit: fit.leads(a, np.array([b])), once)[0]
+        return np.append(both, both[1])
 
     def _to_come(self, what: Callable[[Fit], Spread]) -> Floats:
         """Return (n,) how many times as much the whole design tells as the scores so far do."""
@@ -276,7 +318,12 @@ class OneLook:
         return np.where(known, so_far / np.where(known, whole, 1.0), 1.0)
 
 
+def counted(aim: Aim, told: Feedback, judges_too: bool) -> Feedback:
+    """Return scores as they count: for other judges, what one says again is no further opinion."""
+    return in_pairs(aim.questions, told) if judges_too else told
+
+
 def fitted(aim: Aim, told: Feedback, judges_too: bool) -> Fit:
     """Return least squares on planned scores, with each option's own noise."""
-    units = in_pairs(aim.questions, told) if judges_too else told
-    return with_own_noise(aim.model.fit(units, aim.noise), units)
+    units = counted(aim, told, judges_too)
+    return with_own_noise(aim.questions, aim.model.fit(units, aim.noise), units, aim.grain)

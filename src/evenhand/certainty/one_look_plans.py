@@ -15,7 +15,7 @@ from scipy import special
 from evenhand.arrays import Counts
 from evenhand.certainty.assignment import even_order, fits, in_turns, planned_counts
 from evenhand.certainty.look import Look
-from evenhand.certainty.one_look import STEADY, TIMES, OneLook
+from evenhand.certainty.one_look import STEADY, TIMES, OneLook, last_share
 from evenhand.certainty.record import Plan, Stop
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback
@@ -124,10 +124,10 @@ class FixedPlans:
         end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
         says nothing about z, and all may still come.
         """
-        if look.winner.freedom < _HEARD:
+        if np.min(look.winner.freedom, initial=math.inf) < _HEARD:
             return 1.0
-        t, last = look.share, (1.0 - TIMES[-2] ** 2) * (1.0 - STEADY) * self.inference.chance
-        z, enough = deviations(look.worst), deviations(last)
+        t, last = look.share, last_share() * self.inference.chance
+        z, enough = look.winner.deviations(look.worst), look.winner.deviations(last)
         return float(special.ndtr((z / math.sqrt(t) - enough) / math.sqrt((1.0 - t) / t)))
 
     # ------------------------------------------------------------------ what is to come
@@ -151,10 +151,11 @@ class FixedPlans:
         if self.once or leader is None or now is None or not n:
             return left
         N = int(said.before.counts.sum()) + now.plan.number
-        z, before = deviations(self.inference.now(leader).worst), 0.0
+        look, before = self.inference.now(leader), 0.0
+        z = look.winner.deviations(look.worst)
         for time in TIMES:
             due, before = (1.0 - STEADY) * self.inference.chance * (time**2 - before), time**2
-            if time * N > n and z * math.sqrt(time * N / n) > deviations(due):
+            if time * N > n and z * math.sqrt(time * N / n) > look.winner.deviations(due):
                 return min(left, math.ceil(time * N) - n)
         return left
 
@@ -183,11 +184,17 @@ class FixedPlans:
         return self._of(more // times, times, told)
 
     def _times(self, more: Counts) -> int:
-        """Return how often the order of a long plan is repeated; 1 where it is not."""
+        """Return how often the order of a long plan is repeated; 1 where it is not.
+
+        Of a plan that somebody else made, all of it is asked: its order can be repeated as often as
+        divides all counts.
+        """
         each = more[more > 0]
         wanted = math.ceil(int(more.sum()) / _LONGEST)
-        if self.planned is not None:
-            wanted = wanted if wanted <= 1 else int(np.gcd.reduce(each))
+        if self.planned is not None and wanted > 1:
+            whole = int(np.gcd.reduce(each))
+            other = whole if more.sum() > _MOST_LISTED else 1
+            return next((n for n in range(wanted, 2 * wanted) if whole % n == 0), other)
         return max(1, min(wanted, int(each.min(initial=wanted))))
 
     def _of(self, more: Counts, times: int, told: Counts) -> Plan:
@@ -226,14 +233,3 @@ class FixedPlans:
         have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
         have = have if fits(left, have, n, money) else told
         return planned_counts(left, self.inference.aim.model, n, money, have)
-
-
-def deviations(chance: float) -> float:
-    """Return how many standard deviations a lead of two options is that has this chance.
-
-    Examples
-    --------
-    >>> round(deviations(0.05), 2)
-    1.96
-    """
-    return -float(special.ndtri(0.5 * max(chance, 1e-300)))

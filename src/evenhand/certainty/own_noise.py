@@ -7,7 +7,8 @@ S_o         Σ e² over the scores of option o;  t_o = Σ M_ii and q_o = Σ M_ij
 s², ν       Σ S_o/ν, the pooled variance, and ν = Σ t_o its degrees of freedom
 s_o², d_o   the option's own variance, and its degrees of freedom, t_o²/q_o
 s₀², d₀     what variances are in general, and how alike they are: d₀ = ∞ if they may be the same
-σ̃_o²        what the option's variance is taken to be
+σ̃_o², D_o   what the option's variance is taken to be, and its degrees of freedom
+P_o         how probable an own variance as large as s_o² is, if the option is like the others
 
 Votes for what nearly everybody rejects, and marks at the end of a scale, hardly scatter; those of
 the best options do. One variance for all is then too small for just the leads that matter. But an
@@ -17,11 +18,20 @@ as these are alike (Smyth 2004, 'limma'), and never below what the option itself
     E S_o = q_o σ_o² + (t_o − q_o) · mean variance of the others,    which gives s_o²,
     σ̃_o² = max{(d₀ s₀² + d_o s_o²)/(d₀ + d_o), s_o²},
 
-with d₀ + d_o degrees of freedom; s₀² and d₀ are such that log s_o² has the mean and the variance
-over options that it should have. In a whole panel of k options and J evaluators, t_o is
-(1 − 1/k)(J − 1), d_o is J − 1, and s_o² is (S_o/(J − 1) − s²/k)/(1 − 2/k). Two options have
-residuals of equal size, whoever is louder: then σ̃² is s², by which their lead is as uncertain as
-the evaluators' differences say.
+s₀² and d₀ are such that log s_o² has the mean and the variance over options that it should have.
+The first of the two has d₀ + d_o degrees of freedom, ν at most, the second d_o; where it is larger
+the option is perhaps not like the others, and the less probable that it is, the less of theirs
+counts:
+
+    D_o = d_o + P_o (min{d₀ + d_o, ν} − d_o).
+
+A lead of b over j has a variance V_j of which a_b = σ̃_b²/n_b and a_j are the two options' own, n_o
+the number of their scores; the rest comes by way of all others, and is known well. So it has
+V_j²/(a_b²/D_b + a_j²/D_j) degrees of freedom (Satterthwaite), ν at most.
+
+In a whole panel of k options and J evaluators, t_o is (1 − 1/k)(J − 1), d_o is J − 1, and s_o² is
+(S_o/(J − 1) − s²/k)/(1 − 2/k). Two options have residuals of equal size, whoever is louder: then
+σ̃² is s², by which their lead is as uncertain as the evaluators' differences say.
 
 Questions about the same two options, in comparisons, are such a group; in what follows a group is
 what a question is about.
@@ -35,7 +45,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Floats
-from evenhand.certainty.models import LeastSquares, Leftovers
+from evenhand.certainty.models import LeastSquares, Leftovers, OwnNoise, OwnParts
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
@@ -45,8 +55,8 @@ _LEAST = 0.5  # and degrees of freedom that S_o must have
 _QUIET, _QUIETEST = 0.05, 1e-4  # shares of S_o/t_o and of s² that s_o² counts as at least
 
 
-def own_variances(left: Leftovers) -> tuple[Floats, float]:
-    """Return (g,) σ̃² of the groups, and how many degrees of freedom the least known of them has.
+def own_variances(left: Leftovers) -> OwnNoise:
+    """Return σ̃² of the groups, and how well they are known.
 
     Examples
     --------
@@ -54,7 +64,7 @@ def own_variances(left: Leftovers) -> tuple[Floats, float]:
 
     >>> scatter = np.array([46.0, 46.0, 14.0, 14.0])
     >>> found = Leftovers(scatter, np.full(4, 6.0), np.full(4, 4.5), size=1.0)
-    >>> own_variances(found)[0].round(2)
+    >>> own_variances(found).variances.round(2)
     array([9.  , 9.  , 1.25, 1.25])
     """
     nu = float(round(left.free.sum()))  # the trace of a projection, which is a whole number
@@ -64,18 +74,25 @@ def own_variances(left: Leftovers) -> tuple[Floats, float]:
     beside = foreign / np.maximum(others, _LEAST)  # of the others' variance, per its scatter
     own = left.squared - beside * left.free
     shown = (own > _SHOWN * left.squared) & (left.free >= _LEAST) & (others >= _LEAST)
+    g = len(shown)
     if np.count_nonzero(shown) < 2:
-        return np.full(len(left.free), pooled), nu
-    variances = np.zeros(len(left.free))
+        return OwnNoise(np.full(g, pooled), np.full(g, nu), nu, nu)
+    variances = np.zeros(g)
     variances[shown] = (left.scatter - beside * pooled * nu)[shown] / own[shown]
     freedom = np.where(shown, left.free**2 / np.maximum(left.squared, 1e-300), 0.0)
     # where an option has few scores s_o² may be 0 or less, which says little of how alike they are
-    least = np.maximum(_QUIET * left.scatter / np.maximum(left.free, _LEAST), _QUIETEST * pooled)
-    s0, d0 = _in_general(np.maximum(variances, least)[shown], freedom[shown])
+    quiet = np.maximum(_QUIET * left.scatter / np.maximum(left.free, _LEAST), _QUIETEST * pooled)
+    s0, d0 = _in_general(np.maximum(variances, quiet)[shown], freedom[shown])
+    shows = np.maximum(variances, 0.0)
     if math.isinf(d0):
-        return np.maximum(variances, pooled), nu
-    drawn = (d0 * s0 + freedom * np.maximum(variances, 0.0)) / (d0 + freedom)
-    return np.maximum(variances, drawn), min(nu, d0 + float(freedom.min()))
+        drawn, both, least = np.full(g, pooled), np.full(g, nu), nu
+        chances = special.chdtrc(np.maximum(freedom, _LEAST), freedom * shows / pooled)
+    else:
+        drawn = (d0 * s0 + freedom * shows) / (d0 + freedom)
+        both, least = np.minimum(d0 + freedom, nu), min(nu, d0 + float(freedom.min()))
+        chances = special.fdtrc(np.maximum(freedom, _LEAST), d0, shows / s0)
+    known = freedom + np.where(shown, chances, 1.0) * np.maximum(both - freedom, 0.0)
+    return OwnNoise(np.maximum(variances, drawn), known, least, nu)
 
 
 def _in_general(variances: Floats, freedom: Floats) -> tuple[float, float]:
@@ -118,15 +135,26 @@ def in_pairs(questions: Questions, told: Feedback) -> Feedback:
     )
 
 
-def with_own_noise(fit: LeastSquares, told: Feedback) -> LeastSquares:
+def with_own_noise(
+    questions: Questions, fit: LeastSquares, told: Feedback, grain: float = 0.0
+) -> LeastSquares:
     """Return the fit with the noise that its residuals show, of each option by itself.
 
     Its variances are those of the estimates; scatter and freedom, which are equal, say how well
     they are known, and are 0 where nothing is. A fit to noise that is known is returned as it is.
+    Residuals below ``grain`` are rounding of the scores.
     """
     if math.isinf(fit.freedom):
         return fit
     left = fit.left_over(told)
-    if fit.freedom < 1.0 or not left.scatter.sum() > _REPEATS * left.size:
+    nil = max(_REPEATS * left.size, float(told.counts.sum()) * grain**2)
+    if fit.freedom < 1.0 or not left.scatter.sum() > nil:
         return fit.with_noise(told, np.ones(len(left.scatter)), 0.0)
-    return fit.with_noise(told, *own_variances(left))
+    noise = own_variances(left)
+    heard = fit.with_noise(told, noise.variances, noise.least)
+    if questions.has_arrow_form and len(left.scatter) == len(questions.items):
+        weights = told.counts if questions.noise is None else told.counts / questions.noise**2
+        sizes = np.bincount(questions.about[:, 0], weights, len(left.scatter))
+        parts = noise.variances / np.maximum(sizes, _QUIETEST)
+        heard.own = OwnParts(parts, noise.freedom, noise.most)
+    return heard

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -15,13 +18,22 @@ from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import difference
 from evenhand.certainty.assignment import all_there_is, checked_plan
 from evenhand.certainty.biases import named_biases
-from evenhand.certainty.choice import Bound, Choice, limit_of
+from evenhand.certainty.certain_choice import noise_within
+from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.look import guess
 from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.one_look import OneLook
+from evenhand.certainty.one_look import OneLook, last_share
 from evenhand.certainty.one_look_plans import FixedPlans
+from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.words import grounds, may_be_chance, not_compared, shown, stopped
+from evenhand.certainty.words import (
+    grounds,
+    may_be_chance,
+    not_compared,
+    nothing_left_over,
+    shown,
+    stopped,
+)
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.policies.conclusion import Scope
@@ -31,6 +43,11 @@ from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
 
 Looks = Literal["once", "always"]
+
+_COUNTED_ONCE = (
+    "That is counted among the errors here: what a judge says of an option again is no further "
+    "opinion."
+)
 
 
 @registered
@@ -42,7 +59,8 @@ class PlannedChoice(Choice):
     one that looks once is sure most often, and the one that looks after every answer saves the rest
     of them when it is sure. Which of the two has to be decided before the first answer.
 
-    Noise is taken to be Gaussian, and as loud for all questions but for their relative noise. How
+    Noise is taken to be about Gaussian, and each option's as loud as its own scores say; with
+    ``bounds``, scores may have any distribution between them. How
     long an answer takes, and who leaves, must not depend on what the answers are. Logged scores may
     be observed before the first answer: they are no part of the test, and not asked again.
 
@@ -60,6 +78,9 @@ class PlannedChoice(Choice):
         How much may be lost, in units of value.
     noise_scale
         Standard deviation σ of an answer; None if it is not known.
+    bounds
+        (lowest, highest) score there is. Nothing is then taken for granted of the noise, which
+        takes about three times the answers, and far more where scores keep to a part of the range.
     planned
         (q,) how often each question is asked, where somebody else decided that without looking at
         any answer; then that is all of the answers, and neither horizon nor at_most are given.
@@ -72,6 +93,8 @@ class PlannedChoice(Choice):
     scope
         "these": what is said holds for the judges who answer. "like these": for judges like them,
         so that what one of them says of the same question again is no further opinion.
+    grain
+        What answers are rounded to: differences below that are none, and no noise.
     seed
         Where the order comes from.
     budget
@@ -93,6 +116,7 @@ class PlannedChoice(Choice):
     """
 
     name = "planned-choice"
+    one_design = True
 
     def __init__(
         self,
@@ -103,10 +127,12 @@ class PlannedChoice(Choice):
         confidence: float = 0.95,
         tolerance: float = 0.0,
         noise_scale: float | None = None,
+        bounds: Sequence[float] | None = None,
         planned: ArrayLike | None = None,
         looks: Looks = "once",
         give_up: float = 0.05,
         scope: Scope = "these",
+        grain: float = 0.0,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -115,9 +141,14 @@ class PlannedChoice(Choice):
             raise InputError(f"looks must be 'once' or 'always'; got {looks!r}.")
         if not is_number(give_up) or not 0.0 <= give_up < 1.0:
             raise InputError(f"give_up must be a chance from 0 to less than 1; got {give_up!r}.")
+        if not is_number(grain) or not 0.0 <= grain < np.inf:
+            raise InputError(f"grain must be a number, 0 or more; got {grain!r}.")
         if scope not in ("these", "like these"):
             raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
         self.judges_too = scope == "like these"
+        ends = checked_bounds(bounds)
+        if ends is not None:
+            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         self._planned: Counts | None = None
         if planned is not None:
             self._planned = checked_plan(planned, Questions.of(checked_askable(actions)))
@@ -141,9 +172,15 @@ class PlannedChoice(Choice):
             budget=budget,
             **bound,
         )
-        self.looks, self.give_up = looks, float(give_up)
-        model = model_of(self.actions)
-        self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise)
+        self.looks, self.give_up, self.bounds = looks, float(give_up), ends
+        self.aim = Aim(
+            model_of(self.actions),
+            self.confidence,
+            self.tolerance,
+            self.stated_noise,
+            grain=grain,
+            bounded=ends is not None,
+        )
         self._inference = OneLook(self.aim, self.record, self.judges_too)
 
     @property
@@ -227,6 +264,17 @@ class PlannedChoice(Choice):
             return 0.0
         return self._plans(self._nothing).forecast()
 
+    def chance(self) -> float:
+        """Return how probable it is that so many settle it; NaN if nobody can say."""
+        left, leader, said = self.forecast(), self.inference.leader, self.inference
+        n = int(said.told.counts.sum())
+        if leader is None or not left or not n:
+            return math.nan
+        rivals = np.flatnonzero(~self.aim.same(leader))
+        due = said.chance if self.looks == "once" else last_share() * said.chance
+        share = n / (n + left)
+        return prospects_of(said.fit, leader, rivals, share, slack=self.aim.slack, failure=due)
+
     def extended(self, actions: Askable) -> PlannedChoice:
         """Return the policy with more options, evaluators or capacity, and the same record.
 
@@ -278,13 +326,13 @@ class PlannedChoice(Choice):
     def recommend(self) -> Decision:
         """Return the option that leads, what it loses at most, and its leads.
 
-        What it loses, and its leads, are said of the looks so far. All losses ever said hold at
-        once; the interval of each lead by itself.
+        What it loses, and its leads, are said of the looks so far. All losses that were ever said
+        where nothing was certain hold at once; the interval of each lead by itself (`look`).
         """
         said, certain = self.inference, self.inference.certain
         option = said.leader if certain is None else certain
         if option is None:
-            option = guess(self.questions, said.told)
+            option = guess(self.questions, said.told, self.aim.grain)
         leads, least = self.once(("leads", option), lambda: said.leads(option))
         loss = max(0.0, -float(least.min(initial=0.0)))
         if certain is not None:
@@ -314,8 +362,8 @@ class PlannedChoice(Choice):
         return self._estimates(np.eye(1, self.questions.n_attributes))[0]
 
     def biases(self) -> list[tuple[Column, Estimate]]:
-        """Return all biases with their intervals; leniencies against the mean of the panel."""
-        columns, rows = named_biases(self.questions)
+        """Return all biases with their intervals; leniencies against the mean of who answered."""
+        columns, rows = named_biases(self.questions, self.neutral)
         return list(zip(columns, self._estimates(rows), strict=True))
 
     def _estimates(self, rows: Floats) -> list[Estimate]:
@@ -325,7 +373,15 @@ class PlannedChoice(Choice):
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with their intervals, each by itself."""
-        return self.inference.intervals(lambda fit: fit.values(), self.looks == "once")
+        neutral = self.neutral
+        return self.inference.intervals(lambda fit: fit.values(neutral), self.looks == "once")
+
+    def difference(self, a: int, b: int) -> Floats:
+        """Return (4,) by how much option a is better than b, an interval, and what it is at least.
+
+        For options that were named without looking at the scores.
+        """
+        return self.inference.difference(a, b, self.looks == "once")
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the answers say about the assumptions, alarms first.
@@ -333,13 +389,22 @@ class PlannedChoice(Choice):
         In the end also whether evaluators favour their own by as much as each other, where that is
         taken for granted.
         """
-        found, said = super().findings(), self.inference.said()
+        found, said = tuple(map(self._of_tastes, super().findings())), self.inference.said()
         over = said.used >= 1.0 or self.inference.certain is not None
         over = over or self._plans(self._nothing).gave_up is not None
         if self.checked and over and self.inference.told.counts.any():
             alike = self.once("alike", lambda: difference(self.inference))
             found = found if alike is None else (*found, alike)
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
+
+    def _of_tastes(self, finding: Finding) -> Finding:
+        """Return a finding; that pairs have effects of their own is no alarm for judges like these.
+
+        What a judge says of an option counts once then, and the scatter has such effects in it.
+        """
+        if finding.assumption != "fit" or not self.judges_too or not self.options.stand_alone:
+            return finding
+        return replace(finding, alarm=False, message=f"{finding.message} {_COUNTED_ONCE}")
 
     def stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
@@ -352,6 +417,8 @@ class PlannedChoice(Choice):
                 "whatever comes now cannot make it certain. Make a new policy, for which these are "
                 "logged scores (observe), and say that you did."
             )
+        if stop.reason == "spent" and self.inference.silent:
+            return nothing_left_over(options, stop.options[0], n, self.inference.agree)
         if stop.reason == "spent":
             return may_be_chance(
                 options, stop, n, self.confidence, "more evaluators from the start"

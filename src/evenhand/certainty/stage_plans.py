@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Indices
+from evenhand.certainty.kinds import dear_ones
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
@@ -35,6 +36,7 @@ _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
+_CONFIRMED = 4.0  # deviations that a lead is to have by dear judges alone
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 
 
@@ -90,7 +92,8 @@ class Planner:
         """Return the next plan, or why there is none."""
         now, record = self.inference.evidence(), self.inference.record
         if now.answer is not None:
-            lacking = self._allowed(np.repeat(np.arange(record.q), self._lacking()))
+            lacking = np.repeat(np.arange(record.q), self._lacking())
+            lacking = self._allowed(np.concatenate([lacking, self._confirming(now.answer)]))
             if self._remaining and self._pays_for(lacking):
                 return self._plan("check the model", lacking[: self._remaining])
             return Stop("certain", (now.answer,))
@@ -267,6 +270,37 @@ class Planner:
         wanted[new[: max(0, rank + _MORE_KINDS - kinds)]] = 1
         wanted[again[: max(0, _MORE_REPEATS - (n - kinds))]] = 1
         return wanted
+
+    def _confirming(self, answer: int) -> Indices:
+        """Return what to ask dear judges, so that they confirm what cheap ones made certain.
+
+        Once, as much as it takes by the leads as they are; nothing if there is no money for half of
+        it, or if dear judges cannot compare all options by themselves. `kinds` says why.
+        """
+        aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
+        told, who = record.everything.counts, aim.questions.evaluator
+        checked = any(one.plan.purpose == "check the model" for one in record.rounds)
+        dear = None if checked or not self.looks else dear_ones(aim.questions, told)
+        if dear is None:
+            return none
+        theirs = np.where(who >= 0, dear[who], True)
+        guess, rivals = self.inference.before(len(record.rounds)), np.flatnonzero(~aim.same(answer))
+        leads, variances = guess.leads(answer, rivals)
+        spread = np.sqrt(variances)  # who was found to lead leads by less than it seems
+        leads = (leads + aim.slack) / guess.unit - 0.5 * spread
+        weights = _CONFIRMED / np.maximum(leads, _CAUTION * spread)
+        left = np.where(theirs, self._left, 0)
+        most = int(min(_LONGEST, self._remaining))
+        design = aim.model.plan(answer, rivals, weights, most, told, left)
+        if not np.isfinite(design.variances).all() or not len(design.order):
+            return none
+        prices = aim.questions.prices[design.order]
+        money = float((weights**2 * design.variances).max())
+        money -= float((told * aim.questions.prices)[theirs].sum())
+        wanted = math.ceil(money / prices.mean())
+        there = self.limits.money - self.limits.paid
+        able = int(np.searchsorted(np.cumsum(prices), there, side="right"))
+        return design.order[:wanted] if 2 * able >= wanted > 0 else none
 
     # ------------------------------------------------------------------ what there is
 

@@ -30,8 +30,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
 from evenhand.arrays import Floats
+from evenhand.certainty import with_best
 from evenhand.certainty.e_process import first_beyond
 from evenhand.certainty.models import Shared
 from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
@@ -51,7 +53,7 @@ class Winner:
     low, high
         (n,) lo and hi.
     scatter, freedom
-        R and ν; infinite ν where σ is known.
+        R and ν, of all leads or (n,) of each; infinite ν where σ is known.
 
     Examples
     --------
@@ -66,69 +68,111 @@ class Winner:
     variances: Floats
     low: Floats
     high: Floats
-    scatter: float = 0.0
-    freedom: float = math.inf
+    scatter: Floats | float = 0.0
+    freedom: Floats | float = math.inf
 
     @classmethod
     def of(
-        cls, leads: Floats, shared: Shared, scatter: float = 0.0, freedom: float = math.inf
+        cls,
+        leads: Floats,
+        shared: Shared,
+        scatter: Floats | float = 0.0,
+        freedom: Floats | float = math.inf,
     ) -> Winner:
         """Return the winner with these leads, (n,), and what they have in common."""
         n, variances = len(leads), shared.variances
         down, up, roots = np.full(n, np.inf), np.full(n, np.inf), np.sqrt(variances)
+        behind = np.maximum(leads, 0.0) / roots
+        near, zero = np.flatnonzero(behind > 0.0), np.flatnonzero(behind <= 0.0)
+        closeness = 1.0 / behind[near]
         for start in range(0, n, _CHUNK):
             which = np.arange(start, min(start + _CHUNK, n))
-            S = shared.columns(which)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                room = np.maximum(leads, 0.0)[:, None] * (variances[which] / np.abs(S))  # L_l/|c_l|
-            correlation = S / np.outer(roots, roots[which])
-            down[which] = np.where(correlation > _TOGETHER, room, np.inf).min(axis=0)
-            up[which] = np.where(correlation < -_TOGETHER, room, np.inf).min(axis=0)
+            correlation = shared.some(which)
+            correlation /= roots
+            correlation /= roots[which, None]
+            correlation[np.abs(correlation) <= _TOGETHER] = 0.0
+            tied = correlation[:, zero]
+            most = correlation if len(near) == n else correlation[:, near]
+            most *= closeness  # √S_j c_l/L_l
+            with np.errstate(divide="ignore"):
+                down[which] = roots[which] / np.maximum(most.max(axis=1, initial=0.0), 0.0)
+                up[which] = roots[which] / np.maximum(-most.min(axis=1, initial=0.0), 0.0)
+            down[which[(tied > 0.0).any(axis=1)]] = 0.0
+            up[which[(tied < 0.0).any(axis=1)]] = 0.0
         return cls(leads, variances, leads - down, leads + up, scatter, freedom)
 
     def chances(self, null: Floats | float = 0.0) -> Floats:
         """Return (n,) p_j(``null``): how probable leads as large are, given that it leads."""
-        return np.exp(self._log_chances(null, upper=False))
+        return np.exp(self._log_chances(null))
+
+    def deviations(self, chance: float) -> float:
+        """Return how many standard deviations a lead of two options is that has this chance.
+
+        Examples
+        --------
+        >>> two = Winner.of(np.ones(1), Shared(np.zeros((1, 0)), np.ones(1)))
+        >>> round(two.deviations(0.05), 2)
+        1.96
+        """
+        return -float(special.ndtri(0.5 * max(chance, 1e-300)))
 
     def at_least(self, failure: float) -> Floats:
-        """Return (n,) what each lead is at least, with a chance of ``failure`` to be wrong."""
-        return self._end(failure, upper=False)
+        """Return (n,) what each lead is at least, with a chance of ``failure`` to be wrong.
 
-    def at_most(self, failure: float) -> Floats:
-        """Return (n,) what each lead is at most, with a chance of ``failure`` to be wrong."""
-        return self._end(failure, upper=True)
-
-    @property
-    def _silent(self) -> bool:
-        """Whether nothing can be said, for want of any scatter to hear the noise by."""
-        return self.freedom < 1.0 or (math.isfinite(self.freedom) and self.scatter <= 0.0)
-
-    def _end(self, failure: float, upper: bool) -> Floats:
-        side = 1.0 if upper else -1.0
-        if self._silent or not len(self.leads):
-            return np.full(len(self.leads), side * np.inf)
+        Given that the option leads; far below 0 where that was all but chance.
+        """
+        if self.silent or not len(self.leads):
+            return np.full(len(self.leads), -np.inf)
 
         def beyond(null: Floats) -> Floats:
-            return math.log(failure) - self._log_chances(null, upper)
+            return math.log(failure) - self._log_chances(null)
 
-        noise = 1.0 if math.isinf(self.freedom) else math.sqrt(self.scatter / self.freedom)
-        return first_beyond(beyond, self.leads, 2.0 * side * noise * np.sqrt(self.variances))
+        return first_beyond(beyond, self.leads, -2.0 * self.errors)
 
-    def _log_chances(self, null: Floats | float, upper: bool) -> Floats:
-        """Return the log of p_j, or of 1 − p_j."""
-        if self._silent:
+    @property
+    def _known(self) -> bool:
+        """Whether σ is known."""
+        return bool(np.isinf(self.freedom).all())
+
+    @property
+    def least(self) -> float:
+        """Degrees of freedom of the lead that is known least well."""
+        return float(np.min(self.freedom, initial=math.inf))
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing can be said, for want of any scatter to hear the noise by."""
+        return self.least < 1.0 or (not self._known and bool(np.min(self.scatter) <= 0.0))
+
+    @property
+    def noise(self) -> float:
+        """σ, as it is known or estimated."""
+        return 1.0 if self._known else float(np.sqrt(np.max(self.scatter / self.freedom)))
+
+    def largest(self, failure: float) -> float:
+        """Return what the noise of no lead exceeds, in errors, but with so small a chance."""
+        return with_best.largest(failure, len(self.leads), self.least)
+
+    @property
+    def errors(self) -> Floats:
+        """(n,) standard errors of the leads."""
+        return self.noise * np.sqrt(self.variances)
+
+    def _log_chances(self, null: Floats | float) -> Floats:
+        """Return the log of p_j."""
+        if self.silent:
             return np.zeros(len(self.leads))
         roots = np.sqrt(self.variances)
         x, low, high = ((end - null) / roots for end in (self.leads, self.low, self.high))
 
         def tail(z: Floats) -> Floats:
-            if math.isinf(self.freedom):
+            if self._known:
                 return log_normal_tail(z)
             with np.errstate(over="ignore"):
                 rest = self.scatter + (np.abs(x) - z) * (np.abs(x) + z)  # Q − z², without loss
             return log_student_tail(np.maximum(rest, 0.0) / (self.scatter + x**2), self.freedom)
 
         whole = log_mass(tail, low, high)
-        part = log_mass(tail, low, x) if upper else log_mass(tail, x, high)
+        part = log_mass(tail, x, high)
         with np.errstate(invalid="ignore"):
             return np.where(np.isfinite(whole), np.minimum(part - whole, 0.0), 0.0)

@@ -11,13 +11,19 @@ from evenhand.policies.messages import Certainty
 
 _SHOWN = 5  # rivals that are named
 
+SCALE = "which scores can be given (scale)"
+"""What helps where scores agree to the last digit."""
+
 
 def stopped(policy: Choice, stop: Stop) -> str:
     """Return why nothing more is asked."""
     limits, rivals = policy.limits, shown(policy.options, stop)
     about = "" if not stop.options else repr(policy.options.labels[stop.options[0]])
     if stop.reason == "certain":
-        if any(finding.alarm for finding in policy.findings()):
+        alarms = [finding for finding in policy.findings() if finding.alarm]
+        if alarms and all(finding.assumption == "kinds" for finding in alarms):
+            return "it would be certain if no judge liked single options, which nobody confirms."
+        if alarms:
             return "it would be certain if the model were right, but an alarm says that it is not."
         return certain(policy.options, stop.options[0], policy.confidence, policy.tolerance)
     if stop.reason == "hopeless":
@@ -63,6 +69,21 @@ def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_hel
         f"all {n} answers are in, and that {options.labels[stop.options[0]]!r} leads "
         f"{shown(options, stop)} may be chance, at {100 * confidence:g}% confidence. A tolerance "
         f"would help (how much may be lost), or {would_help}."
+    )
+
+
+def nothing_left_over(
+    options: Any, option: int, n: int, agree: bool, say: str = "how loud noise is (noise_scale)"
+) -> str:
+    """Return that n answers cannot tell how sure the leader is: they agree, or none is spare.
+
+    ``say`` is what would help if somebody knew it.
+    """
+    seen = "agree to the last digit" if agree else "are no more than the model has parameters"
+    return (
+        f"all {n} answers are in, and {options.labels[option]!r} leads; but they {seen}, and "
+        "without any scatter scores cannot tell how sure that is. Ask further evaluators, or, if "
+        f"it is known, say {say}."
     )
 
 

@@ -35,7 +35,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Counts, Floats
-from evenhand.checks.spans import Span
+from evenhand.checks.spans import RowSpan, Span
 
 _PRIOR = 0.5
 _LEAST_SCATTER = 4  # degrees of freedom within options, from which on F is used
@@ -86,7 +86,7 @@ def residuals(
         Whether to weigh what is left over by how often it was evaluated: the score test against
         an effect that an evaluation has each time it is made.
     """
-    span = Span.of_rows(points, counts) if isinstance(points, np.ndarray) else points
+    span = RowSpan.of(points, counts) if isinstance(points, np.ndarray) else points
     root = np.sqrt(counts.astype(np.float64))
     df = len(counts) - span.rank
     level = float(means @ counts / counts.sum())  # less to cancel; put back where it matters

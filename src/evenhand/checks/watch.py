@@ -48,6 +48,7 @@ from evenhand.checks.stream import (
     strays,
 )
 from evenhand.questions import Askable, Questions
+from evenhand.scores.level import AS_GIVEN, Level
 
 RATE = 0.03
 _CHECKS = {"intercept": "fit"}  # what is found by a check of another name
@@ -84,6 +85,8 @@ class Checks:
         Standard deviation σ of an evaluation as it is stated; None if it is not known.
     rate
         Probability of any false alarm in the whole run, where all assumptions hold.
+    level
+        What was taken off all evaluations before they came here, for those who show them.
 
     Examples
     --------
@@ -101,11 +104,17 @@ class Checks:
     """
 
     def __init__(
-        self, actions: Askable, *, noise_scale: float | None = None, rate: float = RATE
+        self,
+        actions: Askable,
+        *,
+        noise_scale: float | None = None,
+        rate: float = RATE,
+        level: Level = AS_GIVEN,
     ) -> None:
         self.questions = Questions.of(actions)
         self.noise_scale = noise_scale
         self.rate = rate
+        self.level = level
         self._terms = words.terms_of(self.questions)
         self.record = Record(len(actions))
         self._panel = len(self.questions.evaluators) > 1
@@ -114,6 +123,7 @@ class Checks:
         self._next_look = _FIRST_LOOK
         self._alarms: dict[str, Finding] = {}
         self._notes: tuple[Finding, ...] = ()
+        self._fitted: tuple[int, Indices, Residuals] | None = None  # to so many evaluations
 
     def take(self, counts: Counts, sums: Floats, squares: Floats) -> None:
         """Take evaluations that came in together, added up per option: (k,) each."""
@@ -191,6 +201,7 @@ class Checks:
     def recall(self, memory: Mapping[str, Any]) -> None:
         """Go back to what `memory` returned, perhaps long ago; an error if it cannot be that."""
         self.record.recall(memory["record"])
+        self._fitted = None
         self._looks, self._last_looks = (
             recalled(memory, name, (), int, 0) for name in ("looks", "last_looks")
         )
@@ -216,7 +227,8 @@ class Checks:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _revived, (self.questions, self.noise_scale, self.rate, self.memory())
+        kept = self.questions, self.noise_scale, self.rate, self.level
+        return _revived, (*kept, self.memory())
 
     def extended(self, actions: Askable, places: Indices) -> Checks:
         """Return checks of more questions that saw the same; ``places``, (q,), are the old ones.
@@ -230,7 +242,7 @@ class Checks:
         >>> checks.extended(more, np.array([0, 2])).counts
         array([0, 0, 1])
         """
-        new = Checks(actions, noise_scale=self.noise_scale, rate=self.rate)
+        new = Checks(actions, noise_scale=self.noise_scale, rate=self.rate, level=self.level)
         memory = self.memory()
         record = memory["record"]
         for name in ("counts", "means", "scatters"):
@@ -287,6 +299,13 @@ class Checks:
         return level
 
     def _residuals(self) -> tuple[Indices, Residuals]:
+        """Return the questions that were seen, and what the model leaves over of them."""
+        n = self.record.evaluations
+        if self._fitted is None or self._fitted[0] != n:
+            self._fitted = n, *self._fit()
+        return self._fitted[1:]
+
+    def _fit(self) -> tuple[Indices, Residuals]:
         (seen,) = self.counts.nonzero()
         if len(seen) == 0:
             return seen, Residuals(np.zeros(0), np.zeros(0), LackOfFit(math.nan, 0, math.nan))
@@ -369,16 +388,22 @@ class Checks:
     def _named_stray(self, entries: Entries, i: int) -> str:
         """Return an entry in words, and how the mean of its option changes without it."""
         x, b, y = int(entries.options[i]), entries.counts[i], entries.means[i]
-        n = self.counts[x]
-        what = f"{y:.4g}" if b == 1 else f"among {b:.0f} with mean {y:.4g}"
-        without = f"mean {self.means[x]:.4g}"
+        n, loud = self.counts[x], 1.0 if self.questions.noise is None else self.questions.noise[x]
+
+        def shown(mean: float) -> str:
+            return f"{mean * loud + self.level.origin:.4g}"
+
+        what = shown(y) if b == 1 else f"among {b:.0f} with mean {shown(y)}"
+        without = f"mean {shown(self.means[x])}"
         if n > b:
-            without += f", {(n * self.means[x] - b * y) / (n - b):.4g} without it"
+            without += f", {shown((n * self.means[x] - b * y) / (n - b))} without it"
         return f"{self.questions.label(x)}: {what} ({without})"
 
 
-def _revived(questions: Questions, scale: float | None, rate: float, memory: Any) -> Checks:
-    checks = Checks(questions, noise_scale=scale, rate=rate)
+def _revived(
+    questions: Questions, scale: float | None, rate: float, level: Level, memory: Any
+) -> Checks:
+    checks = Checks(questions, noise_scale=scale, rate=rate, level=level)
     checks.recall(memory)
     return checks
 

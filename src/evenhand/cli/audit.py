@@ -244,8 +244,7 @@ def _print_evaluators(out: Console, found: Audit) -> None:
 
 def _print_flips(out: Console, found: Audit) -> None:
     """Print which winners change under which rule."""
-    frame = found.flips
-    frame = frame[frame["flipped"]] if len(frame) else frame
+    frame = found.decisions.changed()
     if not len(frame):
         return
     out.print("\nWinners that change", style="bold")

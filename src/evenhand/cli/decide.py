@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from evenhand.answers import decide as decided
 from evenhand.cli.answers import print_answer
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import (
+    READING,
     TABLE,
     Decimal,
     EvaluatorColumn,
@@ -35,7 +37,7 @@ from evenhand.cli.score_tables import (
     table_at,
 )
 from evenhand.cli.terminal import console, print_json
-from evenhand.errors import NotIdentifiableError
+from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
 from evenhand.tables.sources import CsvFile
 
@@ -92,6 +94,14 @@ def decide(
     ] = None,
     scale: Scale = None,
     wide: Wide = False,
+    repeats: Annotated[
+        bool,
+        typer.Option(
+            "--repeats",
+            help="Rows may be the same in every cell: an evaluator was asked again.",
+            rich_help_panel=READING,
+        ),
+    ] = False,
     missing: Missing = "refuse",
     decimal: Decimal = None,
     log_format: LogFormat = None,
@@ -136,6 +146,10 @@ def decide(
     next_n: Annotated[
         int, typer.Option("--next", min=0, metavar="N", help="How many next questions to name.")
     ] = 5,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="By how much A is better than B, and not worse than it."),
+    ] = None,
     figure: Figure = None,
     report: Report = None,
     as_json: AsJson = False,
@@ -180,6 +194,7 @@ def decide(
             time=time,
             scale=scale_in(scale),
             wide=wide,
+            repeats=repeats,
             missing=missing_in(missing),
             decimal=decimal,
             bias=bias,  # type: ignore[arg-type] # checked where it is used
@@ -194,16 +209,35 @@ def decide(
         else:
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
+    two = None if compare is None else answer.compare(*_two_of(compare, answer.options.labels))
     if figure is not None:
         answer.plot(figure)
     if report is not None:
         answer.report(report)
     if as_json:
-        print_json({"comparable": answer.comparable} | answer.to_dict())
+        more = {} if two is None else {"compared": two.to_dict()}
+        print_json({"comparable": answer.comparable} | answer.to_dict() | more)
     else:
         print_answer(console(), answer, figure, report)
+        if two is not None:
+            console().print(f"\n{two}", soft_wrap=True)
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
+
+
+def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
+    """Return the two names in 'A,B'; a name may have commas of its own.
+
+    Examples
+    --------
+    >>> _two_of("Bo, Jr.,Ann", ["Ann", "Bo, Jr."])
+    ('Bo, Jr.', 'Ann')
+    """
+    commas = [i for i, letter in enumerate(given) if letter == ","]
+    pairs = [(given[:i].strip(), given[i + 1 :].strip()) for i in commas]
+    if not pairs:
+        raise InputError(f"--compare needs two options, such as A,B; got {given!r}.")
+    return next((pair for pair in pairs if set(pair) <= set(labels)), pairs[0])
 
 
 def _options(path: str, option: str, group: str) -> Any:

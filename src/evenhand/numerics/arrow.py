@@ -35,7 +35,8 @@ from evenhand.arrays import Floats, Indices
 _RANK = 1e-10
 # Share of a vector beside the range of S, below which it lies in it: centres are means of as many
 # rows, off by 10⁻¹⁵ or so, and eigenvectors by that over the gap between eigenvalues.
-_IN_RANGE = 1e-7
+IN_RANGE = 1e-7
+FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +76,12 @@ class Arrow:
     def of(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
         """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
         sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
-        sums = per_item(items, weights, n_items) @ Z
+        sums = sparse.csr_array(per_item(items, weights, n_items) @ Z)
         M = (Z.T @ (sparse.diags_array(weights) @ Z)).toarray()
         centres = sparse.csr_array(
             sparse.diags_array(1.0 / np.where(sizes > 0.0, sizes, 1.0)) @ sums
         )
-        S = M - (sums.T @ centres).toarray()
+        S = M - cross(sums, centres)
         scales = np.sqrt(np.diagonal(M))
         scales[scales == 0.0] = 1.0
         values, vectors = np.linalg.eigh(S / np.outer(scales, scales))
@@ -104,7 +105,7 @@ class Arrow:
         found = np.asarray(np.einsum("ij,ij->i", along, along))
         if self.lost.shape[1]:
             beside = np.abs(rows @ self.lost).max(axis=1)
-            found[beside > _IN_RANGE * of] = np.inf
+            found[beside > IN_RANGE * of] = np.inf
         return found
 
     def lengths(self, rows: Floats) -> Floats:
@@ -149,3 +150,10 @@ def per_item(items: Indices, weights: Floats, n_items: int) -> sparse.csr_array:
     """Return (i, q) what adds rows up by their items."""
     q = len(items)
     return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))
+
+
+def cross(A: sparse.csr_array, B: sparse.csr_array) -> Floats:
+    """Return (p, p) AᵀB, dense; by dense matrices where most of it would be dense anyway."""
+    if max(A.nnz, B.nnz) > FULL * A.shape[0] * A.shape[1]:
+        return np.asarray(A.toarray().T @ B.toarray())
+    return np.asarray((A.T @ B).toarray())

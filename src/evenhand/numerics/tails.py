@@ -12,6 +12,7 @@ What is wanted are ratios of such numbers, and these have logarithms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -33,7 +34,7 @@ def log_normal_tail(x: Floats) -> Floats:
     return np.asarray(special.log_ndtr(-x))
 
 
-def log_student_tail(f: Floats, freedom: float) -> Floats:
+def log_student_tail(f: Floats, freedom: Floats | float) -> Floats:
     """Return log sf(T) of Student's distribution for T ≥ 0, given f = ν/(ν + T²).
 
     Examples
@@ -41,17 +42,44 @@ def log_student_tail(f: Floats, freedom: float) -> Floats:
     >>> float(log_student_tail(np.array([0.5]), 1.0)[0]).__round__(6)      # T = 1, ν = 1: ¼
     -1.386294
     """
-    a = 0.5 * freedom
+    a = np.broadcast_to(0.5 * np.asarray(freedom), f.shape)
     plain = special.betainc(a, 0.5, f)
     with np.errstate(divide="ignore"):
         tail = np.log(0.5 * plain)
         far = (plain < _LEAST) & (f > 0.0)
         if far.any():
             # I_f(a, ½) = f^a ₂F₁(a, ½; a + 1; f)/(a B(a, ½))
+            a = a[far]
             series = np.log(special.hyp2f1(a, 0.5, a + 1.0, f[far]))
             scale = np.log(2.0 * a) + special.betaln(a, 0.5)
             tail[far] = a * np.log(f[far]) + series - scale
     return np.asarray(tail)
+
+
+def student_tail(t: Floats, freedom: float) -> Floats:
+    """Return sf(t) of Student's distribution, or of the normal one with infinite ``freedom``.
+
+    Examples
+    --------
+    >>> student_tail(np.array([1.0]), 1.0)
+    array([0.25])
+    """
+    if math.isinf(freedom):
+        return np.asarray(special.ndtr(-t))
+    return np.asarray(special.stdtr(freedom, -t))
+
+
+def student_quantile(failure: float, freedom: float) -> float:
+    """Return what Student's variable exceeds with a chance of ``failure``; see `student_tail`.
+
+    Examples
+    --------
+    >>> round(student_quantile(0.025, np.inf), 2), round(student_quantile(0.25, 1.0), 2)
+    (1.96, 1.0)
+    """
+    if math.isinf(freedom):
+        return -float(special.ndtri(failure))
+    return -float(special.stdtrit(freedom, failure))
 
 
 def log_mass(tail: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:

@@ -59,7 +59,8 @@ class Accuracy:
     @property
     def comparable(self) -> bool:
         """Whether the value of any two options can be compared."""
-        return bool(np.isfinite(self.own).all()) and len(set(self.classes())) <= 1
+        lost = self.lost_values
+        return bool(np.isfinite(self.own).all() and (np.abs(lost - lost[:1]) < _EQUAL).all())
 
     def classes(self) -> list[int]:
         """Return (k,) which options can be compared: those with the same number."""
@@ -96,10 +97,6 @@ class Accuracy:
         about = self.shared - self.shared.mean(axis=0)
         return float(2.0 * (self.own**2).mean() + 2.0 * (about**2).sum() / (k - 1))
 
-    def covariance(self) -> Floats:
-        """Return (k, k) the covariance of the values, but for what all options share."""
-        return np.asarray(np.diag(self.own**2) + self.shared @ self.shared.T)
-
     def errors(self, n: int, rng: np.random.Generator) -> Floats:
         """Return (n, k) draws of the errors of the values, but for what all options share."""
         own = self.own * rng.standard_normal((n, len(self.own)))
@@ -118,7 +115,7 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
     if questions.options.stand_alone and (about[:, 0] >= 0).all() and (about[:, 1] < 0).all():
         return _of_panel(rows, n, k, d)
     V = np.asarray((rows.T @ rows.multiply(n[:, None])).todense())
-    root, lost, scale = _inverse_root(V)
+    root, lost, scale = inverse_root(V)
     X = questions.options.features
     return Accuracy(
         np.zeros(k), X @ root[:d], root[d:], _relative(X / scale[:d], lost[:d]), lost[d:]
@@ -127,14 +124,16 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
 
 def _of_panel(rows: sparse.csr_array, n: Floats, k: int, d: int) -> Accuracy:
     """Return the accuracy where every question is about one item that stands for itself."""
-    items, Z = rows[:, :d], np.asarray(rows[:, d:].todense())
+    items, Z = rows[:, :d], rows[:, d:]
     weights = np.asarray(items.sum(axis=1)).ravel()  # 1 over the relative noise
-    totals = np.asarray(items.multiply((n * weights)[:, None]).sum(axis=0)).ravel()
+    totals = np.asarray(items.T @ (n * weights))
     asked = totals > 0.0
     safe = np.where(asked, totals, 1.0)
-    means = np.asarray(items.T @ (Z * n[:, None])) / safe[:, None]
-    S = Z.T @ (Z * n[:, None]) - means.T @ (means * safe[:, None])
-    root, lost, scale = _inverse_root(S, (Z.T**2 @ n))
+    weighted = sparse.csr_array(sparse.diags_array(n) @ Z)
+    means = (items.T @ weighted).toarray() / safe[:, None]
+    M = (Z.T @ weighted).toarray()
+    S = M - means.T @ (means * safe[:, None])
+    root, lost, scale = inverse_root(S, np.diagonal(M))
     own = np.where(asked, 1.0 / np.sqrt(safe), np.inf)
     return Accuracy(own[:k], -means[:k] @ root, root, _relative(-means[:k] / scale, lost), lost)
 
@@ -144,7 +143,7 @@ def _relative(rows: Floats, lost: Floats) -> Floats:
     return np.asarray(rows @ lost / (np.abs(rows).max(initial=0.0) or 1.0))
 
 
-def _inverse_root(V: Floats, sizes: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+def inverse_root(V: Floats, sizes: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     """Return R with R Rᵀ = V⁻¹ on the range of V, a basis of its null space, and scales.
 
     The basis is orthonormal in units of the scales: what V does not tell is basis/scales. ``sizes``

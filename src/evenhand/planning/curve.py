@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.planning.accuracy import accuracy
-from evenhand.planning.panels import asked_of, everything_once, price_of
+from evenhand.planning.panels import alike, asked_of, everything_once, price_of
 from evenhand.planning.ways import Outcome, Way
 
 _POINTS, _FEW = 16, 6  # of a curve, at most; where the matrix of questions is large
@@ -55,24 +55,35 @@ def order_of_evaluators(way: Way, n: int) -> list[int]:
     two who are partial have to be crossed. Where there are many, several are added at a time.
     """
     order: list[int] = []
-    left = list(range(n))
+    left, kinds = list(range(n)), alike(way.questions)
     at_once = max(1, n // _POINTS)
     while left:
         alone: list[tuple[int, ...]] = [(e,) for e in left]
-        ranked = _ranked(way, order, alone)
+        ranked = _ranked(way, order, alone, kinds)
         if not order or not ranked:
             firsts = left if len(left) <= _POINTS else left[:1]
             pairs: list[tuple[int, ...]] = [(e, f) for e in firsts for f in left if e < f]
-            ranked = _ranked(way, order, alone + pairs)[:1] or alone
+            ranked = _ranked(way, order, alone + pairs, kinds)[:1] or alone
         added = [e for some in ranked[:at_once] for e in some]
         order += added
         left = [e for e in left if e not in added]
     return order
 
 
-def _ranked(way: Way, there: list[int], more: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return those of whom something comes beside who is there, the best first, ties by place."""
-    worth = [(_worth(way, [*there, *some]), some) for some in more]
+def _ranked(
+    way: Way, there: list[int], more: list[tuple[int, ...]], kinds: list[int]
+) -> list[tuple[int, ...]]:
+    """Return those of whom something comes beside who is there, the best first, ties by place.
+
+    Those of the same ``kinds`` are worth the same.
+    """
+    known: dict[tuple[int, ...], float] = {}
+    worth = []
+    for some in more:
+        kind = tuple(sorted(kinds[e] for e in some))
+        if kind not in known:
+            known[kind] = _worth(way, [*there, *some])
+        worth.append((known[kind], some))
     return [some for cost, some in sorted(worth) if cost < math.inf]
 
 

@@ -21,7 +21,7 @@ from evenhand.planning.plan import Kind, Plan
 from evenhand.planning.precise import Precise
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Bias, Evaluators, Outcome, Terms, Way
-from evenhand.questions import UNLIMITED, Askable, Questions, checked_askable
+from evenhand.questions import Askable, Questions, checked_askable
 
 _MOST = 10**15  # evaluations that are worth counting
 _MORE = 4  # neutral evaluators that are tried beside those there are
@@ -286,10 +286,7 @@ def _kind(way: Way) -> Kind:
 
 def _unlimited(questions: Questions) -> Questions:
     """Return the same questions, to be asked as often as one likes."""
-    content = questions.to_dict()
-    content["capacity"] = [UNLIMITED] * len(questions)
-    content["workload"] = [UNLIMITED] * len(questions.evaluators)
-    return Questions.from_dict(content)
+    return questions._changed(capacity=None, workload=None)
 
 
 def _biases(

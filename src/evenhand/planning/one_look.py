@@ -39,7 +39,7 @@ class OneLook:
             n = min(_DRAWS, max(_FEWEST, _DRAWN // len(found.own)))
             estimates = self.assumed.draws(n, rng) + found.errors(n, rng)
             certain = leader_is_certain(
-                estimates, found.covariance(), 1.0 - terms.confidence, terms.tolerance
+                estimates, found.own, found.shared, 1.0 - terms.confidence, terms.tolerance
             )
             probability = float(certain.mean())
         return Outcome(

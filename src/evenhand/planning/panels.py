@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import count, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy import sparse
 from evenhand.arrays import Counts, Floats
 from evenhand.questions import UNLIMITED, Column, Questions
 from evenhand.questions.options import Kind
+from evenhand.tables import Names
 
 
 def with_neutral(questions: Questions, n: int) -> Questions:
@@ -29,7 +30,7 @@ def with_neutral(questions: Questions, n: int) -> Questions:
     """
     if n == 0:
         return questions
-    content, q = questions.to_dict(), len(questions)
+    q, e = len(questions), len(questions.evaluators)
     _, first = np.unique(questions.about, axis=0, return_index=True)
     first.sort()
     everybodys = [c.kind == "position" and c.evaluator is None for c in questions.columns]
@@ -43,28 +44,27 @@ def with_neutral(questions: Questions, n: int) -> Questions:
         one[:, j : j + 1] = 1.0
         blocks.append(sparse.hstack([rows, sparse.csr_array(one)]))
     matrix = sparse.csr_array(sparse.vstack(blocks, format="csr"))
-    names = neutral_names(questions, n)
-    content["rows"] = {
-        "shape": list(matrix.shape),
-        "starts": matrix.indptr.tolist(),
-        "columns": matrix.indices.tolist(),
-        "entries": matrix.data.tolist(),
-    }
-    if own is not None:
-        content["columns"] += [asdict(Column(name, own, name)) for name in names]
-    e = len(questions.evaluators)
-    content["evaluators"] += names
-    content["evaluator"] += np.repeat(e + np.arange(n), len(first)).tolist()
-    if content["evaluator_groups"] is not None:
-        content["evaluator_groups"] += [None] * n
-    content["about"] += questions.about[first].tolist() * n
-    for name in ("prices", "noise"):
-        if content[name] is not None:
-            content[name] += [float(np.median(content[name]))] * (n * len(first))
-    most = max(1, int(questions.capacity.max()))
-    content["capacity"] += [most] * (n * len(first))
-    content["workload"] += [int(min(np.median(questions.workload), UNLIMITED))] * n
-    return Questions.from_dict(content)
+    names, more, noise = neutral_names(questions, n), n * len(first), questions.noise
+    groups = questions.evaluator_groups
+    columns = () if own is None else tuple(Column(name, own, name) for name in names)
+    capacity, workload = max(1, int(questions.capacity.max())), np.median(questions.workload)
+    return questions._changed(
+        rows=matrix,
+        columns=(*questions.columns, *columns),
+        about=np.vstack([questions.about, np.tile(questions.about[first], (n, 1))]),
+        evaluators=Names((*questions.evaluators, *names)),
+        evaluator=np.append(questions.evaluator, np.repeat(e + np.arange(n), len(first))),
+        evaluator_groups=None if groups is None else (*groups, *[None] * n),
+        prices=_padded(questions.prices, more, np.median(questions.prices)),
+        noise=None if noise is None else _padded(noise, more, np.median(noise)),
+        capacity=_padded(questions.capacity, more, capacity),
+        workload=_padded(questions.workload, n, min(workload, UNLIMITED)),
+    )
+
+
+def _padded(values: NDArray[Any], n: int, value: Any) -> NDArray[Any]:
+    """Return values, and n more that are all the same."""
+    return np.append(values, np.full(n, value, dtype=values.dtype))
 
 
 def _kind_of_own(questions: Questions) -> Kind | None:
@@ -97,9 +97,10 @@ def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
     options as evenly as can be, beginning with another option than the evaluator before.
     """
     counts = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
-    for e, most in enumerate(questions.workload.tolist()):
+    for e in np.flatnonzero(questions.workload < UNLIMITED).tolist():
+        most = int(questions.workload[e])
         (own,) = np.nonzero(mask & (questions.evaluator == e))
-        if most >= UNLIMITED or not len(own):
+        if not len(own):
             continue
         shift = (e * max(1, len(own) // max(len(questions.evaluators), 1))) % len(own)
         own = np.roll(own, -shift)
@@ -124,3 +125,31 @@ def _evenly(caps: Counts, most: int) -> Counts:
 def price_of(questions: Questions, counts: Floats | Counts) -> float:
     """Return what so many evaluations of each question, (q,), cost."""
     return float(counts @ questions.prices)
+
+
+def alike(questions: Questions) -> list[int]:
+    """Return (e,) numbers of evaluators, equal where one may stand for the other in any plan.
+
+    Their questions are then the same, but for whose leniency and whose bias is in the answers.
+
+    Examples
+    --------
+    >>> alike(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "fr", "R": "fr"}))
+    [0, 1, 1]
+    """
+    own = {"leniency": -1, "bias": -2, "position": -3, "attribute": -4}
+    found: list[int] = []
+    seen: dict[object, int] = {}
+    Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
+    for e, name in enumerate(questions.evaluators):
+        (asked,) = np.nonzero(questions.evaluator == e)
+        asked = asked[np.lexsort(questions.about[asked].T)]
+        of = (own[c.kind] if c.evaluator == name else x for x, c in enumerate(questions.columns))
+        codes, rows = np.fromiter(of, dtype=np.int64), Z[asked]
+        given = [questions.about, questions.prices, questions.capacity]
+        given += [] if questions.noise is None else [questions.noise]
+        parts = [*(part[asked] for part in given), codes[rows.indices], rows.data, rows.indptr]
+        busy = e if questions.workload[e] < UNLIMITED else -1  # asked about others than others are
+        key = (tuple(part.tobytes() for part in parts), busy)
+        found.append(seen.setdefault(key, len(seen)))
+    return found

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,10 @@ from evenhand.numerics.svd import Svd
 from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, price_of
+from evenhand.planning.shares import PanelShares
 from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
 from evenhand.questions import Questions
+from evenhand.questions.forms import form_of
 
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice
 _FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest
@@ -87,7 +90,7 @@ class UntilCertain:
         """Return T*·kl(δ, 1 − δ), averaged over which option is best; NaN where that takes long."""
         questions = self.questions
         asked = Asked.of(questions, asked_of(questions, evaluators))
-        if asked.coordinates is None:
+        if asked.large:
             return math.nan
         times = []
         for values in self.assumed.cases(asked.most_cases):
@@ -128,7 +131,12 @@ class UntilCertain:
         gaps = self._leads(values)
         others = np.arange(len(gaps)) != best
         gaps = np.minimum(gaps, far * gaps[others].min(initial=math.inf))
-        if asked.coordinates is None:
+        if asked.panel is not None and not terms.wanted():
+            shares, (rivals,) = np.zeros(len(asked.mask)), np.nonzero(others)
+            need = (self._level / gaps[others]) ** 2
+            shares[asked.mask] = asked.panel.known_best(best, rivals, need)
+            return shares
+        if asked.large:
             return _thumb(questions, asked.mask, gaps, best)
         of_features, of_attributes = np.split(asked.coordinates, [questions.n_features])
         H = questions.options.features @ of_features
@@ -141,35 +149,73 @@ class UntilCertain:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The questions that some evaluators can be asked, in coordinates of their span.
+    """The questions that some evaluators can be asked.
 
-    ``coordinates``, (m, r), makes the rows over the root of their price, (n, r), a unit Gram
-    matrix; None where there are too many numbers.
+    Parameters
+    ----------
+    questions, mask
+        The questions, and (q,) which of them.
+    large
+        Whether there are so many numbers in their rows that shares are a rule of thumb.
     """
 
+    questions: Questions
     mask: NDArray[np.bool_]
-    rank: int
-    points: Floats | None
-    coordinates: Floats | None
+    large: bool
 
     @property
     def most_cases(self) -> int:
         """How many options can be taken to be the best in turn without much ado."""
-        return 8 if self.points is None else max(3, _WORK // self.points.size)
+        if self.large:
+            return 8
+        return max(3, _WORK // max(1, int(self.mask.sum()) * self.rank))
 
     @classmethod
     def of(cls, questions: Questions, mask: NDArray[np.bool_]) -> Asked:
-        """Return the coordinates of the questions that are marked."""
-        m = questions.rows.shape[1]
-        if int(mask.sum()) * m > _DENSE:
-            return cls(mask, m, None, None)
-        A = questions.weighted_points[mask] / np.sqrt(questions.prices[mask])[:, None]
-        C = Svd.of(A).coordinates
-        return cls(mask, C.shape[1], np.ascontiguousarray(A @ C), C)
+        """Return the questions that are marked."""
+        return cls(questions, mask, int(mask.sum()) * questions.rows.shape[1] > _DENSE)
+
+    @cached_property
+    def rank(self) -> int:
+        """Dimension of their span; the number of columns where that takes long."""
+        if self.large:
+            return int(self.questions.rows.shape[1])
+        if self.questions.has_arrow_form:
+            (asked,) = np.nonzero(self.mask)
+            return form_of(self.questions, asked, np.ones(len(asked))).rank
+        return int(self.coordinates.shape[1])
+
+    @cached_property
+    def panel(self) -> PanelShares | None:
+        """The questions, as those of a panel; None where they are not."""
+        questions = self.questions
+        if self.large or not questions.has_arrow_form:
+            return None
+        Z = questions.matrix[self.mask][:, questions.n_features :].toarray()
+        noise = 1.0 if questions.noise is None else questions.noise[self.mask]
+        cost, items = questions.prices[self.mask] * noise**2, questions.about[self.mask, 0]
+        used = np.abs(Z).any(axis=0)
+        return PanelShares(items, len(questions.items), np.ascontiguousarray(Z[:, used]), cost)
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """(m, r) what makes the rows over the root of their price, (n, r), a unit Gram matrix."""
+        return Svd.of(self._rows).coordinates
+
+    @cached_property
+    def points(self) -> Floats:
+        """(n, r) the rows in these coordinates."""
+        return np.ascontiguousarray(self._rows @ self.coordinates)
+
+    @property
+    def _rows(self) -> Floats:
+        questions, mask = self.questions, self.mask
+        return np.asarray(
+            questions.weighted_points[mask] / np.sqrt(questions.prices[mask])[:, None]
+        )
 
     def shares(self, directions: Floats) -> Floats:
         """Return (q,) the shares of the price at which the largest variance is least."""
-        assert self.points is not None
         shares = np.zeros(len(self.mask))
         shares[self.mask], _ = proportions(self.points, directions)
         return shares

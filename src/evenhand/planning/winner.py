@@ -27,39 +27,58 @@ _AT_ONCE = 4_000_000  # numbers worked on in one go
 
 
 def leader_is_certain(
-    estimates: Floats, covariance: Floats, delta: float, tolerance: float = 0.0
+    estimates: Floats, own: Floats, shared: Floats, delta: float, tolerance: float = 0.0
 ) -> NDArray[np.bool_]:
     """Return (n,) whether the leader of each row of estimates, (n, k), is certainly the best.
+
+    C = diag(own²) + shared·sharedᵀ, (k,) and (k, r).
 
     Examples
     --------
     >>> two = np.array([[2.8, 0.0], [2.7, 0.0]])       # two options: 1.96·√2 = 2.77 is certain
-    >>> leader_is_certain(two, np.eye(2), 0.05)
+    >>> leader_is_certain(two, np.ones(2), np.zeros((2, 0)), 0.05)
     array([ True, False])
     """
     leaders = estimates.argmax(axis=1)
     certain = np.zeros(len(estimates), dtype=np.bool_)
+    shared = _differing(own, shared)
     for leader in np.unique(leaders).tolist():
         (rows,) = np.nonzero(leaders == leader)
         for some in np.array_split(rows, math.ceil(estimates[rows].size * _CLOSEST / _AT_ONCE)):
-            tails = _largest_tails(estimates[some], leader, covariance, tolerance)
+            tails = _largest_tails(estimates[some], leader, own**2, shared, tolerance)
             certain[some] = tails <= delta
     return certain
 
 
-def _largest_tails(estimates: Floats, i: int, C: Floats, tolerance: float) -> Floats:
-    """Return (n,) the largest p_j of a leader over its closest rivals; 0 if it has none."""
-    between = C[i] - C  # row j is C[i] − C[j], a multiple of c
-    variances = between[:, i] - np.diagonal(between)
+def _differing(own: Floats, shared: Floats) -> Floats:
+    """Return what options have in common but for what all of them have, (k, r') with r' ≤ r."""
+    B = shared - shared.mean(axis=0)
+    values, axes = np.linalg.eigh(B.T @ B)
+    least = _FLAT**2 * max(float((own**2).sum()), float(values[-1:].sum()))
+    return np.asarray(B @ axes[:, values > least])
+
+
+def _largest_tails(estimates: Floats, i: int, own: Floats, B: Floats, tolerance: float) -> Floats:
+    """Return (n,) the largest p_j of a leader over its closest rivals; 0 if it has none.
+
+    ``own`` are (k,) variances, C = diag(own) + BBᵀ. With D_j = B_i − B_j the leads over j and l
+    have the covariance own_i + [l = j] own_j + D_j·D_l.
+    """
+    D = B[i] - B
+    variances = own[i] + own + (D**2).sum(axis=1)
+    variances[i] = 0.0
     rivals = np.flatnonzero(variances > 1e-12 * variances.max(initial=0.0))
     if len(rivals) == 0:
         return np.zeros(len(estimates))
     leads = estimates[:, [i]] - estimates
     scores = leads[:, rivals] / np.sqrt(variances[rivals])
-    nearest = rivals[np.argsort(scores, axis=1, kind="stable")[:, :_CLOSEST]]  # (n, j)
+    m = min(_CLOSEST, len(rivals))
+    nearest = rivals[np.argpartition(scores, m - 1, axis=1)[:, :m]]  # (n, j)
     T, s = np.take_along_axis(leads, nearest, axis=1), np.sqrt(variances[nearest])
-    c = between / np.where(variances > 0.0, variances, 1.0)[:, None]
-    slopes = (c[:, [i]] - c)[nearest]  # (n, j, l): how the lead over l rises with T_j; 1 for l = j
+    slopes = own[i] + D[nearest] @ D.T  # (n, j, l): how the lead over l rises with T_j
+    np.put_along_axis(slopes, nearest[:, :, None], variances[nearest][:, :, None], axis=2)
+    slopes /= variances[nearest][:, :, None]  # 1 for l = j
+    slopes[:, :, i] = 0.0
     # the lead over l stays ≥ 0 while T_j falls by at most so much, or rises where slopes are < 0
     slack = leads[:, None, :] / np.where(slopes == 0.0, 1.0, slopes)
     low = T - np.where(slopes > _FLAT, slack, np.inf).min(axis=2)

@@ -14,8 +14,16 @@ from evenhand.checks import Checks
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
-from evenhand.policies.sayings import biases_of, checks_of, end_of, forecast_of, values_of
+from evenhand.policies.sayings import (
+    biases_of,
+    chance_of,
+    checks_of,
+    end_of,
+    forecast_of,
+    values_of,
+)
 from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.scores.level import AS_GIVEN, Level
 
 Scope = Literal["these", "like these"]
 """Whom a conclusion is about: the judges who gave the scores, or judges like them."""
@@ -43,8 +51,9 @@ class Conclusion:
         Scores that were asked for, that were there, and how many might be asked for in all.
     paid, budget
         What they cost, and how much money there was.
-    forecast
-        How many more are expected to settle it; NaN if nobody can say.
+    forecast, chance
+        How many more settle it if leads stay as they are, and how probable that is; NaN if nobody
+        can say.
     may_ask
         Whether any question may still be asked.
     noise_scale, by_bounds
@@ -52,10 +61,17 @@ class Conclusion:
         of the scores say so.
     scope
         Whom it is about: the judges who gave the scores, or judges like them.
+    silent
+        Whether no noise is heard: scores agree to the last digit, or none is left over.
     items
         On how many items options were tried; 0 where there are none.
+    looks_once
+        Whether scores are looked at once, when all are in.
     policy
         What asked; None where the scores were there.
+    fit, unit
+        Least squares that leads and their errors are from, where no policy has them; and what they
+        are in units of.
     """
 
     actions: Askable
@@ -73,12 +89,17 @@ class Conclusion:
     observed: int = 0
     budget: float = math.inf
     forecast: float = math.nan
+    chance: float = math.nan
     may_ask: bool = True
     noise_scale: float | None = None
     by_bounds: bool = False
     scope: Scope = "these"
+    silent: bool = False
     items: int = 0
+    looks_once: bool = False
     policy: Policy | None = None
+    fit: Any = None
+    unit: float = 1.0
 
     @property
     def questions(self) -> Questions:
@@ -115,10 +136,12 @@ def conclusion_of(policy: Policy) -> Conclusion:
         policy.observed,
         limits.money,
         forecast_of(policy),
+        chance_of(policy),
         bool(left.any()),
         policy.stated_noise,
         policy.bounds is not None and policy.stated_noise is not None,
         getattr(policy, "scope", "these"),
+        looks_once=getattr(policy, "looks", None) == "once",
         policy=policy,
     )
 
@@ -143,7 +166,11 @@ def _end(policy: Policy) -> str:
 
 
 def scored(
-    actions: Askable, asked: Sequence[int], scores: Sequence[float], noise_scale: float | None
+    actions: Askable,
+    asked: Sequence[int],
+    scores: Sequence[float],
+    noise_scale: float | None,
+    level: Level = AS_GIVEN,
 ) -> tuple[Feedback, Checks, dict[str, Any]]:
     """Return scores that were there, with the checks of them and what they are to a conclusion.
 
@@ -155,6 +182,8 @@ def scored(
         (n,) indices of the questions that were answered, and the scores.
     noise_scale
         Standard deviation of a score; None if it is not known.
+    level
+        What was taken off all scores.
 
     Returns
     -------
@@ -176,7 +205,7 @@ def scored(
     q, limits = len(questions), Limits(questions)
     told = Feedback(*(np.bincount(which, part, minlength=q) for part in (None, y, y**2)))
     limits.asked = told.counts
-    checks = Checks(questions, noise_scale=noise_scale)
+    checks = Checks(questions, noise_scale=noise_scale, level=level)
     checks.take(*told.parts)
     return (
         told,

@@ -1,7 +1,8 @@
 """What some policies say beside their decision and the bias; others say nothing of it.
 
-Searches for certainty (`evenhand.certainty.Choice`) say all of it. A policy of your own may have
-any of these: ``values()``, ``biases()``, ``forecast()``, ``certificate()`` and ``stopped_because``.
+Searches for certainty (`evenhand.certainty.Choice`) say most of it. A policy of your own may have
+any of these: ``values()``, ``biases()``, ``difference(a, b)``, ``forecast()``, ``chance()``,
+``certificate()`` and ``stopped_because``.
 """
 
 from __future__ import annotations
@@ -38,9 +39,25 @@ def biases_of(policy: Policy) -> list[tuple[Column, Estimate]]:
     return [] if say is None else list(say())
 
 
+def difference_of(policy: Policy, a: int, b: int) -> Floats | None:
+    """Return (4,) by how much option a is better than b, its interval, and what it is at least.
+
+    None if the policy does not say.
+    """
+    say = getattr(policy, "difference", None)
+    found: Floats | None = None if say is None else say(a, b)
+    return found
+
+
 def forecast_of(policy: object) -> float:
     """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
     say = getattr(policy, "forecast", None)
+    return math.nan if say is None else float(say())
+
+
+def chance_of(policy: object) -> float:
+    """Return how probable it is that as many as are forecast settle it; NaN if nobody can say."""
+    say = getattr(policy, "chance", None)
     return math.nan if say is None else float(say())
 
 

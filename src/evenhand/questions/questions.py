@@ -323,6 +323,17 @@ class Questions:
             kept[option_positions(given, len(self))] = True
         return self._changed(capacity=np.where(kept, self.capacity, 0))
 
+    def _only(self, some: Indices) -> Questions:
+        """Return some of the questions, in the order of their indices; options are the same."""
+        return self._changed(
+            rows=self.rows[some],
+            about=self.about[some],
+            evaluator=self.evaluator[some],
+            prices=self.prices[some],
+            capacity=self.capacity[some],
+            noise=None if self.noise is None else self.noise[some],
+        )
+
     def find(self, about: Any, evaluator: Any = None) -> Indices:
         """Return (n,) the questions about these items, to these evaluators.
 
@@ -436,8 +447,33 @@ class Questions:
         An option's value is what that would have on average: leniencies are part of no value, and
         are measured from the first evaluator's.
         """
-        lenient = np.array([column.kind == "leniency" for column in self.columns], dtype=bool)
-        return np.where(lenient, 1.0 / max(len(self.evaluators), 1), 0.0)
+        return self.neutral_among(np.ones(len(self), dtype=np.int64))
+
+    def neutral_among(self, counts: ArrayLike) -> Floats:
+        """Return (p,) the same with the average of those evaluators who were asked something.
+
+        Parameters
+        ----------
+        counts
+            (q,) how often every question was answered. Whoever never answered is no part of an
+            average that scores could tell; where nobody did, it is that of all.
+
+        Examples
+        --------
+        >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
+        >>> panel.neutral, panel.neutral_among([1, 1, 0, 1, 0, 0])
+        (array([0.33333333, 0.33333333]), array([0.5, 0. ]))
+        """
+        asked = np.unique(self.evaluator[np.asarray(counts) > 0])
+        names = {self.evaluators[who] for who in asked.tolist() if who >= 0} or {*self.evaluators}
+        among = [c.evaluator in names for c in self.columns]
+        lenient = self.lenient & np.array(among, dtype=np.bool_)
+        return np.where(lenient, 1.0 / max(len(names), 1), 0.0)
+
+    @cached_property
+    def lenient(self) -> NDArray[np.bool_]:
+        """(p,) whether an attribute is an evaluator's leniency."""
+        return np.array([column.kind == "leniency" for column in self.columns], dtype=np.bool_)
 
     @cached_property
     def may_ask(self) -> NDArray[np.bool_]:

@@ -144,6 +144,8 @@ def with_own_biases(questions: Questions) -> Questions | None:
     ...     {"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b", "R": "c"}, bias="evaluator")
     (('own group of P', 'own group of Q'), True)
     """
+    if not any(column.kind == "bias" and column.evaluator is None for column in questions.columns):
+        return None
     d, matrix = questions.n_features, questions.matrix.tocsc()
     biases: list[tuple[Column, sparse.csc_array]] = []
     others: list[tuple[Column, sparse.csc_array]] = []

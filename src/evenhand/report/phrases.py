@@ -10,6 +10,7 @@ from evenhand.tables import joined
 
 _LONGEST_NAME = 40
 _MOST_NAMES = 4
+_LIKELY, _RARE = 0.5, 0.05  # chances from which on something should, or may, be so
 
 
 def interval(estimate: Estimate) -> str:
@@ -48,6 +49,29 @@ def percent(share: float) -> str:
     ('95%', '99.9%')
     """
     return f"{100 * share:.6g}%"
+
+
+def settles(what: str, chance: float) -> str:
+    """Return that something settles a choice, as probable as it is; NaN if nobody can say.
+
+    Examples
+    --------
+    >>> settles("about 9 more", 0.634)
+    'about 9 more should settle it (a chance of about 65%)'
+    >>> settles("about 9 more", 0.2), settles("about 9 more", 0.004)
+    ('about 9 more may settle it (a chance of about 20%)',
+     'about 9 more would rarely settle it (a chance of less than 1%)')
+    """
+    if math.isnan(chance):
+        return f"{what} would settle it if leads stay as they are"
+    if chance < 0.01:
+        said = "less than 1%"
+    elif chance < 0.1:
+        said = f"about {100 * chance:.0f}%"
+    else:
+        said = "more than 95%" if chance > 0.95 else f"about {5 * round(20 * chance)}%"
+    verb = "should" if chance >= _LIKELY else "may" if chance >= _RARE else "would rarely"
+    return f"{what} {verb} settle it (a chance of {said})"
 
 
 def short(name: str, most: int = _LONGEST_NAME) -> str:

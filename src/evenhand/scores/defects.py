@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.columns import Columns, Torn
-from evenhand.scores.factor import first_repeated
+from evenhand.scores.factor import Codes, first_repeated
+from evenhand.scores.level import WHOLE
 from evenhand.scores.parts import Parts, unused
 from evenhand.scores.wide import Wide
 from evenhand.tables.cells import as_text
@@ -18,7 +21,7 @@ from evenhand.tables.complaints import plainly
 from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
 from evenhand.tables.names import listed
 from evenhand.tables.numerals import parsed, written_elsewhere
-from evenhand.tables.scan import ROUNDING, ColumnScan
+from evenhand.tables.scan import ColumnScan
 from evenhand.tables.sources import Source
 
 _DROP = ", or say missing='drop' to leave these scores out"
@@ -110,19 +113,23 @@ def check_scores(
     )
     refuse(places.source, [] if problem is None else [problem])
     low, high = float(scores.min()), float(scores.max())
-    if high - low <= ROUNDING * max(abs(low), abs(high)):
+    if high == low:
+        size = abs(low)
+        rounded = f" (numbers of that size are rounded to {np.spacing(size):.2g})"
         raise InputError(
             f"{places.source.name}: from {places.at(read.row(0), column)} on every score is "
-            f"{low:.15g}: nothing to compare; is it the column of the scores?"
+            f"{low:.15g}{rounded if size > WHOLE else ''}: nothing to compare; is it the column of "
+            "the scores?"
         )
 
 
-def check_repeats(places: Places, parts: Parts, read: Columns) -> None:
-    """Refuse a table in which an evaluator scored the same thing twice."""
+def check_repeats(places: Places, parts: Parts, read: Columns, copies_only: bool = False) -> None:
+    """Refuse a table in which an evaluator scored the same thing twice, or a row comes twice."""
     if parts.one("evaluator") is None:
         return  # then it may have been two
     keys = parts.names
-    found = first_repeated(*(read.names[column].codes for column in keys))
+    codes = [read.names[column].codes for column in keys]
+    found = _first_copied(places, parts, read, codes) if copies_only else first_repeated(*codes)
     if found is None:
         return
     rows, n = found
@@ -140,6 +147,29 @@ def check_repeats(places: Places, parts: Parts, read: Columns) -> None:
         f"its column as item= or event={tell}; if the evaluator was asked again, say "
         "repeats=True; else remove the copies"
     )
+
+
+def _first_copied(
+    places: Places, parts: Parts, read: Columns, codes: Sequence[Codes]
+) -> tuple[NDArray[np.int64], int] | None:
+    """Return rows that are the same in every cell, and how many repeat one; None if none do."""
+    columns = [*codes, *(_coded(read.numbers[column]) for column in parts.numbers)]
+    if first_repeated(*columns) is None:
+        return None
+    others = [] if isinstance(places.source, Wide) else unused(places.source, parts)
+    blocks = places.source.blocks(others) if others else ()
+    cells: list[list[str | None]] = [[] for _ in others]
+    for block in blocks:
+        for told, values in zip(cells, block, strict=True):
+            told.extend(as_text(values).to_pylist())
+    kept = slice(None) if read.rows is None else read.rows
+    columns += [_coded(np.array([text or "" for text in told])[kept]) for told in cells]
+    return first_repeated(*columns)
+
+
+def _coded(values: NDArray[Any]) -> Codes:
+    """Return (n,) numbers for values: the same for the same."""
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def check_spelling(places: Places, parts: Parts, read: Columns) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -61,6 +61,29 @@ def notes_on(
             yield from _on_names(part, scores.called.get(part, part), names, places)
     yield from _on_groups(scores)
     yield from _on_partiality(scores)
+
+
+def on_standing(left_out: Mapping[str, int]) -> Iterator[Note]:
+    """Yield how many rows of a campaign's table are left out, by their standing."""
+    if left_out:
+        n, parts = sum(left_out.values()), listed_counts(left_out)
+        yield Note(
+            "standing",
+            f"{n:,} row{'' if n == 1 else 's'} of the campaign's record "
+            f"{'is' if n == 1 else 'are'} left out: {parts}. Who withdraws scores after looking at "
+            "them chooses among them: `evenhand campaign answer` says what holds with them, too.",
+        )
+
+
+def listed_counts(counts: Mapping[str, int]) -> str:
+    """Return counts in words.
+
+    Examples
+    --------
+    >>> listed_counts({"late": 1, "withdrawn": 2})
+    '1 late, 2 withdrawn'
+    """
+    return ", ".join(f"{n:,} {name}" for name, n in counts.items())
 
 
 def _on_one_score(scores: Scores, evaluator: Factor) -> Iterator[Note]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from evenhand.tables.sources import Source
 
 Groups = str | Mapping[str, str] | None
+
+_MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are read beside the parts
 
 
 def read_table(
@@ -42,9 +44,10 @@ def read_table(
     time: str | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
-    repeats: bool = False,
+    repeats: bool | Literal["unless copied"] = False,
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
+    beside: bool = False,
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong.
 
@@ -69,11 +72,14 @@ def read_table(
         columns these are; where ``evaluator`` has a column, they are items. Empty cells are no
         scores.
     repeats
-        Whether an evaluator may have scored the same thing several times.
+        Whether an evaluator may have scored the same thing several times; "unless copied": yes,
+        but rows that are the same in every cell are refused.
     missing
         What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
     decimal
         What stands before decimals in texts, "." or ","; found out if not said.
+    beside
+        Whether to read columns, too, that play no part (not of a wide table).
 
     Examples
     --------
@@ -91,6 +97,8 @@ def read_table(
         return table
     scale = _checked_scale(scale)
     _check_words(missing, decimal)
+    if not isinstance(wide, bool | Iterable | None):
+        raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
     given = {
         "option": option,
         "score": score,
@@ -119,12 +127,14 @@ def read_table(
         check_spelling,
         check_two_groups,
     )
-    from evenhand.scores.notes import notes_on  # noqa: PLC0415
+    from evenhand.scores.exported import Counted, counted  # noqa: PLC0415
+    from evenhand.scores.notes import notes_on, on_standing  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
-    source: Source = opened(table, "scores")
+    source: Source = counted(opened(table, "scores"), given)
+    left_out = source.left_out if isinstance(source, Counted) else {}
     named = {part: dict(v) for part, v in given.items() if isinstance(v, Mapping)}
     given |= dict.fromkeys(named)
     if wide:
@@ -137,17 +147,31 @@ def read_table(
     check_cells(places, parts, read, drop)
     check_evaluators(places, parts, read)
     check_scores(places, parts, read, scale)
-    if not repeats:
-        check_repeats(places, parts, read)
+    if repeats is not True:
+        check_repeats(places, parts, read, copies_only=repeats == "unless copied")
     check_spelling(places, parts, read)
     check_two_groups(places, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
     by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
-    notes = notes_on(scores, places, lost, _n_again(scores, repeats), by_whom)
+    notes = notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
+    others = _beside(source, unused(source, parts), read) if beside and not wide else {}
     give_back()
-    return replace(scores, notes=(*_said_of(table), *notes))
+    return replace(scores, notes=(*_said_of(table), *on_standing(left_out), *notes), beside=others)
+
+
+def _beside(source: Source, columns: list[str], read: Columns) -> dict[str, Factor]:
+    """Return columns that play no part, as names in the rows that were kept."""
+    from evenhand.scores.columns import read_columns  # noqa: PLC0415 - as above
+
+    if not columns or read.n_rows > _MOST_BESIDE:
+        return {}
+    names = read_columns(source, Parts({"item": tuple(columns[:_MOST_COLUMNS])})).names
+    if read.rows is None:
+        return dict(names)
+    kept = ((column, Factor(of.codes[read.rows], of.names)) for column, of in names.items())
+    return dict(kept)
 
 
 def _said_of(table: Any) -> list[Note]:
@@ -262,7 +286,7 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
         return None
     try:
         low, high = (float(end) for end in scale)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not -math.inf < low < high < math.inf:
         raise InputError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.scores.factor import Codes, Factor, chunks, crossed
+from evenhand.scores.level import Level, level_of
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Scores:
         What the owner of the table should know about it.
     features
         Columns of numbers that value depends on, such as the difficulty of a programme.
+    beside
+        Columns of the table that play no part, as names.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class Scores:
     called: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     features: Mapping[str, Floats] = field(default_factory=dict)
+    beside: Mapping[str, Factor] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many scores there are."""
@@ -167,6 +171,17 @@ class Scores:
                 own[rows] -= self.option_group[self.rival[rows]] == side
             own[rows][side < 0] = 0.0  # who is of no group shares it with nobody
         return own
+
+    @cached_property
+    def level(self) -> Level:
+        """Where the scores lie; `InputError` where their differences are lost."""
+        column = self.called.get("score", "score")
+        return level_of(self.score, column, compared=self.rival is not None)
+
+    @property
+    def centred(self) -> Floats:
+        """(n,) the scores less the origin of their level: what to add up. Made anew each time."""
+        return self.score - self.level.origin
 
     @cached_property
     def scored(self) -> tuple[Codes, int]:

@@ -77,6 +77,8 @@ class CsvFile:
         if isinstance(file, (str, os.PathLike)):
             self._path = Path(file)
             self.name = name or str(self._path)
+            if not _is_text(self.name):
+                raise InputError(f"{self.name!r} cannot be opened: its name is no text")
             with self._failures_named():  # a name can be too long to ask anything of
                 once = self._path.is_fifo() or self._path.is_char_device()
             if once:
@@ -332,16 +334,23 @@ class Frame:
         """Read some columns, block by block."""
         for start in range(0, len(self._frame), FRAME_BLOCK_ROWS):
             block = self._frame[start : start + FRAME_BLOCK_ROWS]
-            yield [_arrow(block.get_column(self._keys[column])) for column in columns]
+            yield [_arrow(block.get_column(self._keys[column]), column) for column in columns]
 
     def places(self, rows: Sequence[int], label: str | None) -> list[str]:
         """The positions of these rows in the frame, counted from 0, with the options' names."""
         if label is None:
             return [f"row {row}" for row in rows]
-        names = as_text(_arrow(self._frame.get_column(self._keys[label])[list(rows)]))
+        names = as_text(_arrow(self._frame.get_column(self._keys[label])[list(rows)], label))
         return [
             placed(f"row {row}", name) for row, name in zip(rows, names.to_pylist(), strict=True)
         ]
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
@@ -356,16 +365,31 @@ def placed(where: str, name: str | None) -> str:
     return f"{where} ({name!r})" if name else where
 
 
-def _arrow(series: nw.Series[Any]) -> pa.Array:
+def _arrow(series: nw.Series[Any], column: str) -> pa.Array:
     try:
         cells = series.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        # An object column of mixed kinds, such as numbers with 'n/a' among them: as text, the
-        # scan finds the cell that does not belong.
-        missing = series.is_null().to_list()
-        values = series.to_list()
-        cells = pa.array(
-            [None if gone else str(value) for gone, value in zip(missing, values, strict=True)],
-            pa.string(),
-        )
-    return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+        if not isinstance(kind, pa.BaseExtensionType):  # such as pandas' periods
+            return cells
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        pass
+    except UnicodeEncodeError as error:
+        raise _no_text(column, error) from None
+    # An object column of mixed kinds, such as numbers with 'n/a' among them, whole numbers beyond
+    # all sizes, complex ones: as text, the scan finds the cell that does not belong.
+    missing = series.is_null().to_list()
+    texts = [
+        None if gone else str(value) for gone, value in zip(missing, series.to_list(), strict=True)
+    ]
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError as error:
+        raise _no_text(column, error) from None
+
+
+def _no_text(column: str, error: UnicodeEncodeError) -> InputError:
+    return InputError(
+        f"the frame: column {column!r} has {error.object!r}, with half of a character "
+        f"({error.object[error.start]!r}), which is no text; read the table again with its encoding"
+    )

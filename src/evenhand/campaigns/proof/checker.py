@@ -99,3 +99,14 @@ class Checker(ABC):
     def same(self, option: int) -> Truths:
         """Tell (k,) which options have the value of this one, having its features."""
         return self.record.questions.options.same_as(option)
+
+
+class Silent(Checker):
+    """What nothing is known to: it refutes nothing, so that no statement is confirmed."""
+
+    def prepare(self) -> None:
+        """Take nothing from the certificate."""
+
+    def unrefuted(self, option: int, loss: float) -> Truths:
+        """Tell (k,) which options may be better than one by more than a loss: all others."""
+        return np.asarray(np.arange(len(self.record.labels)) != option)

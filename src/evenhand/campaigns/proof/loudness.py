@@ -6,6 +6,7 @@ H, M        (s, s)  hat matrix of the questions that were answered, M = 1 − H;
 S, t, q     (g,)    of the scores about the same: Σ e², Σ M_ii, Σ M_ij² over single scores
 s², ν               Σ S/ν and Σ t
 d, d₀, s₀²          t²/q; ψ'(d₀/2) is by what the variance of log s_o² exceeds the mean of ψ'(d/2)
+D           (g,)    degrees of freedom of σ̃²: d, and the others' as far as s_o² may be like theirs
 """
 
 from __future__ import annotations
@@ -43,15 +44,18 @@ def heard(
     S = groups.T @ (left**2 + within[used])
     t = groups.T @ (n - np.diagonal(H))
     q = np.einsum("ig,ij,jg->g", groups, H**2, groups) + groups.T @ (n - 2.0 * np.diagonal(H))
-    variances, freedom = _variances(S, t, np.maximum(q, 0.0))
+    variances, known, freedom = _variances(S, t, np.maximum(q, 0.0))
     noise = reach.T @ ((groups @ variances)[:, None] * reach)
     size, axes = np.linalg.eigh(noise)
     root = fit.root @ (axes * np.sqrt(np.maximum(size, 0.0)))
-    return replace(fit, root=root, scatter=freedom, freedom=freedom)
+    noisy = variances**2 / known
+    return replace(
+        fit, root=root, scatter=freedom, freedom=freedom, vague=noisy, most=float(round(t.sum()))
+    )
 
 
-def _variances(S: Floats, t: Floats, q: Floats) -> tuple[Floats, float]:
-    """Return (g,) σ̃² and how many degrees of freedom the least known has."""
+def _variances(S: Floats, t: Floats, q: Floats) -> tuple[Floats, Floats, float]:
+    """Return (g,) σ̃² and D, and how many degrees of freedom the least known has."""
     nu = float(round(t.sum()))  # scores less parameters
     pooled, own = float(S.sum()) / nu, np.full(len(t), math.nan)
     for o in range(len(t)):
@@ -64,19 +68,25 @@ def _variances(S: Floats, t: Floats, q: Floats) -> tuple[Floats, float]:
             own[o] = (S[o] - max(t[o] - q[o], 0.0) * nu * pooled / rest) / slope
     shown = ~np.isnan(own)
     if shown.sum() < 2:
-        return np.full(len(t), pooled), nu
+        return np.full(len(t), pooled), np.full(len(t), nu), nu
     d = np.where(shown, t**2 / np.maximum(q, 1e-300), 0.0)
     least = np.maximum(_QUIET * S[shown] / t[shown], _QUIETEST * pooled)
     x = np.log(np.maximum(own[shown], least)) - special.digamma(d[shown] / 2)
     x = x + np.log(d[shown] / 2)
     excess = float(np.var(x, ddof=1) - special.polygamma(1, d[shown] / 2).mean())
     own = np.where(shown, own, 0.0)
+    shape = np.maximum(d, _LEAST) / 2
     if excess <= 0.0:
-        return np.maximum(own, pooled), nu
+        like = np.where(shown, special.gammaincc(shape, d * np.maximum(own, 0) / pooled / 2), 1.0)
+        return np.maximum(own, pooled), d + like * (nu - d), nu
     log_half = optimize.brentq(
         lambda u: math.log(special.polygamma(1, math.exp(u)) / excess), -350.0, 350.0, xtol=1e-13
     )
     half = math.exp(log_half)
     general = math.exp(float(x.mean()) + special.digamma(half) - log_half)
     drawn = (2.0 * half * general + d * np.maximum(own, 0.0)) / (2.0 * half + d)
-    return np.maximum(own, drawn), min(nu, 2.0 * half + float(d.min()))
+    # P(F > x) of d and d₀ degrees of freedom is I of d₀/(d₀ + d x), an incomplete beta function
+    x = 2.0 * half / (2.0 * half + 2.0 * shape * np.maximum(own, 0.0) / general)
+    like = np.where(shown, special.betainc(half, shape, x), 1.0)
+    known = d + like * np.maximum(np.minimum(2.0 * half + d, nu) - d, 0.0)
+    return np.maximum(own, drawn), known, min(nu, 2.0 * half + float(d.min()))

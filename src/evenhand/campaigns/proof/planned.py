@@ -3,11 +3,17 @@
 Notation
 --------
 b, p_j  the option that led at a look, and the chance of its lead over j (`winner`)
+t_j     its lead over j, less what that is compared with, in errors; n rivals
+c       what the largest of n exceeds with a chance of δ_m (`Winner.largest`)
 δ_m     what the m-th look had of δ
+ε       the tolerance
 
 The certificate says which looks there were, at which design, and their shares of δ, which may not
-add up to more than 1. That b loses at most ε is confirmed if for every j there was a look that b
-led, with p_j(−ε) ≤ δ_m.
+add up to more than 1. A look makes b certain if p_j(−ε) ≤ δ_m for all j, or, where ε is large
+beside the smallest error of any difference (`_is_wide`), if t_j(−ε) ≥ c for all j. That b loses at
+most l is confirmed if for every j there was a look that b led, with t_j(−l) ≥ c (of two options, c
+for δ_m/2); or that made b certain, with l ≥ ε or p_j(−l) ≤ δ_m. The lead over j lies within c
+errors, c for δ_m/2. With bounds, p_j is Hoeffding's bound times the number of options.
 """
 
 from __future__ import annotations
@@ -28,6 +34,7 @@ from evenhand.campaigns.proof.winner import Winner
 
 _REPEATS = 1e-24  # share of all squares below which a scatter is rounding
 _SAME = 1e-10  # share of all scores below which a lead is rounding
+_SAME_OPTION = 1e-12  # share of the largest variance below which two options are one
 
 
 class _Look(NamedTuple):
@@ -35,8 +42,50 @@ class _Look(NamedTuple):
 
     leader: int
     rivals: Indices
-    winner: Winner
+    winner: Winner | _Bounded
     failure: float
+    certain: bool
+
+    def loses_at_most(self, loss: Floats | float, slack: float) -> Truths:
+        """Tell (n,) which rivals are better by no more than so much; less than 0 is a lead."""
+        found = self.winner.away(-loss) >= self.enough(1 if len(self.rivals) > 1 else 2)
+        found &= np.asarray(loss) >= 0.0
+        if self.certain:
+            known = self.winner.chances(-loss) <= self.failure * (1.0 + SLACK)
+            found |= known | (np.asarray(loss) >= slack)
+        return np.asarray(found)
+
+    def enough(self, sides: int) -> float:
+        """Return c for δ_m on one side, or on either of two."""
+        if self.winner.silent:
+            return math.inf
+        return self.winner.largest(self.failure / sides) * (1.0 - SLACK)
+
+
+class _Bounded(NamedTuple):
+    """Leads by scores between bounds, and the squares of their coefficients, in units of σ."""
+
+    leads: Floats
+    squares: Floats
+    options: int
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is known of the noise: bounds are known."""
+        return False
+
+    def chances(self, null: Floats | float) -> Floats:
+        """Return (n,) at most how probable a lead so far above numbers is."""
+        off = np.maximum(self.away(null), 0.0)
+        return np.asarray(np.minimum(1.0, self.options * np.exp(-0.5 * off * off)))
+
+    def away(self, null: Floats | float) -> Floats:
+        """Return (n,) by how many roots of the squares leads are above ``null``."""
+        return np.asarray((self.leads - null) / np.sqrt(self.squares))
+
+    def largest(self, failure: float) -> float:
+        """Return what the noise of a lead exceeds so rarely that all options' do so together."""
+        return math.sqrt(2.0 * math.log(self.options / failure))
 
 
 class Planned(Checker):
@@ -76,8 +125,27 @@ class Planned(Checker):
             raise ValueError(f"{self.record.labels[leader]!r} does not lead where it is said to")
         if np.isinf(variances).any():
             raise ValueError("there was a look before all options could be compared")
-        winner = Winner(np.maximum(leads, 0.0), fit.factor(rows), fit.scatter, fit.freedom)
-        return _Look(leader, rivals, winner, failure)
+        leads = np.maximum(leads, 0.0)
+        if self.record.policy.aim.bounded:
+            bounded = _Bounded(leads, variances, len(rivals) + 1)
+            certain = bounded.chances(-self.slack) <= failure * (1.0 + SLACK)
+            return _Look(leader, rivals, bounded, failure, bool(certain.all()))
+        scatter, freedom = fit.scatter, fit.freedom
+        if fit.vague is not None and self.record.questions.has_arrow_form:
+            # variances of two mean scores, each known so well, in that of the lead (Satterthwaite)
+            sizes = np.bincount(
+                self.record.questions.about[:, 0], self._units(scores)[0] / self.record.loud**2
+            )
+            of_means = fit.vague / np.maximum(sizes, 1e-4) ** 2
+            whole = variances**2 / (of_means[leader] + of_means[rivals])
+            scatter = freedom = np.clip(whole, 1.0, fit.most)
+        winner = Winner(leads, fit.factor(rows), scatter, freedom)
+        look = _Look(leader, rivals, winner, failure, certain=False)
+        if _is_wide(winner, self.slack, failure):
+            certain = winner.away(-self.slack) >= look.enough(1)
+        else:
+            certain = winner.chances(-self.slack) <= failure * (1.0 + SLACK)
+        return look._replace(certain=bool(certain.all()))
 
     def _units(self, scores: Scores) -> tuple[Floats, Floats, Floats]:
         """Return counts, means and squares about them; a judge's repeats count as one opinion."""
@@ -106,8 +174,7 @@ class Planned(Checker):
         found = ~self.same(option)
         for look in self.looks:
             if look.leader == option:
-                chances = look.winner.chances(-loss / self.unit)
-                found[look.rivals[chances <= look.failure * (1.0 + SLACK)]] = False
+                found[look.rivals[look.loses_at_most(loss / self.unit, self.slack)]] = False
         return found
 
     def refuted_leads(self, option: int, null: Floats) -> Floats:
@@ -115,15 +182,20 @@ class Planned(Checker):
         found = np.zeros(len(null))
         for look in self.looks:
             if look.leader == option:
-                for side, upper in ((-1.0, False), (1.0, True)):
-                    chances = look.winner.chances(null[look.rivals] / self.unit, upper=upper)
-                    found[look.rivals[chances <= 0.5 * look.failure * (1.0 + SLACK)]] = side
+                at = null[look.rivals] / self.unit
+                off = look.winner.away(at)
+                beyond = np.abs(off) >= look.enough(2)
+                found[look.rivals[beyond]] = -np.sign(off[beyond])
+                if look.certain:
+                    below = (at <= 0.0) & look.loses_at_most(-at, self.slack)
+                    found[look.rivals[below]] = -1.0
         return found
 
     def refuted(self, rows: Floats, null: Floats) -> Floats:
         """Tell (n,) which numbers rows do not come to.
 
         Where one looks once, by Student's test at that look; else by evidence of the whole design.
+        With bounds by Hoeffding's, at n scores with a share of 1/n(n + 1).
         """
         at, chance = null / self.unit, self.chance
         scatter, freedom = self.fit.scatter, self.fit.freedom
@@ -132,7 +204,13 @@ class Planned(Checker):
         if chance == 0.0 or freedom < 1.0:
             return np.zeros(len(rows))
         variances = np.where(known, said.variances, 1.0)
-        if self.record.policy.looks == "once":
+        once = self.record.policy.looks == "once"
+        if self.record.policy.aim.bounded:
+            n = float(self.have.sum())
+            off = (said.estimates - at) ** 2 / variances
+            share = 1.0 if once else n * (n + 1.0)
+            beyond = math.log(2.0 * share / chance) - 0.5 * off <= SLACK
+        elif once:
             unit = 1.0 if math.isinf(freedom) else math.sqrt(scatter / freedom)
             off = -np.abs(said.estimates - at) / (unit * np.sqrt(variances))
             tail = special.ndtr(off) if math.isinf(freedom) else special.stdtr(freedom, off)
@@ -146,3 +224,23 @@ class Planned(Checker):
             reading = Reading(said.estimates, known / variances, scatter, freedom)
             beyond = reading.mixed(at, planned) >= math.log(1.0 / chance) - SLACK
         return np.where(known & beyond, np.sign(at - said.estimates), 0.0)
+
+
+def _is_wide(winner: Winner, slack: float, failure: float) -> bool:
+    """Tell whether a tolerance is large: δ·P(T > t) ≤ P(T > c), t what ε is if b is just certain.
+
+    That is ε over the smallest error of any difference, e, on the scale of the winner test, given
+    Q = ν + c²: e/√(1 + (c² − e²)/ν).
+    """
+    n, nu = len(winner.leads), float(np.min(winner.freedom, initial=math.inf))
+    if slack <= 0.0 or winner.silent or n <= 2:
+        return slack > 0.0 and n > 0 and not winner.silent
+    far = winner.variances
+    apart = np.append(far, far[:, None] + far - 2.0 * winner.factor @ winner.factor.T)
+    apart = apart[apart > _SAME_OPTION * far.max()]
+    unit = 1.0 if math.isinf(nu) else float(np.max(winner.scatter / winner.freedom))
+    e, c = slack / math.sqrt(unit * float(apart.min())), winner.largest(failure)
+    if math.isinf(nu):
+        return e >= c or failure * float(special.ndtr(-e)) <= float(special.ndtr(-c))
+    t = e if e >= c else e / math.sqrt(1.0 + (c * c - e * e) / nu)
+    return e >= c or failure * float(special.stdtr(nu, -t)) <= float(special.stdtr(nu, -c))

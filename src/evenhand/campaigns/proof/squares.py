@@ -91,6 +91,8 @@ class Fit:
         Of the residuals; 0 and ∞ where the noise is known.
     size
         Sum of all squared scores, which says what of the scatter is rounding.
+    vague, most
+        (g,) σ̃⁴/D of what is scored, where each has a noise of its own; degrees of freedom of all.
     """
 
     scales: Floats
@@ -100,6 +102,8 @@ class Fit:
     scatter: float
     freedom: float
     size: float
+    vague: Floats | None = None
+    most: float = math.inf
 
     @classmethod
     def of(

@@ -13,7 +13,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import Store
 from evenhand.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 """Which tables and which record this evenhand reads and writes; a change of either is a new one."""
 
 # tickets that wait are few of all, however long a campaign runs: they have indexes of their own
@@ -60,14 +60,15 @@ CREATE TABLE evaluation (
     score DOUBLE PRECISION NOT NULL,
     evaluator TEXT NOT NULL,        -- who gave it
     key TEXT NOT NULL,
-    standing TEXT NOT NULL,         -- counted, late, withdrawn
+    standing TEXT NOT NULL,         -- counted, late, withdrawn, withdrawn blind
     event BIGINT NOT NULL,          -- that says so
     PRIMARY KEY (campaign, number),
     UNIQUE (campaign, evaluator, key)
 );
 CREATE UNIQUE INDEX evaluation_of_ticket ON evaluation (campaign, ticket)
     WHERE ticket IS NOT NULL AND standing = 'counted';
-CREATE INDEX evaluation_withdrawn ON evaluation (campaign, number) WHERE standing = 'withdrawn';
+CREATE INDEX evaluation_withdrawn ON evaluation (campaign, number)
+    WHERE standing IN ('withdrawn', 'withdrawn blind');
 
 CREATE TABLE event (
     campaign INTEGER NOT NULL REFERENCES campaign (id),

@@ -1,8 +1,9 @@
 """The model of panels whose options stand for themselves, in arrow form (`numerics.arrow`).
 
 It keeps the promises of `models` with nothing of the size of questions × options: rows are sparse,
-items have a diagonal block, and what is inverted has the size of evaluators + biases. Where the
-noise of questions differs, weights are counts over its square; what is told is in its units.
+items have a diagonal block, and what is inverted has the size of evaluators + biases, or of items +
+biases where these are fewer (`numerics.panels`). Where the noise of questions differs, weights are
+counts over its square; what is told is in its units.
 """
 
 from __future__ import annotations
@@ -15,18 +16,29 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.arrow import panel as plans
 from evenhand.certainty.arrow.orders import further, planned
-from evenhand.certainty.arrow.panel import Panel, form_of, turns
+from evenhand.certainty.arrow.panel import Panel, turns
 from evenhand.certainty.arrow.shares import proportions
-from evenhand.certainty.models import Goal, Leftovers, Model, Shared, Shares, Spread, unit_of
+from evenhand.certainty.models import (
+    Goal,
+    Leftovers,
+    Model,
+    OwnParts,
+    Shared,
+    Shares,
+    Spread,
+    unit_of,
+)
 from evenhand.errors import NotIdentifiableError
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.panels import PanelForm, thin
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
 
 
-def _refuse_incomparable(questions: Questions, form: Arrow) -> None:
+def refuse_incomparable(questions: Questions, form: PanelForm) -> None:
     """Raise `NotIdentifiableError` if some options cannot be compared, however often one asks."""
     options = np.arange(len(questions.options))
     apart = np.flatnonzero(np.isinf(form.lead_variances(0, options)))
@@ -50,7 +62,7 @@ class ArrowFit:
         (i,) and (p,) what items and attributes add to an answer, where that is estimable.
     """
 
-    form: Arrow
+    form: PanelForm
     items: Floats
     omega: Floats
     scatter: float
@@ -58,6 +70,7 @@ class ArrowFit:
     unit: float
     questions: Questions
     size: float = 0.0
+    own: OwnParts | None = None
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
@@ -67,81 +80,43 @@ class ArrowFit:
 
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals share: the leader's own answers, and attributes."""
-        form = self.form
-        apart = form.centres_of(np.array([leader])) - form.centres_of(rivals)
-        level = np.full((len(rivals), 1), 1.0 / math.sqrt(form.sizes[leader]))
-        return Shared(np.hstack([level, apart @ form.root]), 1.0 / form.sizes[rivals])
+        level, own, rows = self.form.lead_parts(leader, rivals)
+        factor = np.asarray(rows @ self.form.errors.covariance)
+        return Shared(factor, own, thin(rows), level)
 
-    def values(self) -> Spread:
+    def values(self, neutral: Floats | None = None) -> Spread:
         """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""
-        options, neutral = np.arange(len(self.questions.options)), self.questions.neutral
+        options = np.arange(len(self.questions.options))
+        neutral = self.questions.neutral if neutral is None else neutral
         return _known(
             self.items[options] + self.omega @ neutral, self.form.value_variances(options, neutral)
         )
 
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
-        return _known(rows @ self.omega, self.form.variances(rows, self.form.lengths(rows)))
+        return _known(rows @ self.omega, self.form.variances(rows))
 
     def left_over(self, told: Feedback) -> Leftovers:
         """Return what it leaves over of evaluations, by items."""
         (used,) = np.nonzero(told.counts)
         counts, (_, sums, squares) = told.counts[used], (part[used] for part in told.parts)
-        item, Z, loud, weights = self._rows(used, counts)
-        left = told.means[used] - (self.items[item] + Z @ self.omega) / loud
-        leverages, inside = self._hats(item, Z, weights)
+        item, n_items = self.questions.about[used, 0], len(self.items)
+        noise = self.questions.noise
+        expected = self.items[item] + self.questions.matrix[used][:, n_items:] @ self.omega
+        left = told.means[used] - (expected if noise is None else expected / noise[used])
         return Leftovers.of(
             item,
             counts.astype(np.float64),
             np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
-            leverages,
-            inside,
+            *self.form.within(item, n_items),
             float(squares.sum()),
         )
 
-    def _rows(
-        self, used: Indices, counts: Counts
-    ) -> tuple[Indices, sparse.csr_array, Floats, Floats]:
-        """Return items, attributes, relative noise and weights of questions."""
-        noise = self.questions.noise
-        loud = np.ones(len(used)) if noise is None else noise[used]
-        Z = sparse.csr_array(self.questions.matrix[used][:, self.questions.n_features :])
-        return self.questions.about[used, 0], Z, loud, counts / loud**2
-
-    def _hats(self, item: Indices, Z: sparse.csr_array, weights: Floats) -> tuple[Floats, Floats]:
-        """Return (u,) leverages, and (i,) sums of squares of the hat matrix inside each item.
-
-        Of two rows of an item it is √w √w' (1/n_o + (z − c̄_o)ᵀS⁺(z' − c̄_o)).
-        """
-        inverse = self.form.root @ self.form.root.T
-        leverages, inside = np.zeros(len(item)), np.zeros(len(self.items))
-        order = np.argsort(item, kind="stable")
-        ends = np.cumsum(np.bincount(item, minlength=len(self.items)))[:-1]
-        for o, rows in enumerate(np.split(order, ends)):
-            if len(rows):
-                z, w = Z[rows], weights[rows]
-                form = z @ (z @ inverse).T
-                means = form @ w / w.sum()
-                form += 1.0 / w.sum() + w @ means / w.sum() - means[:, None] - means
-                form *= np.sqrt(np.outer(w, w))
-                leverages[rows], inside[o] = np.diagonal(form), (form**2).sum()
-        return leverages, inside
-
     def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> ArrowFit:
-        """Return it with noise of these variances, (i,), by items.
-
-        Within an item they are equal, so that its own mean and the attributes stay independent:
-        var(ω̂) = S⁺ (Σ σ_o² w (z − c̄_o)(z − c̄_o)ᵀ) S⁺.
-        """
-        (used,) = np.nonzero(told.counts)
-        item, Z, _, weights = self._rows(used, told.counts[used])
-        form, louder = self.form, variances[item] * weights
-        centres = sparse.csr_array(sparse.diags_array(variances * form.sizes) @ form.centres)
-        S = Z.T @ (sparse.diags_array(louder) @ Z) - centres.T @ form.centres
-        noise, axes = np.linalg.eigh(form.root.T @ S.toarray() @ form.root)
-        root = form.root @ (axes * np.sqrt(np.maximum(noise, 0.0)))
-        heard = replace(form, sizes=form.sizes / variances, root=root)
-        return replace(self, form=heard, scatter=freedom, freedom=freedom, unit=1.0, size=0.0)
+        """Return it with noise of these variances, (i,), by items."""
+        item = self.questions.about[np.nonzero(told.counts)[0], 0]
+        form = self.form.with_noise(variances[item])
+        return replace(self, form=form, scatter=freedom, freedom=freedom, unit=1.0, size=0.0)
 
 
 class ArrowModel(Model):
@@ -170,8 +145,8 @@ class ArrowModel(Model):
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
         self.panel = Panel.of(questions, self.Z)
-        form = Arrow.of(self.item, self.Z, np.ones(len(questions)), self.n_items)
-        _refuse_incomparable(questions, form)
+        form = form_of(questions, np.arange(len(questions)), np.ones(len(questions)))
+        refuse_incomparable(questions, form)
         self.rank = form.rank
 
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> ArrowFit:
@@ -181,12 +156,12 @@ class ArrowModel(Model):
         loud = np.ones(len(used)) if noise is None else noise[used]
         item, Z, counts = self.item[used], self.Z[used], told.counts[used].astype(np.float64)
         weights = counts / loud**2
-        form = Arrow.of(item, Z, weights, self.n_items)
+        form = form_of(self.questions, used, counts)
         sums, expected = told.sums[used] / scale, np.zeros(len(used))
         if about is not None:
             expected = about.items[item] + Z @ about.omega
         means = sums / counts * loud - expected
-        v, omega = form.solve(item, Z, weights * means)
+        v, omega = form.solve(weights * means)
         scatter, freedom, size = 0.0, math.inf, 0.0
         if noise_scale is None:
             squares = told.sums_of_squares[used]
@@ -203,7 +178,7 @@ class ArrowModel(Model):
 
     def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions."""
-        return form_of(self.panel, asked).lead_variances(leader, rivals)
+        return plans.form_of(self.panel, asked).lead_variances(leader, rivals)
 
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""

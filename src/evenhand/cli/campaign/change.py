@@ -103,21 +103,31 @@ def withdraw(
     ],
     *,
     because: Because,
+    blind: Annotated[
+        bool,
+        typer.Option(
+            "--blind",
+            help="Say that this was decided without regard to any score: a duplicate, the wrong "
+            "form. Else the answer is sure only if it is with the score put back, too.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Have an evaluation count no more, such as a typing error. It is kept, and marked.
 
     Its ticket waits for another score. A campaign that was decided goes on.
 
-    **Example**
+    **Examples**
 
     `evenhand campaign withdraw prize.db prize 12 --because "7.5 was typed as 75"`
+
+    `evenhand campaign withdraw prize.db prize 13 --because "filled in the wrong form" --blind`
     """
     from evenhand.campaigns.export import evaluation_of  # noqa: PLC0415 # slow to load
 
     with opened(store, name) as campaign:
         number = evaluation_of(campaign._follower, evaluation)
-        receipt = campaign.withdraw(number, because)
+        receipt = campaign.withdraw(number, because, blind=blind)
     again = " before" if receipt.repeated else ""
     what = receipt.why.removeprefix("it was withdrawn")
     said = f"Evaluation {number} was withdrawn{again}. It counts no more{what}."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from evenhand.answers.words import to_come
 from evenhand.cli.answers import print_answer
 from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
@@ -81,7 +82,8 @@ def _print_status(out: Console, found: Status) -> None:
     if found.status != "finished" and found.forecast == 0.0:
         out.print("Nothing more has to be asked: see `answer`.")
     elif found.status != "finished" and math.isfinite(found.forecast):
-        out.print(f"Expected to settle it: about {math.ceil(found.forecast):,} more.")
+        text = to_come(found.forecast, found.looks_once, found.chance)
+        out.print(f"{text}.", soft_wrap=True)
     for text in [found.trouble] if found.trouble else []:
         out.print(f"STUCK: {text}", style="bold", soft_wrap=True)
     for text in found.alarms:

@@ -1,0 +1,228 @@
+"""What an audit says of decisions, and how often it is true.
+
+    python benchmarks/audit_verdicts.py safe --runs 400 --seed 1     two options that are equal
+    python benchmarks/audit_verdicts.py grants --runs 300 --seed 1   rounds of applications
+
+In `safe` the two best options are worth exactly the same, so that every 'safe' and 'wrong' is
+false; 5% are allowed. In `grants` 48 applications have three or four reviews each, by 14 reviewers
+who differ in leniency as much as applications do in worth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: many small solves
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.auditing import words
+from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.effects import two_way
+from evenhand.scores import Factor, Scores
+
+Rng = np.random.Generator
+
+
+def numbered(kind: str, codes: np.ndarray) -> Factor:
+    """Return numbers as names of a kind."""
+    there, codes = np.unique(codes, return_inverse=True)
+    return Factor(codes.reshape(-1).astype(np.int32), tuple(f"{kind} {i}" for i in there.tolist()))
+
+
+def audited(scores: Scores) -> eh.Audit:
+    """Return the audit of scores."""
+    effects = two_way(scores)
+    return eh.Audit(effects, clustered(effects, 0.95), plain(effects, 0.95))
+
+
+# ------------------------------------------------------------------------- safe
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Two options of the same worth, 0, at every event, and others behind them.
+
+    Parameters
+    ----------
+    options, judges, events, items
+        How many of each.
+    behind
+        By how much the others are.
+    loud, loud_events
+        How many times as loud the two are as the others, and the first event as other events.
+    once
+        Whether one of the two is scored by one judge only.
+    kept
+        The share of scores that there are.
+    taste
+        By how much an evaluator likes an option more than others do, on all items.
+    votes
+        Whether scores are 0 and 1: a half for the two, 2% for others.
+    """
+
+    options: int = 10
+    judges: int = 8
+    events: int = 1
+    items: int = 1
+    behind: float = 2.0
+    loud: float = 1.0
+    loud_events: float = 1.0
+    once: bool = False
+    kept: float = 1.0
+    taste: float = 0.0
+    votes: bool = False
+
+    def scores(self, rng: Rng) -> Scores:
+        """Return scores; judges favour every fourth option by a half."""
+        shape = self.events, self.options, self.items, self.judges
+        event, option, item, judge = (codes.ravel() for codes in np.indices(shape))
+        there = rng.random(len(event)) < self.kept
+        if self.once:
+            there &= (option > 0) | (judge == 0)
+        event, option, item, judge = (codes[there] for codes in (event, option, item, judge))
+        two, own = option < 2, option % 4 == judge % 4
+        noise = np.where(two, self.loud, 1.0) * np.where(event == 0, self.loud_events, 1.0)
+        y = np.where(two, 0.0, -self.behind) + 0.5 * own + noise * rng.normal(size=len(own))
+        y += rng.normal(size=(self.events, self.judges))[event, judge]
+        y += (
+            self.taste
+            * rng.normal(size=(self.events, self.options, self.judges))[event, option, judge]
+        )
+        if self.votes:
+            y = (rng.random(len(own)) < np.where(two, 0.5, 0.02)).astype(float)
+        return Scores(
+            y,
+            numbered("option", option),
+            numbered("judge", judge),
+            event=numbered("event", event) if self.events > 1 else None,
+            item=numbered("item", item) if self.items > 1 else None,
+            stated=own.astype(float),
+        )
+
+
+TIES = {
+    "10 options, 8 judges": Tie(),
+    "10 options, 5 judges": Tie(judges=5),
+    "12 options, 10 judges, half of the scores": Tie(12, 10, kept=0.5),
+    "one of the two scored by one judge of thirty": Tie(judges=30, behind=0.6, once=True),
+    "the same, 4 options": Tie(4, 30, behind=1.0, once=True),
+    "an event four times as loud as 7 others": Tie(events=8, behind=8.0, loud_events=4.0),
+    "the two twice as loud": Tie(behind=8.0, loud=2.0),
+    "the two four times as loud": Tie(behind=8.0, loud=4.0),
+    "votes, a half and 2%, 20 judges": Tie(judges=20, votes=True),
+    "tastes of 0.6, 30 items, 3 judges": Tie(6, 3, items=30, behind=3.0, taste=0.6),
+    "two options, 4 judges, 10 events": Tie(2, 4, events=10),
+}
+
+
+def safe(runs: int, seed: int) -> None:
+    """Print how often one of two equal options is said to be safe, or wrong."""
+    print("| two options are equal, so that all of it is false | safe, % | wrong, % |")
+    print("| --- | --- | --- |")
+    for number, (name, tie) in enumerate(TIES.items()):
+        rng = np.random.default_rng([seed, number])
+        # of several events the first is looked at: only it is loud, and all are drawn alike
+        said = Counter(audited(tie.scores(rng)).decisions.verdict[0] for _ in range(runs))
+        shares = (f"{100 * said[kind] / runs:.1f}" for kind in ("safe", "wrong"))
+        print(f"| {name} | {' | '.join(shares)} |", flush=True)
+    print(f"\n{runs:,} tables each, seed {seed}; a share of 5% is off by ±{error(runs):.1f}.")
+
+
+def error(runs: int) -> float:
+    """Return the standard error of a share of 5%, in percent."""
+    return 100.0 * float(np.sqrt(0.05 * 0.95 / runs))
+
+
+# ----------------------------------------------------------------------- grants
+
+APPLICATIONS, REVIEWERS, UNIVERSITIES = 48, 14, 7
+
+
+def grants(favour: float, rng: Rng) -> tuple[Scores, np.ndarray]:
+    """Return a round of grants, marks from 1 to 10, and (applications,) what they are worth."""
+    worth, lenient = rng.normal(0.0, 1.3, APPLICATIONS), rng.normal(0.0, 1.0, REVIEWERS)
+    of_applications = rng.integers(UNIVERSITIES, size=APPLICATIONS).astype(np.int32)
+    of_reviewers = (np.arange(REVIEWERS) % UNIVERSITIES).astype(np.int32)
+    option = np.repeat(np.arange(APPLICATIONS), rng.integers(3, 5, size=APPLICATIONS))
+    firsts = np.searchsorted(option, option)
+    deals = rng.permuted(np.tile(np.arange(REVIEWERS), (APPLICATIONS, 1)), axis=1)
+    reviewer = deals[option, np.arange(len(option)) - firsts]
+    own = of_applications[option] == of_reviewers[reviewer]
+    y = 5.5 + worth[option] + lenient[reviewer] + favour * own + rng.normal(0.0, 1.2, len(option))
+    scores = Scores(
+        np.clip(np.rint(y), 1.0, 10.0),
+        numbered("application", option),
+        Factor(reviewer.astype(np.int32), tuple(f"reviewer {i}" for i in range(REVIEWERS))),
+        groups=tuple(f"university {i}" for i in range(UNIVERSITIES)),
+        option_group=of_applications,
+        evaluator_group=of_reviewers,
+        scale=(1.0, 10.0),
+    )
+    return scores, worth
+
+
+def heard(audit: eh.Audit, worth: np.ndarray, favour: float) -> dict[str, bool]:
+    """Return which sentences an audit says, and which of them are true."""
+    made, said = audit.decisions, words.verdict(audit)
+    sentence = words.decided(audit)
+    option = made.contests.option
+    winner, fair = (int(option[entries[0]]) for entries in (made.winner, made.fair_winner))
+    best = int(worth.argmax())
+    verdict = made.verdict[0]
+    seen = said.startswith("Yes")
+    blamed = seen and sentence.startswith("With it taken off")
+    (by_bias,) = [rule for rule in made.rules if rule.rule == "mean"]
+    return {
+        "yes": seen,
+        "yes, and there is one": seen and favour != 0.0,
+        "not shown, or not seen": said.startswith("No bias"),
+        "not shown, and the interval has it": said.startswith("No bias")
+        and audit.bias.covers(favour),
+        "the bias is blamed for the winner": blamed,
+        "blamed, and the mean without it has another": blamed and bool(by_bias.flipped[0]),
+        "another by leniency, not by the bias": seen and "is not the bias" in sentence,
+        "wrong": verdict == "wrong",
+        "wrong, and the winner is not the best": verdict == "wrong" and winner != best,
+        "wrong, and the fair winner is better": verdict == "wrong" and worth[fair] > worth[winner],
+        "safe": verdict == "safe",
+        "safe, and the winner is the best": verdict == "safe" and winner == best,
+        "fragile": verdict == "fragile",
+    }
+
+
+def rounds(runs: int, seed: int) -> None:
+    """Print how often an audit of grants says what, and how often it is true."""
+    favours, totals = (0.8, 0.0), []
+    for favour in favours:
+        rng = np.random.default_rng([seed, int(10 * favour)])
+        drawn = (grants(favour, rng) for _ in range(runs))
+        all_heard = [heard(audited(scores), worth, favour) for scores, worth in drawn]
+        totals.append({name: sum(one[name] for one in all_heard) for name in all_heard[0]})
+    print(f"| of {runs:,} rounds, with a favour of | {' | '.join(map(str, favours))} |")
+    print("| --- |" + " --- |" * len(favours))
+    for name in totals[0]:
+        print(f"| {name} | {' | '.join(f'{total[name]:,}' for total in totals)} |")
+    print(f"\nSeed {seed}.")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("safe", "grants"))
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tiny", action="store_true", help="two tables each")
+    given = parser.parse_args(argv)
+    runs = 2 if given.tiny else given.runs
+    (safe if given.what == "safe" else rounds)(runs, given.seed)
+
+
+if __name__ == "__main__":
+    main()

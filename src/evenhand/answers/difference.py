@@ -1,0 +1,113 @@
+"""The difference of two options that somebody names: a against b, and not worse than."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.answers.scale import Scale
+from evenhand.arrays import Floats
+from evenhand.certainty.look import difference_by
+from evenhand.errors import InputError
+from evenhand.policies.messages import Estimate
+from evenhand.policies.sayings import difference_of
+from evenhand.report.phrases import interval, number, percent, short
+
+if TYPE_CHECKING:
+    from evenhand.answers.answer import Answer
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much one option is better than another, with its interval.
+
+    Parameters
+    ----------
+    option, rival
+        Their names.
+    value, low, high
+        By how much the option is better, with its interval; infinite where nothing is said of that.
+    at_least
+        What it is at least, which is said on one side alone: the option is not worse by more than
+        ``-at_least``.
+    level
+        Probability of each of the two, the interval and ``at_least``, for options that were named
+        without looking at the scores.
+
+    Examples
+    --------
+    >>> print(Difference("Ann", "Bo", 0.01, -0.05, 0.07, -0.04, 0.95))
+    Ann is better than Bo by 0.010 (−0.050 to 0.070); not worse by more than 0.04. Each is 95% sure.
+    """
+
+    option: str
+    rival: str
+    value: float
+    low: float
+    high: float
+    at_least: float
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a plain value, fit for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        name, other = short(self.option), short(self.rival)
+        if math.isnan(self.value):
+            return f"The scores do not compare {name} with {other}."
+        found, word = Estimate(self.value, self.low, self.high, self.level), "better"
+        if self.value < 0.0:
+            found, word = Estimate(-self.value, -self.high, -self.low, self.level), "worse"
+        said = f"{name} is {word} than {other} by {interval(found)}"
+        if not math.isfinite(self.at_least):
+            return f"{said}; how sure that is, these scores do not say."
+        bound = f"better by at least {number(self.at_least)}"
+        if self.at_least <= 0.0:
+            bound = f"not worse by more than {number(-self.at_least)}"
+        return f"{said}; {bound}. Each is {percent(self.level)} sure."
+
+
+def difference(answer: Answer, option: str | int, rival: str | int) -> Difference:
+    """Return by how much one option of an answer is better than another."""
+    a, b = (_place(answer, name) for name in (option, rival))
+    if a == b:
+        raise InputError(f"two options are needed; got {answer.options.labels[a]!r} twice.")
+    said, level = answer.conclusion, answer.confidence
+    found = None if said.policy is None else difference_of(said.policy, a, b)
+    if said.fit is not None:
+        found = difference_by(said.fit, a, b, 1.0 - level) * said.unit
+    elif found is None:
+        found = _by_leads(answer, a, b)
+    if answer.alarms:
+        found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0
+    scale, labels = Scale.of(answer.scale, answer.compared), answer.options.labels
+    value, low, high, least = scale.cut(found, -scale.most, scale.most).tolist()
+    return Difference(labels[a], labels[b], value, low, high, least, level)
+
+
+def _by_leads(answer: Answer, a: int, b: int) -> Floats:
+    """Return what is known of leads and values: an interval if one of the two was chosen."""
+    if answer.option in (a, b) and answer.decision.leads is not None:
+        lead = answer.decision.lead_over(b if answer.option == a else a)
+        ends = (lead.value, lead.low, lead.high)
+        value, low, high = ends if answer.option == a else (-ends[0], -ends[2], -ends[1])
+        return np.array([value, low, high, low])
+    value = answer.standing(a).value - answer.standing(b).value
+    return np.array([value, -math.inf, math.inf, -math.inf])
+
+
+def _place(answer: Answer, option: str | int) -> int:
+    """Return the index of an option, by its name or index."""
+    labels = answer.options.labels
+    if isinstance(option, str) and option in labels:
+        return labels.index(option)
+    if isinstance(option, int | np.integer) and 0 <= option < len(labels):
+        return int(option)
+    raise InputError(
+        f"there is no option {option!r}; say one of {', '.join(map(repr, labels[:5]))}"
+        f"{', …' if len(labels) > 5 else ''}, or its index."
+    )

@@ -1,0 +1,194 @@
+"""Scores that were withdrawn: an answer names them, and says only what holds with them put back.
+
+Of two records, without and with the scores, an answer states the lesser: an option is certain if
+both say so, what it loses is the larger, intervals are as wide as both together. So it is wrong no
+more often than the record as it was given, which nobody chose (`evenhand.campaigns.as_given`).
+Scores that were withdrawn blindly, without regard to any score, are put back in neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.policies.messages import Decision
+from evenhand.report.phrases import short
+
+if TYPE_CHECKING:
+    from evenhand.answers.answer import Answer
+    from evenhand.arrays import Floats
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """A score that was withdrawn.
+
+    Parameters
+    ----------
+    evaluation
+        Its number in the campaign.
+    about, evaluator, score
+        What was scored, by whom ("" if nobody is named), and how.
+    reason
+        Why it was withdrawn.
+    blind
+        Whether that was decided without regard to any score, as was said for the record.
+    """
+
+    evaluation: int
+    about: str
+    evaluator: str
+    score: float
+    reason: str
+    blind: bool
+
+    def __str__(self) -> str:
+        by = f" by {self.evaluator}" if self.evaluator else ""
+        blind = ", blindly" if self.blind else ""
+        return f"{short(self.about)}{by}, {self.score:g} ({self.reason}{blind})"
+
+
+@dataclass(frozen=True, eq=False)
+class Withdrawals:
+    """All scores that were withdrawn, and what the record says with those put back that count.
+
+    Parameters
+    ----------
+    scores
+        The scores, in the order in which they were withdrawn.
+    put_back
+        The answer with those put back that were not withdrawn blindly; None if there are none, or
+        if nobody can say.
+    sure_without
+        Whether the choice is sure by the other scores alone.
+
+    Examples
+    --------
+    >>> slip = Withdrawal(3, "Ann", "P", 75.0, "a slip", blind=True)
+    >>> print(Withdrawals((slip,)))
+    1 score: Ann by P, 75 (a slip, blindly). That was decided without regard to any score, as was
+    said for the record: it is left out.
+    """
+
+    scores: tuple[Withdrawal, ...] = ()
+    put_back: Answer | None = None
+    sure_without: bool = False
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __iter__(self) -> Iterator[Withdrawal]:
+        return iter(self.scores)
+
+    @property
+    def disputed(self) -> bool:
+        """Whether some were withdrawn by who may have looked at scores."""
+        return not all(one.blind for one in self.scores)
+
+    def __str__(self) -> str:
+        n = len(self.scores)
+        if n == 0:
+            return ""
+        more = f"; … and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
+        named = "; ".join(str(one) for one in self.scores[:_MOST_NAMED])
+        return f"{n:,} score{'' if n == 1 else 's'}: {named}{more}. {self._then()}"
+
+    def _then(self) -> str:
+        """Return what follows from it."""
+        one = len(self.scores) == 1
+        them, are = ("it", "it is") if one else ("them", "they are")
+        if not self.disputed:
+            return (
+                "That was decided without regard to any score, as was said for the record: "
+                f"{are} left out."
+            )
+        if self.put_back is None:
+            return f"What the record would say with {them} put back cannot be told."
+        name, sure = short(self.put_back.label), self.put_back.sure
+        return f"With {them} put back, {name} {'is' if sure else 'leads, but is not'} sure."
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """Return it as a plain value; None if nothing was withdrawn."""
+        if not self.scores:
+            return None
+        back = self.put_back
+        return {
+            "scores": [asdict(one) for one in self.scores],
+            "sure_without": self.sure_without,
+            "put_back": None
+            if back is None
+            else {"option": back.label, "sure": back.sure, "loses_at_most": back.loss},
+        }
+
+
+def with_put_back(
+    answer: Answer, scores: tuple[Withdrawal, ...], put_back: Answer | None
+) -> Answer:
+    """Return what an answer may say though scores were withdrawn: what also holds with them.
+
+    Parameters
+    ----------
+    answer, scores
+        The answer without the scores that were withdrawn, and these.
+    put_back
+        The answer with those that were not withdrawn blindly; None if nobody can say.
+    """
+    found = Withdrawals(scores, put_back, answer.sure)
+    if not found.disputed:
+        return replace(answer, withdrawn=found)
+    decision = _of_both(answer.decision, None if put_back is None else put_back.decision)
+    beside = put_back  # whose values are measured alike: in comparisons, from the same option
+    if put_back is not None and answer.compared and put_back.option != answer.option:
+        beside = None
+    return replace(
+        answer,
+        withdrawn=found,
+        decision=decision,
+        loss=decision.loss,
+        certainty=answer.certainty if decision.certainty is not None else None,
+        sure=answer.sure
+        and put_back is not None
+        and put_back.sure
+        and math.isfinite(decision.loss),
+        bias=_wider(answer.bias, None if put_back is None else put_back.bias),
+        biases=answer.biases.widened(None if put_back is None else put_back.biases),
+        ranking=tuple(
+            _wider(one, None if beside is None else beside.standing(one.index))
+            for one in answer.ranking
+        ),
+    )
+
+
+def _of_both(one: Decision, other: Decision | None) -> Decision:
+    """Return a decision that says what two of them say; where they differ, the first's option."""
+    if other is None or other.option != one.option:
+        leads = None if one.leads is None else _joined(one.leads, None)
+        return replace(one, loss=math.inf, withstands=0.0, certainty=None, leads=leads)
+    loss = max(one.loss, other.loss)
+    return replace(
+        one,
+        loss=loss,
+        withstands=min(one.withstands, other.withstands),
+        certainty=one.certainty if math.isfinite(loss) and other.certainty else None,
+        leads=None if one.leads is None else _joined(one.leads, other.leads),
+    )
+
+
+def _joined(ours: Floats, theirs: Floats | None) -> Floats:
+    """Return (k, 3) estimates with intervals as wide as both together."""
+    everything = np.broadcast_to([np.nan, -np.inf, np.inf], ours.shape)
+    theirs = everything if theirs is None else theirs
+    low, high = np.fmin(ours[:, 1], theirs[:, 1]), np.fmax(ours[:, 2], theirs[:, 2])
+    return np.column_stack([ours[:, 0], low, high])
+
+
+def _wider(one: Any, other: Any) -> Any:
+    """Return an estimate, a bias or a standing with an interval as wide as both together."""
+    low, high = (-math.inf, math.inf) if other is None else (other.low, other.high)
+    return replace(one, low=min(one.low, low), high=max(one.high, high))
