@@ -82,8 +82,8 @@ def verdict(answer: Answer) -> str:
         )
     if answer.alarms and all(finding.assumption == "kinds" for finding in answer.alarms):
         return (
-            f"{name} looks best {among}, but that is not sure: it rests on judges who are not trusted "
-            "as others are, and these do not confirm it (see below)."
+            f"{name} looks best {among}, but that is not sure: it rests on judges who are not "
+            "trusted as others are, and these do not confirm it (see below)."
         )
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))

@@ -47,7 +47,10 @@ from evenhand.numerics.gram import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
-_SHARES = (np.arange(200) + 0.5) / 200  # w
+_STEP = 0.2  # of log w, where w is small
+_SMALL = np.exp(-_STEP * (np.arange(150) + 0.5)) / 200
+_SHARES = np.append((np.arange(1, 200) + 0.5) / 200, _SMALL)  # w,
+_WEIGHTS = np.append(np.full(199, 1.0 / 200), _STEP * _SMALL)  # and how probable each is at first
 _TOLD = 1e-9  # share of the largest g above which scores tell of u
 _EXACT = 1e-6  # share of trusted scores' variance that others' mean scores have at least
 _MOST = 2**24  # numbers in A and Z
@@ -83,7 +86,7 @@ class Likings(NamedTuple):
         grown = 1.0 + variances[:, None] * g
         s = variances[:, None] / grown
         known = 0.5 * (s * b**2 - np.log(grown))[:, seen].sum(axis=1)
-        chances = np.exp(known - known.max())
+        chances = _WEIGHTS * np.exp(known - known.max())
         chances /= chances.sum()
         mean = chances @ s
         away = np.sqrt(chances)[:, None] * (s - mean)
