@@ -16,6 +16,7 @@ from evenhand.answers.next_questions import NextQuestions, next_items, next_ques
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
 from evenhand.auditing.clusters import clustered
+from evenhand.auditing.copies import copies
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import two_way
 from evenhand.auditing.together import findings, together
@@ -284,6 +285,7 @@ def _audited(table: Scores) -> list[Finding]:
     found = findings(together(table, table.beside)) if table.cluster is None else []
     if table.evaluator is None or len(table.evaluator) < 2:
         return found
+    found += copies(table)
     effects = two_way(table)
     return [*found, *diagnose(effects, clustered(effects, 0.95), for_choice=True)]
 
