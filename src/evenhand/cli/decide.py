@@ -135,6 +135,14 @@ def decide(
             help="Whom it is about: judges 'like these', or 'these' alone.",
         ),
     ] = "like these",
+    trusted: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Evaluators, such as people beside a model, by whose scores those of the others "
+            "are corrected, and who have to confirm what is sure.",
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -188,6 +196,7 @@ def decide(
             event=columns_in(event),
             cluster=columns_in(cluster),
             scope=scope,  # type: ignore[arg-type] # it is checked there
+            trusted=None if trusted is None else trusted.split(","),
             option_group=groups_in(option_group),
             evaluator_group=groups_in(evaluator_group),
             partial=partial,
