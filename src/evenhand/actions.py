@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand import html
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.plain import Form
+from evenhand.report import markup as html
 from evenhand.tables import (
     EncodedColumn,
     Encoding,

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand import html
 from evenhand.arrays import Floats, as_vector
 from evenhand.confounding import not_identifiable, refuse_erased
 from evenhand.designs import Design, c_optimal_design
@@ -39,6 +38,7 @@ from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.passes import products
 from evenhand.numerics.row_space import DoubtfulRankError
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.report import markup as html
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.report.panel import inspect_panel
+from evenhand.inspection.panels import inspect_panel
 
 SKATERS = "skater,nation\nAnn,fr\nBo,it\nCy,us\n"
 JUDGES = "judge,group,fee\nP,fr,1\nQ,it,1\nN,,20\n"

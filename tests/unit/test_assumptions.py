@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.assumptions import assumed, hardly_checked, model, spare_options, without_constant
 from evenhand.environments.problem_files import load_problem, save_problem
-from evenhand.report.bias_figure import bias_picture
-from evenhand.report.inspection import inspect_options
+from evenhand.inspection.bias_figure import bias_picture
+from evenhand.inspection.options import inspect_options
 from reference import exact_rank
 
 MATRICES = st.integers(1, 4).flatmap(

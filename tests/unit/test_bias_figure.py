@@ -13,7 +13,7 @@ from matplotlib.collections import PathCollection
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.report.bias_figure import (
+from evenhand.inspection.bias_figure import (
     BiasPicture,
     bias_picture,
     checked_format,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.report.hyperplane import separating_hyperplane, varying_features
-from evenhand.report.inspection import (
+from evenhand.inspection.hyperplane import separating_hyperplane, varying_features
+from evenhand.inspection.options import (
     Inspection,
     confounding_in_words,
     confounding_to_dict,

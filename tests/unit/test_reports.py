@@ -18,7 +18,7 @@ import evenhand as eh
 from asking import Wants
 from evenhand.answers.price import share_for_biases
 from evenhand.answers.report import report_of
-from evenhand.html import Markup
+from evenhand.report.markup import Markup
 from evenhand.report.document import (
     DARK,
     LIGHT,

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import evenhand as eh
 from evenhand.policies.rounds import Play
-from evenhand.report.story import certainty, standings_table, story_lines, story_table
+from evenhand.cli.story import certainty, standings_table, story_lines, story_table
 
 LABELS = ["Ada", "Bo [x]", "Cy", "Di", "Ed"]
 

@@ -295,7 +295,7 @@ class Answer:
         """
         # Matplotlib takes longer to load than most answers take to find.
         from evenhand.answers.figure import answer_picture, draw_answer_picture  # noqa: PLC0415
-        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+        from evenhand.report.pictures import checked_format, save_figure  # noqa: PLC0415
 
         if path is not None:
             checked_format(str(path))

@@ -14,7 +14,7 @@ from evenhand.certainty.look import difference_by
 from evenhand.errors import InputError
 from evenhand.policies.messages import Estimate
 from evenhand.policies.sayings import difference_of
-from evenhand.report.phrases import interval, number, percent, short
+from evenhand.report.words import interval, number, percent, short
 
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer

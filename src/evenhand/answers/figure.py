@@ -22,7 +22,7 @@ from evenhand.answers.biases import NamedBias
 from evenhand.answers.page import first_standings
 from evenhand.answers.words import verdict
 from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import interval, percent, short
+from evenhand.report.words import interval, percent, short
 
 _MOST_ROWS = 25
 

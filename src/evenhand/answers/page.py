@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from evenhand import html
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.words import facts, verdict
-from evenhand.report.phrases import decimals, short
+from evenhand.report import markup as html
+from evenhand.report.words import decimals, short
 
 _MOST_ROWS = 25
 

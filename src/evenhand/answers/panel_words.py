@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import decimals, fixed, short, size_and_span
+from evenhand.report.words import decimals, fixed, short, size_and_span
 
 _MOST_BIASES = 3
 _MOST_EVALUATORS = 3

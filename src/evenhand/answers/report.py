@@ -31,7 +31,7 @@ from evenhand.report.document import (
     scrolling,
     table,
 )
-from evenhand.report.phrases import interval, listed, number, percent, short
+from evenhand.report.words import interval, listed, number, percent, short
 
 _MOST_ROWS = 50
 _MOST_FAILURES = 20

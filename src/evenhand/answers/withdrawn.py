@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.policies.messages import Decision
-from evenhand.report.phrases import short
+from evenhand.report.words import short
 
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer

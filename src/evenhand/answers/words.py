@@ -15,7 +15,7 @@ from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer
 from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
 from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import (
+from evenhand.report.words import (
     decimals,
     fixed,
     interval,

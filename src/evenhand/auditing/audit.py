@@ -208,7 +208,7 @@ class Audit:
         """
         # Matplotlib takes longer to load than most audits take.
         from evenhand.auditing.figure import audit_picture, draw_audit_picture  # noqa: PLC0415
-        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
+        from evenhand.report.pictures import checked_format, save_figure  # noqa: PLC0415
 
         if path is not None:
             checked_format(str(path))

@@ -32,7 +32,7 @@ from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.levels import sums
 from evenhand.checks.finding import Finding
-from evenhand.report.phrases import decimals, fixed, number, short
+from evenhand.report.words import decimals, fixed, number, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor, crossed, sums_over
 

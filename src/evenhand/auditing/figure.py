@@ -21,7 +21,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.words import verdict
-from evenhand.report.phrases import percent, short
+from evenhand.report.words import percent, short
 
 _MOST_ROWS = 30
 _LEAST_ROWS = 5

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand import html
 from evenhand.auditing import words
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.decisions import RULES
 from evenhand.auditing.figure import audit_picture, draw_audit_picture
+from evenhand.report import markup as html
 from evenhand.report.document import (
     Section,
     Standing,
@@ -29,7 +29,7 @@ from evenhand.report.document import (
     points,
     table,
 )
-from evenhand.report.phrases import decimals, number, percent, short
+from evenhand.report.words import decimals, number, percent, short
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,7 +28,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.checks.finding import Finding
-from evenhand.report.phrases import short
+from evenhand.report.words import short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor, crossed
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.report.phrases import number, short
+from evenhand.report.words import number, short
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit

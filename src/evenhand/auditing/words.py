@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.report.phrases import decimals, fixed, number, percent, short
+from evenhand.report.words import decimals, fixed, number, percent, short
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit

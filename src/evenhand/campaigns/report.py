@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
-from evenhand import html
 from evenhand.answers.report import report_of
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
@@ -19,11 +18,12 @@ from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.replica import Replica, asked_from
 from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
-from evenhand.html import Markup
 from evenhand.policies.state import restore
 from evenhand.questions import Questions
+from evenhand.report import markup as html
 from evenhand.report.document import Section, facts, note, points, table, write_page
-from evenhand.report.phrases import listed, short
+from evenhand.report.markup import Markup
+from evenhand.report.words import listed, short
 
 _MOST_ROWS = 50
 _MOST_LINES = 100

@@ -41,7 +41,7 @@ from evenhand.cli.score_tables import (
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import decimals, fixed, size_and_span
+from evenhand.report.words import decimals, fixed, size_and_span
 
 _NOT_IDENTIFIABLE = 3
 _MOST_ROWS = 12  # of a table in the terminal; --json has all

@@ -151,7 +151,7 @@ def compare(
             raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
     if figure is not None:
         # Drawing takes long to import
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+        from evenhand.report.pictures import checked_format  # noqa: PLC0415
 
         checked_format(figure)
     benchmark = chosen(None if suite is None else _names(suite), full=full)

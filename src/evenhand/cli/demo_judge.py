@@ -16,12 +16,12 @@ from rich.table import Table
 
 from evenhand.answers import Answer, Question, choose
 from evenhand.answers.words import in_words
+from evenhand.cli.story import certainty, standings_table
 from evenhand.cli.terminal import heading
 from evenhand.environments import SimulatedEvaluations
 from evenhand.environments.skating import SkatingEvent
+from evenhand.inspection.options import inspect_options
 from evenhand.policies import Estimate, FairPhasedElimination, PricedExploration
-from evenhand.report.inspection import inspect_options
-from evenhand.report.story import certainty, standings_table
 from evenhand.rivals.phased_elimination import PhasedElimination
 from evenhand.simulation import simulate
 from evenhand.simulation.experiment import Contender, play_out

@@ -20,7 +20,7 @@ from evenhand.auditing import Audit, audit
 from evenhand.auditing.words import verdict
 from evenhand.cli.terminal import heading
 from evenhand.environments.skating import scores
-from evenhand.report.phrases import listed, size_and_span
+from evenhand.report.words import listed, size_and_span
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,8 +17,8 @@ from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores, show_pan
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.report.hyperplane import unit_of_distance
-from evenhand.report.inspection import (
+from evenhand.inspection.hyperplane import unit_of_distance
+from evenhand.inspection.options import (
     Inspection,
     confounding_in_words,
     confounding_to_dict,

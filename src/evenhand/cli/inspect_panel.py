@@ -9,9 +9,9 @@ from rich.table import Table
 
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
+from evenhand.inspection.panels import PanelInspection, inspect_panel
 from evenhand.questions import Questions
 from evenhand.questions.inputs import FrameColumns, named
-from evenhand.report.panel import PanelInspection, inspect_panel
 from evenhand.tables.sources import CsvFile
 
 _MOST_NAMES = 12  # of options in a line of the terminal; --json has all

@@ -177,7 +177,7 @@ def missing_in(text: str) -> Literal["refuse", "drop"]:
 def check_files(figure: Path | None, report: Path | None) -> None:
     """Refuse files that cannot be written before any work."""
     if figure is not None:
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415 - loads matplotlib
+        from evenhand.report.pictures import checked_format  # noqa: PLC0415 - loads matplotlib
 
         checked_format(figure)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):

@@ -331,7 +331,7 @@ def _bound(problem: BiasedLinearBandit, said: float | None) -> float:
 
 def _refuse_other_formats(figure: Path) -> None:
     # Drawing takes longer to import than a small simulation to run.
-    from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+    from evenhand.report.pictures import checked_format  # noqa: PLC0415
 
     checked_format(figure)
 

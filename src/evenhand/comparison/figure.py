@@ -21,7 +21,7 @@ from evenhand.arrays import Floats
 from evenhand.comparison.instances import Counted, Suite, short_power
 from evenhand.comparison.measure import FLAGSHIP, ORACLE, SUREST
 from evenhand.comparison.table import Comparison, Margin, geometric_mean
-from evenhand.report.bias_figure import save_figure
+from evenhand.report.pictures import save_figure
 
 # Told apart by all kinds of colour vision (Okabe and Ito).
 _SUBJECT, _OTHERS = "#D55E00", "#4c6f8f"

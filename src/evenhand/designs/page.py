@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.designs.design import Criterion, Design
-from evenhand.html import Markup, bar, block, facts, table
+from evenhand.report.markup import Markup, bar, block, facts, table
 
 _MOST_ROWS = 10  # options in the table; design.support has all
 _CRITERIA: dict[Criterion, str] = {

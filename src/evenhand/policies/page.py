@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.html import Markup, block, facts, interval, table
 from evenhand.policies.messages import Decision, Estimate
 from evenhand.policies.sayings import end_of, values_of
 from evenhand.questions import Options
+from evenhand.report.markup import Markup, block, facts, interval, table
 
 if TYPE_CHECKING:
     from evenhand.policies.base import Policy

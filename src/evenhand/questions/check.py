@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand import html
 from evenhand.arrays import Floats, Indices
 from evenhand.numerics.identifying import EQUAL
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import Identified, cheap_start, identified_by, in_order
+from evenhand.report import markup as html
 from evenhand.tables import Names, joined, listed
 
 if TYPE_CHECKING:

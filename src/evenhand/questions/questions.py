@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from evenhand import html
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
@@ -42,6 +41,7 @@ from evenhand.questions.panel import panel as _panel
 from evenhand.questions.scores import from_scores as _from_scores
 from evenhand.questions.variants import in_versions as _in_versions
 from evenhand.questions.variants import with_exact_features as _with_exact_features
+from evenhand.report import markup as html
 from evenhand.tables import (
     Names,
     check_length,

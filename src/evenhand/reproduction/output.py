@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.report.bias_figure import save_figure
+from evenhand.report.pictures import save_figure
 from evenhand.reproduction.figures import PICTURES
 from evenhand.reproduction.measurements import Measurements
 from evenhand.reproduction.page import page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from evenhand.report.inspection import plain_number
+from evenhand.inspection.options import plain_number
 from evenhand.reproduction.audit import Audit, Check
 from evenhand.reproduction.measurements import Measurements, PairCurve, Rate, growth_rate
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand import html
 from evenhand.arrays import Floats
 from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import FairPhasedElimination
+from evenhand.report import markup as html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,7 +274,7 @@ class Results:
             of its policy (Theorems 1 and 2), where that is run and the promise is worth anything.
         """
         # Matplotlib takes longer to load than most simulations to run, and no worker needs it.
-        from evenhand.report.bias_figure import save_figure  # noqa: PLC0415
+        from evenhand.report.pictures import save_figure  # noqa: PLC0415
         from evenhand.report.regret_figure import (  # noqa: PLC0415
             RegretLine,
             draw_regret_picture,

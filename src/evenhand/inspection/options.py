@@ -22,14 +22,14 @@ from evenhand.assumptions import assumed, hardly_checked
 from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import row_space
-from evenhand.report.hyperplane import (
+from evenhand.inspection.hyperplane import (
     Hyperplane,
     separating_hyperplane,
     unit_of_distance,
     varying_features,
 )
+from evenhand.numerics.passes import sample_rows
+from evenhand.numerics.row_space import row_space
 from evenhand.tables import joined
 
 CONFIDENCE = 0.95

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
-from evenhand.report.panel import PanelInspection
+from evenhand.inspection.panels import PanelInspection
 
 if TYPE_CHECKING:
     from matplotlib.text import Text
@@ -63,7 +63,7 @@ def panel_picture(found: PanelInspection) -> PanelPicture:
     Examples
     --------
     >>> import evenhand as eh
-    >>> from evenhand.report.panel import inspect_panel
+    >>> from evenhand.inspection.panels import inspect_panel
     >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
     >>> panel_picture(inspect_panel(panel)).cells
     array([[2, 1],

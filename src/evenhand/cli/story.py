@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from evenhand.arrays import Counts
+from evenhand.inspection.options import plain_number
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination, Phase
 from evenhand.policies.messages import Estimate
-from evenhand.report.inspection import plain_number
 
 _MOST_NAMES = 4  # of options in a cell; policy.history has all
 _MOST_RIVALS = 15  # of the options behind the recommended one; decision.leads has all

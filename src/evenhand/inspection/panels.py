@@ -21,9 +21,9 @@ from scipy import sparse
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.geometry import bias_geometry
+from evenhand.inspection.options import plain_number
 from evenhand.questions import Ask, Check, Questions
 from evenhand.questions.advice import NEUTRAL
-from evenhand.report.inspection import plain_number
 
 SMALL = 200_000
 """Up to this many numbers (questions × columns) the price of each bias is worked out."""

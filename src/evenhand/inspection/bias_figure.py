@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -25,21 +23,18 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.assumptions import hardly_checked
 from evenhand.errors import InputError
-from evenhand.files import write_atomically
 from evenhand.geometry import BiasGeometry
-from evenhand.report.hyperplane import (
+from evenhand.inspection.hyperplane import (
     separating_hyperplane,
     unit_of_distance,
     varying_features,
 )
-from evenhand.report.inspection import explanation, headline, plain_number
+from evenhand.inspection.options import explanation, headline, plain_number
 from evenhand.tables import linear_rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
-
-FORMATS = ("png", "svg", "pdf")
 
 _MOST_DRAWN = 3000  # options; more are a blot
 _MOST_NAMED = 12  # options of the design that carry their name
@@ -172,38 +167,6 @@ def draw_bias_picture(picture: BiasPicture) -> Figure:
     _plain(title).set_x(axes.get_position().x0)
     _draw_names(figure, axes, picture)
     return figure
-
-
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG, SVG or PDF, the same bytes every time, whole or not at all."""
-    kind = checked_format(path)
-    no_date: dict[str, dict[str, Any]] = {
-        "png": {"Software": None},
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None},
-    }
-    with (
-        write_atomically(path, "the picture") as draft,
-        matplotlib.rc_context({"svg.hashsalt": "evenhand"}),
-    ):
-        figure.savefig(draft, format=kind, metadata=no_date[kind])
-
-
-def checked_format(path: str | Path) -> str:
-    """Return the format that a file's name asks for, or say which ones there are.
-
-    Examples
-    --------
-    >>> checked_format("out/bias.PNG")
-    'png'
-    """
-    kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in FORMATS:
-        raise InputError(
-            f"the picture's file {str(path)!r} must end in {', '.join('.' + f for f in FORMATS)}, "
-            "which says what to write."
-        )
-    return kind
 
 
 def _subtitle(geometry: BiasGeometry) -> str:

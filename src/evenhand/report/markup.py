@@ -1,4 +1,4 @@
-"""HTML for notebooks: blocks of tables and sentences, with nothing in them that runs or is fetched.
+"""HTML of single parts: escaped texts, tables, small drawings; nothing in them runs or is fetched.
 
 A cell or sentence may be any value. Texts are escaped; numbers are written as people read them;
 only `Markup`, which the functions here return, goes in as it is. Colours are those of the page,
@@ -8,15 +8,15 @@ so that a dark page stays dark; styles stand in the tags, since a notebook may d
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Self
+
+from evenhand.report.model import Bar, Cell, Span, Strong, Table, cell, is_number
+from evenhand.report.words import number
 
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
-_MOST_DECIMALS, _LARGE = 6, 1e7  # beyond these, numbers are written in powers of ten
 _WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
 
 
@@ -29,47 +29,28 @@ class Markup(str):
         return str(self)
 
 
-class Rounded(float):
-    """A number that is written with so many decimals, as all others of its column.
-
-    Examples
-    --------
-    >>> text(Rounded(-1234.5, 2)), text(Rounded(math.nan, 2)), text(Rounded(-0.001, 1))
-    ('−1,234.50', '–', '0.0')
-    """
-
-    digits: int
-
-    def __new__(cls, value: float, digits: int) -> Self:
-        """Take the number down, and how many decimals it has."""
-        number = super().__new__(cls, value)
-        number.digits = digits
-        return number
-
-
-def text(value: object) -> Markup:
+def text(value: Cell) -> Markup:
     """Return a value as HTML: escaped, unless it is `Markup` already.
 
-    Numbers that are not whole have four digits, unless they are `Rounded`. Nothing (None, NaN) is a
-    dash.
-
     Examples
     --------
-    >>> text("R&D <b>"), text(Markup("<b>R</b>"))
-    ('R&amp;D &lt;b&gt;', '<b>R</b>')
+    >>> text("R&D <b>"), text(Markup("<b>R</b>")), text(Strong("A"))
+    ('R&amp;D &lt;b&gt;', '<b>R</b>', '<b>A</b>')
     >>> text(12_000), text(-1 / 3), text(-math.inf), text(math.nan)
-    ('12,000', '−0.3333', '−∞', '–')
+    ('12,000', '−0.333', '−∞', '–')
     """
     if isinstance(value, Markup):
         return value
-    if value is None:
-        return Markup("–")
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return Markup(_number(value))
-    return Markup(escape(str(value)))
+    if isinstance(value, Strong):
+        return Markup(f"<b>{escape(cell(value))}</b>")
+    if isinstance(value, Span):
+        return interval(value.value, value.low, value.high, value.ends)
+    if isinstance(value, Bar):
+        return bar(value.share)
+    return Markup(escape(cell(value)))
 
 
-def block(title: object, *parts: object) -> Markup:
+def block(title: str, *parts: str) -> Markup:
     """Return a title, and below it tables and sentences.
 
     Examples
@@ -77,20 +58,24 @@ def block(title: object, *parts: object) -> Markup:
     >>> block("Ann & Bo", "Both are home.").count("<div")
     3
     """
-    lines = [f'<div style="font-weight:600;margin:.2em 0">{text(title)}</div>']
-    lines += [
-        part if isinstance(part, Markup) else f'<div style="margin:.2em 0">{text(part)}</div>'
-        for part in parts
-    ]
-    return Markup(f'<div style="max-width:60em">{"".join(lines)}</div>')
+    below = "".join(part if isinstance(part, Markup) else block_line(part) for part in parts)
+    return Markup(
+        '<div style="max-width:60em">'
+        f'<div style="font-weight:600;margin:.2em 0">{text(title)}</div>{below}</div>'
+    )
 
 
-def faint(value: object) -> Markup:
+def block_line(sentence: str) -> Markup:
+    """Return a sentence on a line of its own."""
+    return Markup(f'<div style="margin:.2em 0">{text(sentence)}</div>')
+
+
+def faint(value: Cell) -> Markup:
     """Return a sentence that stands back behind the others."""
     return Markup(f'<div style="{_FAINT};margin:.2em 0">{text(value)}</div>')
 
 
-def facts(entries: Mapping[str, object]) -> Markup:
+def facts(entries: Mapping[str, Cell]) -> Markup:
     """Return a table of two columns, what and how much.
 
     Examples
@@ -107,21 +92,22 @@ def facts(entries: Mapping[str, object]) -> Markup:
     return Markup(f'<table style="border-collapse:collapse"><tbody>{rows}</tbody></table>')
 
 
-def table(header: Sequence[object], rows: Iterable[Sequence[object]], left_out: int = 0) -> Markup:
+def table(shown: Table, most: int) -> Markup:
     """Return a table; numbers stand right, and a last line says how many rows were left out.
 
     Examples
     --------
-    >>> drawn = table(["option", "value"], [["Ann", 1.5], ["Bo", 1.25]], left_out=1_000)
-    >>> drawn.count("<tr"), "1,000 more" in drawn
-    (4, True)
+    >>> drawn = table(Table("", ["option", "value"], [["Ann", 1.5], ["Bo", 1.25]]), most=1)
+    >>> drawn.count("<tr"), "1 more" in drawn
+    (3, True)
     """
-    rows = [list(row) for row in rows]
+    header, rows = shown.header, shown.shown(most)
+    left_out = len(shown.rows) - len(rows)
     sides = [
-        "right" if any(_is_number(row[i]) for row in rows) else "left" for i in range(len(header))
+        "right" if any(is_number(row[i]) for row in rows) else "left" for i in range(len(header))
     ]
 
-    def line(tag: str, cells: Sequence[object], style: str) -> str:
+    def line(tag: str, cells: Sequence[Cell], style: str) -> str:
         opening = 'th scope="col"' if tag == "th" else tag
         written = "".join(
             f'<{opening} style="text-align:{side};{style}">{text(cell)}</{tag}>'
@@ -189,7 +175,7 @@ def interval(value: float, low: float, high: float, ends: tuple[float, float]) -
         )
     return _drawing(
         f'{zero}{line}<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
-        f"{_number(value)}, from {_number(low)} to {_number(high)}",
+        f"{number(value)}, from {number(low)} to {number(high)}",
     )
 
 
@@ -198,18 +184,3 @@ def _drawing(shapes: str, description: str) -> Markup:
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" style="overflow:visible;vertical-align:middle" '
         f'role="img" aria-label="{escape(description)}">{shapes}</svg>'
     )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _number(value: numbers.Real | float) -> str:
-    if isinstance(value, numbers.Integral):
-        return f"{int(value):,}".replace("-", "−")
-    x = float(value)
-    if math.isnan(x):
-        return "–"
-    if isinstance(value, Rounded) and value.digits <= _MOST_DECIMALS and abs(x) < _LARGE:
-        return f"{round(x, value.digits) + 0.0:,.{value.digits}f}".replace("-", "−")
-    return f"{x:.4g}".replace("-", "−").replace("inf", "∞")

@@ -1,0 +1,1 @@
+"""Can the bias be estimated here, at what price, and with which evaluations?"""

@@ -1,0 +1,170 @@
+"""One style of pictures: colours, frames, forest plots, files that are the same every time.
+
+matplotlib is loaded when something is drawn: whoever never draws never waits for it.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import StringIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.errors import InputError
+from evenhand.files import write_atomically
+from evenhand.report.words import short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+FORMATS = ("png", "svg", "pdf")
+
+INK, FAINT = "#222222", "#767676"
+STYLES = (
+    ("#0072B2", "o"), ("#D55E00", "^"), ("#009E73", "s"), ("#CC79A7", "v"), ("#E69F00", "D"),
+    ("#56B4E9", "<"), ("#000000", "p"),
+)  # fmt: skip
+"""Colours told apart by all kinds of colour vision (Okabe and Ito), each with its marker."""
+
+
+def new_figure(width: float, height: float, title: str = "", wrap: int = 100) -> Figure:
+    """Return an empty figure of so many inches, with a title in bold at its left."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # slow to load
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(width, height), dpi=150)
+    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08, wspace=0.04)
+    FigureCanvasAgg(figure)
+    if title:
+        lines = "\n".join(textwrap.wrap(title, wrap))
+        figure.suptitle(lines, x=0.01, ha="left", fontsize=11, weight="bold", parse_math=False)
+    return figure
+
+
+def frame(axes: Axes, *, names: bool = False) -> None:
+    """Leave the lower line of the frame, and the left one unless names stand there."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines["left"].set_visible(not names)
+    axes.tick_params(colors=INK, labelsize=8.5, length=0 if names else 3)
+
+
+def literal(text: Text) -> Text:
+    """Take a user's text as it is: dollar signs are not mathematics."""
+    text.set_parse_math(False)
+    return text
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """A line of a forest plot: a name, an estimate with its interval, and a raw value beside it.
+
+    Parameters
+    ----------
+    name
+        What stands at its left.
+    value, low, high
+        The estimate and its ends; an end that is not finite is not drawn.
+    style
+        Colour and marker.
+    beside
+        Another value, drawn hollow just below, such as a mean score; NaN for none.
+    strong
+        Whether the name stands out.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    style: tuple[str, str] = STYLES[0]
+    beside: float = math.nan
+    strong: bool = False
+
+
+def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) -> None:
+    """Draw names with estimates and intervals, the first at the top.
+
+    Parameters
+    ----------
+    axes
+        Where.
+    rows
+        What.
+    zero
+        Whether 0 means something, and has a line.
+    """
+    for place, row in enumerate(rows):
+        colour, marker = row.style
+        ends = [row.low, row.high]
+        if all(math.isfinite(x) for x in ends):
+            axes.plot(ends, [place, place], color=colour, lw=2.0, solid_capstyle="butt", zorder=2)
+        if math.isfinite(row.value):
+            axes.plot([row.value], [place], marker=marker, color=colour, ms=6.5, zorder=3)
+        if math.isfinite(row.beside):
+            axes.plot(
+                [row.beside], [place + 0.26],
+                marker=marker, mfc="white", mec=colour, color=colour, ms=5.0, zorder=3,
+            )  # fmt: skip
+    if zero:
+        axes.axvline(0.0, color=FAINT, lw=0.8, ls="--", zorder=1)
+    axes.set_ylim(max(len(rows), 4) - 0.4, -0.6)
+    axes.set_yticks(range(len(rows)), [short(row.name, 28) for row in rows])
+    frame(axes, names=True)
+    for row, label in zip(rows, axes.get_yticklabels(), strict=True):
+        literal(label).set_weight("bold" if row.strong else "normal")
+
+
+def save_figure(figure: Figure, path: str | PathLike[str]) -> None:
+    """Write a figure as PNG, SVG or PDF, the same bytes every time, whole or not at all."""
+    import matplotlib  # noqa: PLC0415 # slow to load
+
+    kind = checked_format(path)
+    no_date: dict[str, dict[str, Any]] = {
+        "png": {"Software": None},
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
+    }
+    with (
+        write_atomically(path, "the picture") as draft,
+        matplotlib.rc_context({"svg.hashsalt": "evenhand"}),
+    ):
+        figure.savefig(draft, format=kind, metadata=no_date[kind])
+
+
+def svg_text(figure: Figure) -> str:
+    """Return a figure as SVG with letters as letters, for a page."""
+    import matplotlib  # noqa: PLC0415 # slow to load
+
+    drawn = StringIO()
+    with (
+        matplotlib.rc_context({"svg.hashsalt": "evenhand", "svg.fonttype": "none"}),
+        warnings.catch_warnings(),
+    ):
+        # a browser has letters that matplotlib's font lacks
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    return drawn.getvalue()
+
+
+def checked_format(path: str | PathLike[str]) -> str:
+    """Return the format that a file's name asks for, or say which ones there are.
+
+    Examples
+    --------
+    >>> checked_format("out/bias.PNG")
+    'png'
+    """
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in FORMATS:
+        raise InputError(
+            f"the picture's file {str(path)!r} must end in {', '.join('.' + f for f in FORMATS)}, "
+            "which says what to write."
+        )
+    return kind
