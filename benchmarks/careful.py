@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.environments.skating import (
+from evenhand.research.environments.skating import (
     FEATURES,
     HOME_BONUS,
     JUDGE_NOISE,

@@ -27,7 +27,7 @@ import evenhand as eh
 from evenhand.certainty.models import Fit
 from evenhand.certainty.stage_plans import Planner
 from evenhand.certainty.stages import Evidence
-from evenhand.environments.skating import skate_canada
+from evenhand.research.environments.skating import skate_canada
 
 DELTA = 0.05
 

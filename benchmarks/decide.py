@@ -22,8 +22,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.panels import SkatingPanel, skating_panels
+from evenhand.cases.panels import SkatingPanel, skating_panels
+from evenhand.research.environments import SimulatedEvaluations
 
 
 def frame_of(

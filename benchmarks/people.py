@@ -21,8 +21,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.panels import SkatingPanel, skating_panels
+from evenhand.cases.panels import SkatingPanel, skating_panels
+from evenhand.research.environments import SimulatedEvaluations
 
 POOLED = 2.998
 """Standard deviation of a score about performance, judge and bias, pooled over all events."""

@@ -38,7 +38,7 @@ _NAMES = {
         "c_optimal_design",
         "g_optimal_design",
     ),
-    "evenhand.environments": ("BiasedLinearBandit", "Latency", "SimulatedEvaluations"),
+    "evenhand.research.environments": ("BiasedLinearBandit", "Latency", "SimulatedEvaluations"),
     "evenhand.errors": (
         "AbsentError",
         "AccuracyError",
@@ -74,20 +74,22 @@ _NAMES = {
     ),
     "evenhand.questions": ("Questions",),
     "evenhand.readers": ("read_scores",),
-    "evenhand.simulation": ("Parallel", "Results", "simulate"),
+    "evenhand.research.simulation": ("Parallel", "Results", "simulate"),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = {"families": "evenhand.environments.families", "limits": "evenhand.limits"}
+_MODULES = {
+    "families": "evenhand.research.environments.families",
+    "limits": "evenhand.research.limits",
+}
 _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand import *`
     "actions",
     "answers",
     "auditing",
     "campaigns",
+    "cases",
     "certainty",
     "checks",
-    "comparison",
     "designs",
-    "environments",
     "errors",
     "geometry",
     "judges",
@@ -96,10 +98,8 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "questions",
     "readers",
     "report",
-    "reproduction",
-    "rivals",
+    "research",
     "scores",
-    "simulation",
     "testing",
 )
 

@@ -13,7 +13,6 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.certified import Certified, _Epoch
@@ -21,7 +20,8 @@ from evenhand.policies.confidence import Leads, _withstands, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import stepper_of
-from evenhand.rivals.uniform import Uniform
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
 
 HORIZON = 10**6

@@ -19,9 +19,9 @@ import pytest
 import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
-from evenhand.environments.skating import skate_canada
 from evenhand.policies.messages import nothing
 from evenhand.policies.sayings import checks_of
+from evenhand.research.environments.skating import skate_canada
 
 OPTIONS = eh.ActionSet(
     [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],

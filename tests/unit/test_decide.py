@@ -17,9 +17,9 @@ from scipy import stats
 import evenhand as eh
 from evenhand.answers.next_questions import expected_losses
 from evenhand.answers.report import report_of
+from evenhand.cases.panels import SkatingPanel, skating_panels
 from evenhand.certainty.any_design import noise_within
 from evenhand.certainty.items import ItemsFit
-from evenhand.environments.panels import SkatingPanel, skating_panels
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions

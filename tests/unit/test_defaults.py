@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
+from evenhand.cli.story import certainty, story_table
 from evenhand.estimation import fixed_design_width, gaussian_width
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.registry import policy_class
-from evenhand.cli.story import certainty, story_table
+from evenhand.research.environments import SimulatedEvaluations
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.5, 0.5]], [1, -1, -1, 1])
 PROBLEM = eh.BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.4], omega=0.25)

@@ -13,7 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.policies import registry
 from evenhand.policies.rounds import Play
-from evenhand.simulation import simulate
+from evenhand.research.simulation import simulate
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
 # values .5, .75, −.025: gaps .25, 0, .775

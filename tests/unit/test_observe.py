@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments import BiasedLinearBandit, SimulatedEvaluations
-from evenhand.simulation.experiment import Contender
+from evenhand.research.environments import BiasedLinearBandit, SimulatedEvaluations
+from evenhand.research.simulation.experiment import Contender
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1], [0.5, 0.5]], [1, -1, -1, 1])
 PROBLEM = BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.75], omega=0.25)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 import evenhand as eh
-from evenhand.inspection.panels import inspect_panel, with_one_more, worst_lead
 from evenhand.inspection.panel_figure import draw_panel_picture, panel_picture
+from evenhand.inspection.panels import inspect_panel, with_one_more, worst_lead
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}

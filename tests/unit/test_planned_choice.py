@@ -14,11 +14,11 @@ import evenhand as eh
 from evenhand import families
 from evenhand.campaigns.proof.loudness import heard
 from evenhand.campaigns.proof.squares import Fit
+from evenhand.cases.panels import skating_panels
 from evenhand.certainty import model_choice
 from evenhand.certainty.assignment import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
-from evenhand.environments.panels import skating_panels
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
 

@@ -17,9 +17,9 @@ import pytest
 
 import evenhand as eh
 from evenhand import policies
-from evenhand.comparison import entrants
 from evenhand.policies import registry
 from evenhand.policies.rounds import Play
+from evenhand.research.comparison import entrants
 
 ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
 

@@ -18,7 +18,6 @@ import evenhand as eh
 from asking import Wants
 from evenhand.answers.price import share_for_biases
 from evenhand.answers.report import report_of
-from evenhand.report.markup import Markup
 from evenhand.report.document import (
     DARK,
     LIGHT,
@@ -31,6 +30,7 @@ from evenhand.report.document import (
     points,
     table,
 )
+from evenhand.report.markup import Markup
 from pages import DocumentReader, read_document
 
 DAY = date(2026, 11, 16)

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import evenhand as eh
-from evenhand.policies.rounds import Play
 from evenhand.cli.story import certainty, standings_table, story_lines, story_table
+from evenhand.policies.rounds import Play
 
 LABELS = ["Ada", "Bo [x]", "Cy", "Di", "Ed"]
 

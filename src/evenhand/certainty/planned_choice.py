@@ -107,7 +107,7 @@ class PlannedChoice(Choice):
     >>> import evenhand as eh
     >>> problem = eh.families.panel(k=5, e=6, seed=1, gap=4.0, bias=2.0)
     >>> policy = eh.PlannedChoice(problem.questions)
-    >>> evaluations = eh.environments.SimulatedEvaluations(problem, seed=1)
+    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask(n=4)))
     >>> decision = policy.recommend()
