@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Section, Table
+from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Section, Share, Table
 from evenhand.report.words import counted, number, percent
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _asked(plan: Plan, who: str) -> Table:
     else:
         names = sorted(counts, key=lambda name: -counts[name])
     rows: list[list[Cell]] = [
-        [name, counts.get(name, 0), f"{counts.get(name, 0) / plan.evaluations:.0%}"]
+        [name, counts.get(name, 0), Share(counts.get(name, 0) / plan.evaluations)]
         + ([float(prices.get(name, 0.0))] if plan.questions.priced else [])
         for name in names
     ]
@@ -112,7 +112,7 @@ def _curve(plan: Plan) -> Table:
             for step in steps
         ]
     if plan.kind == "one look":
-        columns["certain"] = [f"{step.probability:.0%}" for step in steps]
+        columns["certain"] = [Share(step.probability) for step in steps]
     return Table("", list(columns), list(zip(*columns.values(), strict=True)))
 
 

@@ -42,6 +42,16 @@ class Rounded(float):
         return made
 
 
+class Share(float):
+    """A share or probability, written as a percentage.
+
+    Examples
+    --------
+    >>> cell(Share(0.333)), cell(Share(0.004))
+    ('33%', '0.4%')
+    """
+
+
 class Strong(str):
     """A text that stands out among those of its column."""
 
@@ -305,6 +315,8 @@ def cell(value: Cell) -> str:
         return ""
     if isinstance(value, str):
         return visible(value)
+    if isinstance(value, Share):
+        return f"{value:.0%}" if value == 0.0 or value >= 0.01 else f"{100 * value:.1g}%"
     return number(value, value.digits if isinstance(value, Rounded) else None)
 
 
