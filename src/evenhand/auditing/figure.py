@@ -34,7 +34,6 @@ from evenhand.report.words import abridged, counted, percent
 
 _MOST_EVALUATORS = 30
 _LEAST_ROWS = 5
-_LONGEST_NAME = 40
 _MOST_NAMES = 6  # of events that are not safe, written beside their marks
 _MOST_EVENTS = 400
 _MANY_EVENTS = 24  # from which on events have no names on the axis
@@ -232,18 +231,18 @@ def draw_audit_picture(picture: AuditPicture, axes: Axes | None = None) -> Figur
 def _rows(picture: AuditPicture) -> list[ForestRow]:
     """Return the rows of the forest plot: all together, then one by one."""
     bias = picture.bias
-    rows = [
+    left_out = picture.n_evaluators - len(picture.evaluators)
+    gap = {len(picture.evaluators) // 2: f"… {left_out:,} in between …"} if left_out else {}
+    return [
         ForestRow("all evaluators", bias.value, bias.low, bias.high, (INK, "D"), strong=True),
         *(
-            ForestRow(one.name, one.value, one.low, one.high, _FOUND if one.found else _OTHER)
-            for one in picture.evaluators
+            ForestRow(
+                one.name, one.value, one.low, one.high, _FOUND if one.found else _OTHER,
+                heading=gap.get(i, ""),
+            )
+            for i, one in enumerate(picture.evaluators)
         ),
-    ]
-    left_out = picture.n_evaluators - len(picture.evaluators)
-    if left_out:
-        gap = ForestRow(f"… {left_out:,} in between …", math.nan, math.nan, math.nan)
-        rows.insert(1 + len(picture.evaluators) // 2, gap)
-    return rows
+    ]  # fmt: skip
 
 
 def _draw_evaluators(axes: Axes, picture: AuditPicture) -> None:
@@ -251,13 +250,7 @@ def _draw_evaluators(axes: Axes, picture: AuditPicture) -> None:
     if picture.known:
         _band(axes, picture.prediction, 0.10)
         _band(axes, (bias.low, bias.high), 0.28)
-    else:
-        axes.annotate(
-            "not known", (0.0, 0.0), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
-            color=FAINT,
-        )  # fmt: skip
-    draw_forest(axes, _rows(picture), zero=True, longest=_LONGEST_NAME)
-    axes.set_xlim(*picture.ends)
+    draw_forest(axes, _rows(picture), zero=True, ends=picture.ends, fewest=_LEAST_ROWS)
     axes.set_title("by how much scores are too high", loc="left", fontsize=8.5, color=FAINT)
 
 
