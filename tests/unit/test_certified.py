@@ -781,7 +781,7 @@ def test_what_is_no_envelope_is_refused() -> None:
 def test_blocks_of_the_core_are_asked_for_whole() -> None:
     """What the proof needs whole is marked so, also in parts; the policy's own looks are not."""
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    policy = eh.Certified(eh.policy("uniform", actions, 10**6), budget=1e-9)
+    policy = eh.policies.Certified(eh.policy("uniform", actions, 10**6), budget=1e-9)
     problem = eh.BiasedLinearBandit(actions, [0.5, 0.4], 0.25)
     evaluations = eh.SimulatedEvaluations(problem, 1)
     seen = set()
