@@ -32,7 +32,7 @@ from evenhand.simulation.results import OUTCOMES
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
 FEW = ("--family", "random", "--k", "8", "--d", "2", "--horizon", "2000", "--replications", "20")
-PATIENCE = 40  # seconds for what takes two on a quiet machine
+PATIENCE = 240  # seconds for what takes two on a quiet machine
 
 SLOW = """
 import os, time
@@ -122,6 +122,12 @@ def started(folder: Path) -> Iterator[Cluster]:
         yield made
     finally:
         made.close()
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands wait for the scheduler of a busy machine, too."""
+    monkeypatch.setattr(cluster, "_PATIENCE", float(PATIENCE))
 
 
 @pytest.fixture(scope="module")
@@ -308,9 +314,9 @@ def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
 def test_a_scheduler_that_is_lost_or_has_no_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
     log = tmp_path / "log-of-runs"
     with started(tmp_path) as own:
+        monkeypatch.setattr(cluster, "_PATIENCE", 4.0)
         assert "has no workers. Start some: `dask worker" in refusal("--cluster", own.address)
         own.worker()
         executor = own.client.get_executor()
@@ -322,6 +328,7 @@ def test_a_scheduler_that_is_lost_or_has_no_workers(
             own.scheduler.kill()
             with pytest.raises(eh.EvenhandError, match=r"the cluster was lost.*run this again"):
                 future.result(timeout=PATIENCE)
+        monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
         said = refusal("--cluster", own.file)
         assert f"no scheduler answers at {own.address}" in said
 
