@@ -1,6 +1,7 @@
 """A real scheduler and real worker processes, some of which die: the rows are those of one machine.
 
-Started by Dask's own commands, on loopback addresses and ports that the system chooses.
+Started by Dask's own commands, on loopback addresses and ports that the system chooses. What needs
+workers of its own but for one that is killed is for the night.
 """
 
 from __future__ import annotations
@@ -213,6 +214,7 @@ def test_a_worker_that_is_killed_changes_no_bit(
     running.kill(one)
 
 
+@pytest.mark.nightly
 def test_the_experiments_bytes_survive_their_worker(running: Cluster, tmp_path: Path) -> None:
     # The only worker dies, with everything that it was sent; the next one is sent it again.
     log = tmp_path / "log"
@@ -248,6 +250,7 @@ def test_pieces_are_cut_for_the_threads_of_the_cluster(running: Cluster) -> None
 # ---------------------------------------------------------------- what goes wrong, in words
 
 
+@pytest.mark.nightly
 def test_a_worker_without_evenhand_says_what_to_install(running: Cluster) -> None:
     bare = running.worker(bare=True)
     try:
@@ -292,6 +295,7 @@ def test_what_cannot_be_sent_is_named(running: Cluster) -> None:
         simulate(PROBLEM, {"locked": make}, 100, 20, executor=running.client.get_executor())
 
 
+@pytest.mark.nightly
 def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
     class Deadly(Uniform):
         def recommend(self) -> eh.Decision:
@@ -311,6 +315,7 @@ def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
         running.client.run_on_scheduler(lambda dask_scheduler: forgive(3, dask_scheduler))
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_is_lost_or_has_no_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
