@@ -7,6 +7,7 @@ What is estimated poorly says little: it is drawn towards the mean of its kind a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -120,8 +121,11 @@ class Biases(tuple[NamedBias, ...]):
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def all_biases(said: Conclusion, fit: LeastSquares) -> Biases:
-    """Return all biases as they were concluded; those of which nothing is said by least squares."""
+def all_biases(said: Conclusion, fit: LeastSquares, noise: Mapping[str, float]) -> Biases:
+    """Return all biases as they were concluded; those of which nothing is said by least squares.
+
+    They are shrunken by the variances ``noise`` has of them, by name, or by those of least squares.
+    """
     columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:
         return Biases()
@@ -136,6 +140,8 @@ def all_biases(said: Conclusion, fit: LeastSquares) -> Biases:
         for column, value in zip(columns, plain, strict=True)
     ]
     values = np.array([estimate.value for estimate in found])
+    known_better = [noise.get(column.name, math.nan) for column in columns]
+    variances = np.where(np.isnan(known_better), variances, known_better)
     drawn = values.copy()
     for kind in dict.fromkeys(_family(column) for column in columns):
         of_kind = np.array([_family(column) == kind for column in columns])
