@@ -216,17 +216,10 @@ def regressors_of(scores: Scores) -> dict[str, Floats]:
 
 def _of_scores(scores: Scores) -> Effects:
     (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
-    turned = n_scored < n_chairs  # the fewer are solved for, the others swept out
-    met = (
-        Projection(scored, n_scored, chairs, n_chairs)
-        if turned
-        else Projection(chairs, n_chairs, scored, n_scored)
-    )
+    met = Projection(chairs, n_chairs, scored, n_scored)
 
-    def levels(coefs: Floats, class_coefs: Floats) -> Levels:
-        v, s = (coefs, class_coefs) if turned else (class_coefs, coefs)
-        of_kept, of_classes, n_parts = met.parts
-        part, of_chairs = (of_kept, of_classes) if turned else (of_classes, of_kept)
+    def levels(s: Floats, v: Floats) -> Levels:
+        of_chairs, part, n_parts = met.parts
         seats = np.maximum(np.bincount(of_chairs, minlength=n_parts), 1)
         mean = np.bincount(of_chairs, s, minlength=n_parts) / seats
         return Levels(v + mean[part] + scores.level.origin, s - mean[of_chairs], part)

@@ -23,12 +23,11 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
 from evenhand.auditing.lead_errors import Errors, Opinions
-from evenhand.auditing.levels import sums
 from evenhand.auditing.projections import Projection
 from evenhand.auditing.rules import Ballots
 from evenhand.certainty.models import Shared
 from evenhand.scores import Scores
-from evenhand.scores.factor import crossed
+from evenhand.scores.factor import crossed, sums_over
 
 _FEW = 600  # options that are compared, for which the variance of a lead is exact
 
@@ -78,10 +77,10 @@ class Panel:
         chair = ballots.chair
         if chair is not None:
             pair, n = crossed(entry, chair)
-            times = sums(pair, np.ones(len(pair)), n)
+            times = sums_over(pair, n)
             some = np.zeros(n, dtype=np.intp)
             some[pair] = np.arange(len(pair))
-            y, entry, chair = sums(pair, y, n) / times, entry[some], chair[some]
+            y, entry, chair = sums_over(pair, n, y) / times, entry[some], chair[some]
         order = np.argsort(contests.event[entry], kind="stable")
         ends = np.searchsorted(contests.event[entry[order]], np.arange(len(contests) + 1))
         seats = 0 if chair is None else len(np.unique(chair)) - len(contests)
@@ -146,10 +145,10 @@ class Duels:
         pair, n_pairs = crossed(*pairs)
         of_pair = np.zeros(n_pairs, dtype=np.int32)
         of_pair[pair] = event
-        together = sums(pair, np.where(first <= second, left, -left), n_pairs)
+        together = sums_over(pair, n_pairs, np.where(first <= second, left, -left))
         verdicts = np.bincount(event, minlength=size)
         others = contests.sizes - 1 + (whose_position(self.scores)[1] + fitted) * verdicts / n
-        scatter = np.maximum(sums(event, left**2, size), sums(of_pair, together**2, size))
+        scatter = np.maximum(sums_over(event, size, left**2), sums_over(of_pair, size, together**2))
         variance = scatter / np.maximum(verdicts - others, 1.0)
         freedom = np.bincount(of_pair, minlength=size) - others
         exact = len(values) <= _FEW
