@@ -18,8 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.identifying import INDEPENDENT
-from evenhand.numerics.row_space import RANK_TOLERANCE
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +74,9 @@ def least_squares(points: Floats, counts: Counts, targets: Floats) -> LeastSquar
     rows, wanted = points[used] / scales * root[:, None], targets / scales
     if len(used) == 0:
         return LeastSquares(used, np.zeros((len(targets), 0)), np.full(len(targets), np.inf))
-    solution = np.linalg.lstsq(rows.T, wanted.T, rcond=RANK_TOLERANCE)[0].T
+    solution = np.linalg.lstsq(rows.T, wanted.T, rcond=EXACT)[0].T
     missed = np.linalg.norm(solution @ rows - wanted, axis=1)
-    shown = missed <= INDEPENDENT * np.linalg.norm(wanted, axis=1)
+    shown = missed <= EXACT_IN_SPAN * np.linalg.norm(wanted, axis=1)
     deviations = np.where(shown, np.linalg.norm(solution, axis=1), np.inf)
     return LeastSquares(used, solution * root, deviations)
 

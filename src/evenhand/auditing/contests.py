@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.ties import TIE
+from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, crossed, sums_over
 

@@ -13,11 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-
-RANK = 1e-10
-"""Singular values above this share of the largest count; the others are rounding."""
-SEEN = 1e-8
-"""Share of a direction that rows may leave out for it to count as a combination of them."""
+from evenhand.numerics.tolerance import EXACT, IN_SPAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +48,7 @@ class Svd:
         scales = np.abs(rows).max(axis=0, initial=0.0)
         scales[scales == 0.0] = 1.0
         U, sizes, Wt = np.linalg.svd(rows / scales, full_matrices=False)
-        span = sizes > RANK * sizes.max(initial=0.0)
+        span = sizes > EXACT * sizes.max(initial=0.0)
         return cls(U[:, span], sizes[span], Wt[span].T, scales)
 
     @property
@@ -74,5 +70,5 @@ class Svd:
         T = targets / self.scales
         inside = T @ self.W
         off = np.abs(T - inside @ self.W.T).max(axis=1, initial=0.0)
-        seen = np.asarray(off <= SEEN * np.abs(T).max(initial=0.0))
+        seen = np.asarray(off <= IN_SPAN * np.abs(T).max(initial=0.0))
         return np.asarray(inside / self.sizes), seen
