@@ -35,9 +35,10 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.effects import ROUNDING, Effects
+from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import Leverage, column_of, leverage
 from evenhand.auditing.pairs import Components, Pairs, components_of, kinds_of, pairs_of
+from evenhand.auditing.projections import ENOUGH
 from evenhand.scores.factor import Codes, sums_over
 
 
@@ -186,7 +187,7 @@ def _estimate(
 ) -> BiasEstimate:
     score, lies = effects.scores.score, effects.scores.level
     size = max(float(score.max()) - lies.origin, lies.origin - float(score.min()))
-    nil = max(ROUNDING * size, lies.grain)
+    nil = max(ENOUGH * size, lies.grain)
     value = effects.bias if abs(effects.bias) > nil else 0.0
     se = math.sqrt(part.variance)
     return BiasEstimate.by_student(value, se, part.freedom, level, clusters, only)

@@ -27,9 +27,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.auditing.projections import Projection
+from evenhand.auditing.projections import ENOUGH, Projection
 from evenhand.auditing.regressors import regressed
 from evenhand.errors import InputError
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, chunks, crossed
 
@@ -39,10 +40,6 @@ PARTIALITY = "own group"
 POSITION = "position"
 """What standing first in a comparison is called."""
 
-ROUNDING = 1e-10
-"""Of the largest score, less the level of all: a bias, or residuals, as small as that are none."""
-
-_TOLD = 1e-6  # of a regressor's size: less than this that effects leave is rounding
 _VERDICTS = 20  # from which an evaluator's position is one of his own
 
 
@@ -311,7 +308,7 @@ def beside(
     for key in names:
         column = regressors.pop(key)  # of millions of rows, nothing is held for longer than needed
         rest, coefs, class_coefs = met.without(column)
-        if not np.linalg.norm(rest) > _TOLD * np.linalg.norm(column):
+        if not np.linalg.norm(rest) > IN_SPAN * np.linalg.norm(column):
             rest[:] = 0.0
         del column
         columns.append(rest)
@@ -320,7 +317,7 @@ def beside(
     left, coefs, class_coefs = met.without(y)
     theta, class_theta = np.hstack([coefs, *thetas]), np.hstack([class_coefs, *class_thetas])
     fit = regressed(columns, left)
-    nil = max(ROUNDING * float(max(y.max(), -y.min())), scores.level.grain)
+    nil = max(ENOUGH * float(max(y.max(), -y.min())), scores.level.grain)
     for rows in chunks(len(y)):
         for column, slope in zip(columns, fit.slopes, strict=True):
             left[rows] -= slope * column[rows]

@@ -37,13 +37,13 @@ from evenhand.auditing.levels import Levels
 from evenhand.certainty.models import Leftovers, OwnParts, Shared
 from evenhand.certainty.own_noise import own_variances
 from evenhand.certainty.winner import Winner
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores.factor import Codes, sums_over
 
 _EVALUATORS = 400  # of an event, up to which all covariances are computed
 _NEAREST = 8  # rivals whose leads are looked at where there are more
 _RIVALS = 1_000  # the nearest in standard errors, by whom others are further off, too
-_IN_RANGE = 1e-9  # share of the largest eigenvalue that others of the range have at least
-_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 
 
 class Errors(NamedTuple):
@@ -159,7 +159,7 @@ class Opinions:
         Of many evaluators, over the nearest rivals, and over one that is named.
         """
         left = self._left
-        if left.free.sum() < 0.5 or not left.scatter.sum() > _REPEATS * left.size:
+        if left.free.sum() < 0.5 or not left.scatter.sum() > ROUNDING**2 * left.size:
             return None
         noise = own_variances(left)
         variances, means = noise.variances, noise.variances / self._times
@@ -198,8 +198,7 @@ class Opinions:
         if self.evaluator is not None:
             B[self.option, self.evaluator] = 1.0
         S = np.diag(B.sum(axis=0)) - (B / self._times[:, None]).T @ B
-        P = np.linalg.pinv(S, rcond=_IN_RANGE, hermitian=True)  # one level at least is not told
-        return B, np.asarray(P, dtype=np.float64)
+        return B, Gram.of_matrix(S).inverse  # one level at least is not told
 
     @cached_property
     def _left(self) -> Leftovers:

@@ -30,11 +30,11 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
 from evenhand.auditing.pairs import Pairs, Variances
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.factor import Codes, crossed, sums_over
 
-_NIL = 1e-9  # of the partial scores of one: directions in which nothing is known
 _MOST = 600  # of those whose Q is looked at as a whole
-_PART = 1e-6  # of a direction: having no part in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ def _solved(effects: Effects, partial: _Partial, pairs: Pairs) -> _Solved:
     evaluators, loud = _loudness(effects, p, pairs.n_pairs)
     if m * len(p) > _CELLS or m > _MOST:
         diagonal = squares - taken_off(effects, mine, m, some, some, among=rows)[0]
-        known = diagonal > _NIL * squares
+        known = diagonal > PROJECTED * squares
         inverse = np.divide(1.0, diagonal, out=np.zeros(m), where=known)
         seen = inverse * _often(pairs, partial) / squares
         theirs = np.bincount(mine, some * some * loud[evaluators[rows]], m) / squares
@@ -164,12 +164,12 @@ def _solved(effects: Effects, partial: _Partial, pairs: Pairs) -> _Solved:
         Q[block] = sums(mine, m, left[rows] * some[:, None]).T
         PZ[block] = pairs.sums(left).T
         theirs[block] = loud @ sums(evaluators, len(loud), left**2)
-    theirs = np.divide(theirs, Q.diagonal(), out=np.ones(m), where=Q.diagonal() > _NIL * squares)
-    values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
-    told = values > _NIL * squares.max()
-    known = (vectors[:, ~told] ** 2).sum(axis=1) < _PART
-    inverse = (vectors[:, told] / values[told]) @ vectors[:, told].T
-    return _Solved(inverse, ((inverse @ PZ) ** 2).sum(axis=1), theirs, known)
+    theirs = np.divide(
+        theirs, Q.diagonal(), out=np.ones(m), where=Q.diagonal() > PROJECTED * squares
+    )
+    form = Gram.of_matrix(0.5 * (Q + Q.T), squares, PROJECTED)
+    known = ((form.lost * form.scales[:, None]) ** 2).sum(axis=1) < IN_SPAN
+    return _Solved(form.inverse, ((form.inverse @ PZ) ** 2).sum(axis=1), theirs, known)
 
 
 def _loudness(effects: Effects, p: Floats, n_pairs: int) -> tuple[Codes, Floats]:

@@ -24,11 +24,11 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.auditing.effects import Effects
 from evenhand.auditing.leverage import column_of, sums, without
+from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores.factor import Codes, crossed, sums_over
 
 _DRAWN = 200_000  # rows times signs that are drawn
 _MOST_DRAWS = 64
-_ALIKE = 1e-9  # of the size of the equations: less tells the two variances apart no more
 
 
 def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
@@ -156,7 +156,7 @@ class Components:
         """Return the variances behind (n, 1) residuals."""
         f, t, q = self.freedom, self.once, self.twice
         determinant = f * q - t * t
-        if not determinant > _ALIKE * f * self.whole:
+        if not determinant > PROJECTED * f * self.whole:
             return Variances(float(left[:, 0] @ left[:, 0]) / f, 0.0, float(f), False)
         squares, together = _squares(self.pairs, left)
         pair = float(np.clip((f * together - t * squares) / determinant, 0.0, squares / t))

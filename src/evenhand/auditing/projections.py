@@ -35,9 +35,12 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
+from evenhand.numerics.tolerance import RANK
 from evenhand.scores.factor import Codes, chunks, first_repeated, sums_over
 
-_ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
+ENOUGH = 1e-10
+"""Of the size of numbers: what is left of them, or of a bias, and no longer counts."""
+
 _BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
 _PASSES = 6  # over all rows at most, each of which takes off what the one before has left
 _SHARE = 1e-8  # to which one pass solves the equations
@@ -46,7 +49,6 @@ _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the facto
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
 _LARGE = 1_000_000  # rows of which nothing is kept that can be made again
-_NIL = 1e-9  # an eigenvalue that counts as 0
 
 _Part = TypeVar("_Part")
 
@@ -131,7 +133,7 @@ class Projection:
         for turn in range(_PASSES):
             r, level = self._equations(left)
             before, off = off, self._off(r, level)
-            if (off <= _ENOUGH * sizes).all() or not (off < 0.5 * before).any():
+            if (off <= ENOUGH * sizes).all() or not (off < 0.5 * before).any():
                 break
             theta = self._solved(r, first=turn == 0)
             class_theta = (level - self._of_classes(theta)) / self._c[:, None]
@@ -170,7 +172,7 @@ class Projection:
             return self.k + self.g - self._parts[2]
         if self._spectrum is None:
             return self.k - self._parts[2] + self.g  # or less: freedom is never overstated
-        return int((self._spectrum > _NIL).sum()) + self.g
+        return int((self._spectrum > RANK).sum()) + self.g
 
     def left_over(self, column: Callable[[slice], Floats]) -> float:
         """Return the squared length of what is left of a column, which is not made.
@@ -204,7 +206,7 @@ class Projection:
         none, theta, wanted = np.zeros((self.g, 1)), np.zeros((self.k, 1)), self._swept(r, level)
         left, off = wanted, self._off(wanted, none)
         for turn in range(_PASSES):
-            if off[0] <= _ENOUGH * size:
+            if off[0] <= ENOUGH * size:
                 break
             better = theta + self._solved(left, first=turn == 0)
             further = self._in_range(wanted - self._applied(better))
@@ -260,7 +262,7 @@ class Projection:
         classes = (level * level / self._c[:, None]).sum(axis=0)
         squares = r * r / self._d[:, None]
         if self._spectrum is not None:
-            told = self._spectrum[self._spectrum > _NIL]
+            told = self._spectrum[self._spectrum > RANK]
             stiffness: float | Floats = 1.0 / told.min(initial=1.0)
         else:
             part = self._parts[0]

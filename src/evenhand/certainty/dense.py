@@ -32,6 +32,7 @@ from evenhand.certainty.models import (
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.gram import Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
+from evenhand.numerics.svd import Svd
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.policies.frame import Frame
 from evenhand.policies.limits import nth
@@ -286,7 +287,7 @@ class DenseFit:
         _, stretch, Wt = np.linalg.svd(along, full_matrices=False)
         shrunk = (Wt.T * (1.0 / np.sqrt(1.0 + stretch**2) - 1.0)) @ Wt  # (1 + alongᵀalong)^−½ − 1
         root = np.ascontiguousarray(old + old @ shrunk)
-        u = np.linalg.pinv(old) @ self.theta
+        u = Svd.of(old).solve(self.theta)
         theta = root @ (u + shrunk @ u)
         numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self.size}
         return DenseFit(self.model, theta, replace(self.form, root=root), **numbers)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.numerics.tolerance import EXACT, IN_SPAN
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,5 +70,14 @@ class Svd:
         T = targets / self.scales
         inside = T @ self.W
         off = np.abs(T - inside @ self.W.T).max(axis=1, initial=0.0)
-        seen = np.asarray(off <= IN_SPAN * np.abs(T).max(initial=0.0))
+        seen = np.asarray(off <= EXACT_IN_SPAN * np.abs(T).max(axis=1, initial=0.0))
         return np.asarray(inside / self.sizes), seen
+
+    def variances(self, targets: Floats) -> Floats:
+        """Return (n,) the variances of targets, (n, m), per unit of noise; infinite if not seen."""
+        weights, seen = self.weights(targets)
+        return np.where(seen, (weights**2).sum(axis=1), np.inf)
+
+    def solve(self, y: Floats) -> Floats:
+        """Return (m,) coefficients by least squares on y, (q,): of all that fit, one."""
+        return np.asarray(self.coordinates @ (self.U.T @ y))

@@ -8,6 +8,7 @@ for each kind of computation, and no other; what a room adds is of what it is a 
 | rows as they were given: what cancels of them, singular values | 10⁻¹⁶ | `EXACT`, 10⁻¹² |
 | sums of squares: eigenvalues, what is left of a row beside others | 10⁻¹³ | `RANK`, 10⁻¹⁰ |
 | vectors that span a range, or what it lacks: that over a gap | 10⁻⁸ | `IN_SPAN`, 10⁻⁷ |
+| squares of what is solved for step by step | 10⁻¹⁰ | `PROJECTED`, 10⁻⁹ |
 | equal numbers, computed along two ways | 10⁻¹⁰ | `TIE`, 10⁻⁹ |
 | a difference of equal numbers | 10⁻¹⁵ | `ROUNDING`, 10⁻¹² |
 """
@@ -40,6 +41,12 @@ IN_SPAN = 1e-7
 
 An eigenvector is off by rounding over the gap between eigenvalues, 10⁻¹⁵ over 10⁻⁵ or more, unless
 counts differ by more than a factor of 10⁵. What is missing entirely is missing by far more.
+"""
+
+PROJECTED = 1e-9
+"""The same share for sums of squares of what projections on effects leave.
+
+Those of an audit are solved for step by step, to 10⁻¹⁰ (`auditing.projections`).
 """
 
 TIE = 1e-9

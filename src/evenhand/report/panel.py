@@ -1,4 +1,5 @@
 """Panels before anything is asked: whom to ask about whom, and what one more evaluator saves."""
+
 from __future__ import annotations
 
 import math
