@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -49,6 +50,16 @@ class Share(float):
     --------
     >>> cell(Share(0.333)), cell(Share(0.004))
     ('33%', '0.4%')
+    """
+
+
+class Chance(float):
+    """A probability that may be tiny, as of tests.
+
+    Examples
+    --------
+    >>> cell(Chance(0.0456)), cell(Chance(0.0004))
+    ('0.046', '< 0.001')
     """
 
 
@@ -128,7 +139,12 @@ class Table:
         return [self.rows[i] for i in (*early, *late)]
 
 
-def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | None = None) -> Table:
+def frame_table(
+    caption: str,
+    frame: pd.DataFrame,
+    names: Mapping[str, str] | None = None,
+    kinds: Mapping[str, Callable[[float], Cell]] | None = None,
+) -> Table:
     """Return a data frame as a table, the numbers of a column with the same decimals.
 
     Parameters
@@ -139,6 +155,8 @@ def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | No
         The rows.
     names
         The columns to show, and what they are called; all of them if not given.
+    kinds
+        Columns that are more than numbers, and what: `Share`, `Chance`.
 
     Examples
     --------
@@ -147,9 +165,15 @@ def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | No
     >>> frame_table("Judges", frame, {"judge": "who", "bias": "bias"}).rows
     [('P', 1.0), ('Q', 0.25)]
     """
+    kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
-    columns = [alike(frame[name].tolist()) for name in called]
+    columns = [
+        [kinds[name](x) for x in frame[name].tolist()]
+        if name in kinds
+        else alike(frame[name].tolist())
+        for name in called
+    ]
     return Table(caption, list(called.values()), list(zip(*columns, strict=True)))
 
 
@@ -242,7 +266,7 @@ class Section:
         The heading.
     parts
         What stands below it; what is empty ("", None, a table without rows) is left out, and so is
-        a section without any part.
+        a section without any part. A function is called only where the section is shown.
     depth
         Where it stands; see `Depth`.
 
@@ -253,13 +277,14 @@ class Section:
     """
 
     title: str
-    parts: Sequence[Part | None]
+    parts: Sequence[Part | None] | Callable[[], Sequence[Part | None]]
     depth: Depth = "page"
 
-    @property
+    @cached_property
     def filled(self) -> tuple[Part, ...]:
         """The parts that say something."""
-        return tuple(part for part in self.parts if part)
+        parts = self.parts() if callable(self.parts) else self.parts
+        return tuple(part for part in parts if part)
 
 
 @dataclass(frozen=True)
@@ -317,6 +342,8 @@ def cell(value: Cell) -> str:
         return visible(value)
     if isinstance(value, Share):
         return f"{value:.0%}" if value == 0.0 or value >= 0.01 else f"{100 * value:.1g}%"
+    if isinstance(value, Chance):
+        return "< 0.001" if value < 0.001 else number(value, 3)
     return number(value, value.digits if isinstance(value, Rounded) else None)
 
 

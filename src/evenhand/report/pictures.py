@@ -88,7 +88,9 @@ class ForestRow:
     strong: bool = False
 
 
-def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) -> None:
+def draw_forest(
+    axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False, longest: int = 28
+) -> None:
     """Draw names with estimates and intervals, the first at the top.
 
     Parameters
@@ -99,6 +101,8 @@ def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) ->
         What.
     zero
         Whether 0 means something, and has a line.
+    longest
+        How many letters of a name there is room for.
     """
     for place, row in enumerate(rows):
         colour, marker = row.style
@@ -115,7 +119,7 @@ def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) ->
     if zero:
         axes.axvline(0.0, color=FAINT, lw=0.8, ls="--", zorder=1)
     axes.set_ylim(max(len(rows), 4) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [short(row.name, 28) for row in rows])
+    axes.set_yticks(range(len(rows)), [short(row.name, longest) for row in rows])
     frame(axes, names=True)
     for row, label in zip(rows, axes.get_yticklabels(), strict=True):
         literal(label).set_weight("bold" if row.strong else "normal")
