@@ -613,7 +613,7 @@ def test_scores_without_noise_are_not_called_too_close() -> None:
 # ------------------------------------------------------------------ scores between bounds
 
 
-def bounded(scores: np.ndarray, **settings: Any) -> eh.PlannedChoice:
+def bounded(scores: np.ndarray, **settings: Any) -> eh.certainty.PlannedChoice:
     """Return what a panel of these scores, (options, judges), comes to."""
     k, n = scores.shape
     panel = eh.Questions.panel([f"o{x}" for x in range(k)], [f"j{x}" for x in range(n)])
