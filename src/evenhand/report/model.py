@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -179,12 +180,27 @@ class Facts:
 
 @dataclass(frozen=True)
 class Points:
-    """Sentences, one below the other."""
+    """Sentences, one below the other; of many, the first and the last are shown.
+
+    Examples
+    --------
+    >>> Points(["a", "", "b", "c", "d", "e"]).shown(3)
+    ['a', '… 3 more …', 'e']
+    """
 
     sentences: Sequence[str]
 
     def __bool__(self) -> bool:
         return any(self.sentences)
+
+    def shown(self, most: int) -> list[str]:
+        """Return those that say something, at most so many lines."""
+        said = [one for one in self.sentences if one]
+        if len(said) <= most:
+            return said
+        half = (most - 1) // 2
+        gone = len(said) - (most - 1)
+        return [*said[: most - 1 - half], f"… {gone:,} more …", *said[len(said) - half :]]
 
 
 @dataclass(frozen=True)
@@ -241,8 +257,8 @@ class Section:
     title
         The heading.
     parts
-        What stands below it; what is empty ("", None, a table without rows) is left out, and so is
-        a section without any part.
+        What stands below it, or what works that out where it is shown; what is empty ("", None, a
+        table without rows) is left out, and so is a section without any part.
     depth
         Where it stands; see `Depth`.
 
@@ -250,16 +266,19 @@ class Section:
     --------
     >>> Section("Notes", ("Ann left.", "", None)).filled
     ('Ann left.',)
+    >>> Section("Notes", lambda: ["Worked out late."]).filled
+    ('Worked out late.',)
     """
 
     title: str
-    parts: Sequence[Part | None]
+    parts: Sequence[Part | None] | Callable[[], Sequence[Part | None]]
     depth: Depth = "page"
 
-    @property
+    @cached_property
     def filled(self) -> tuple[Part, ...]:
         """The parts that say something."""
-        return tuple(part for part in self.parts if part)
+        parts = self.parts() if callable(self.parts) else self.parts
+        return tuple(part for part in parts if part)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from evenhand.report.model import (
     cell,
     is_number,
 )
+from evenhand.report.words import visible
 
 WIDTH = 100
 _MOST_ROWS = 20
@@ -36,7 +37,7 @@ def as_text(report: Report, width: int = WIDTH) -> str:
     Rival  Bo.
     Bias   None.
     """
-    parts = ["\n".join(textwrap.wrap(report.verdict, width)), _facts(report.told, width)]
+    parts = [_wrapped(report.verdict, width), _facts(report.told, width)]
     parts += [section_text(one, width) for one in report.at("print")]
     return "\n\n".join(part for part in parts if part)
 
@@ -60,7 +61,10 @@ def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
         i for i in range(len(table.header)) if table.header[i] or any(cell(row[i]) for row in rows)
     ]
     right = [any(is_number(row[i]) for row in rows) for i in kept]
-    lines = [[table.header[i] for i in kept], *([cell(row[i]) for i in kept] for row in rows)]
+    lines = [
+        [visible(table.header[i]) for i in kept],
+        *([cell(row[i]) for i in kept] for row in rows),
+    ]
     widths = [max(len(line[i]) for line in lines) for i in range(len(kept))]
     for line in lines:
         cells = zip(line, widths, right, strict=True)
@@ -78,7 +82,7 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
     for title, text in facts:
         shown, before = "" if title == before else title, title
         lines += textwrap.wrap(
-            text,
+            visible(text),
             width,
             initial_indent=shown.ljust(column),
             subsequent_indent=" " * column,
@@ -93,7 +97,7 @@ def _part(part: Part, width: int, most: int) -> str:
     if isinstance(part, Facts):
         return "\n".join(f"  {name}: {cell(value)}" for name, value in part.entries.items())
     if isinstance(part, Points):
-        return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.sentences if one)
+        return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.shown(most))
     if isinstance(part, Note):
         return _wrapped(part.sentence, width)
     if isinstance(part, Assumptions):
@@ -105,4 +109,5 @@ def _part(part: Part, width: int, most: int) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
-    return "\n".join(textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest))
+    lines = textwrap.wrap(visible(text), width, initial_indent=first, subsequent_indent=rest)
+    return "\n".join(lines)
