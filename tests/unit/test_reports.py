@@ -94,7 +94,7 @@ def test_contents_lead_to_sections_that_say_something() -> None:
 def test_what_became_of_assumptions_stands_in_words_and_not_in_colours_alone() -> None:
     standings: list[Standing] = ["held", "contradicted", "noted", "not checked"]
     page = page_of(Section("", [Assumptions([(f"{one}.", one, "<b>") for one in standings])]))
-    assert re.findall(r'class="([a-z-]+)">(.*?)<', page) == [
+    assert re.findall(r'<span class="([a-z-]+)">(.*?)<', page) == [
         ("held", "✓ held"),
         ("contradicted", "✗ contradicted"),
         ("noted", "! seen, but nothing is withdrawn"),
@@ -287,7 +287,7 @@ def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
     answer = answers["drift"]
     assert "drift" in {one.assumption for one in answer.alarms}
     written = page(answer)
-    assert re.search(r"In short</h2>\n<dl>.*?<dt>WARNING</dt><dd>Scores rise with time", written)
+    assert re.search(r"In short</h2>\n<dl>.*?<dt>WARNING</dt>(<dd>[^<]*</dd>)*<dd>Scores rise", written)
     assert re.search(r"with time\. <span class=\"contradicted\">.*?<dd>Scores rise", written)
     assert "there are no intervals" in written
 

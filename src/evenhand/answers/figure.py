@@ -215,7 +215,7 @@ def _draw_biases(axes: Axes, picture: AnswerPicture, n_rows: int) -> None:
     title = "what evaluators add to scores"
     if picture.biases is None:
         known = math.isfinite(picture.bias.value)
-        title = f"bias: {interval(picture.bias) if known else 'not known'}"
+        title = f"bias\n{interval(picture.bias) if known else 'not known'}"
         axes.set_yticks([])
         axes.set_xlabel(picture.bias_label, fontsize=9, color=INK, parse_math=False)
     elif left_out := picture.n_biases - len(picture.biases):
