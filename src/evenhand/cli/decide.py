@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.answers import decide as decided
-from evenhand.cli.answers import print_answer
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import (
     READING,
@@ -36,9 +35,10 @@ from evenhand.cli.score_tables import (
     scale_in,
     table_at,
 )
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
+from evenhand.report.terminal import print_result
 from evenhand.tables.sources import CsvFile
 
 _NOT_COMPARABLE = 3
@@ -218,9 +218,11 @@ def decide(
         more = {} if two is None else {"compared": two.to_dict()}
         print_json({"comparable": answer.comparable} | answer.to_dict() | more)
     else:
-        print_answer(console(), answer, figure, report)
+        print_result(console(), answer)
         if two is not None:
-            console().print(f"\n{two}", soft_wrap=True)
+            console().print()
+            print_result(console(), two)
+        say_written(figure, report)
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
 

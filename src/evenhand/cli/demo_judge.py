@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.answers import Answer, Question, choose
-from evenhand.answers.words import in_words
 from evenhand.cli.story import certainty, standings_table
 from evenhand.cli.terminal import heading
 from evenhand.inspection.options import inspect_options
 from evenhand.policies import Estimate, FairPhasedElimination, PricedExploration
+from evenhand.report.text import as_text
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.skating import SkatingEvent
 from evenhand.research.rivals.phased_elimination import PhasedElimination
@@ -148,7 +148,7 @@ def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
 def _tell_answer(terminal: Console, event: SkatingEvent, answer: Answer) -> None:
     problem = event.problem
     heading(terminal, "4. Who is really the best? evenhand asks, and says how sure it is")
-    terminal.print(f"{in_words(answer, min(terminal.width, 100))}\n", highlight=False)
+    terminal.print(f"{as_text(answer._report(), min(terminal.width, 100))}\n", highlight=False)
     terminal.print(
         f"The truth: {problem.actions.labels[problem.best]} is the best, the bias is "
         f"{problem.omega:+.4g}."

@@ -129,14 +129,25 @@ class Table:
 
     def shown(self, most: int) -> list[Sequence[Cell]]:
         """Return the first rows, and those that must be shown, in order."""
-        late = [i for i in sorted(self.must) if i >= most]
-        early = list(range(min(most, len(self.rows))))
-        for i in reversed(early.copy()):
-            if len(early) + len(late) <= most:
-                break
-            if i not in self.must:
-                early.remove(i)
-        return [self.rows[i] for i in (*early, *late)]
+        return [self.rows[i] for i in first_places(len(self.rows), self.must, most)]
+
+
+def first_places(n: int, must: Collection[int], most: int) -> list[int]:
+    """Return the first of n places, at most so many, with those that must be among them.
+
+    Examples
+    --------
+    >>> first_places(9, {1, 7}, 4)
+    [0, 1, 2, 7]
+    """
+    late = [i for i in sorted(must) if i >= most]
+    early = list(range(min(most, n)))
+    for i in reversed(early.copy()):
+        if len(early) + len(late) <= most:
+            break
+        if i not in must:
+            early.remove(i)
+    return [*early, *late]
 
 
 def frame_table(

@@ -18,6 +18,7 @@ from evenhand.cli.score_tables import (
     ScoreColumn,
 )
 from evenhand.cli.terminal import console, print_json
+from evenhand.report.words import counted
 
 
 def tell(
@@ -132,7 +133,7 @@ def import_(
         return
     out = console()
     parts = [
-        f"{taken.counted:,} score{'s' * (taken.counted != 1)} taken",
+        f"{counted(taken.counted, 'score')} taken",
         f"{taken.repeated:,} known before" if taken.repeated else "",
         f"{taken.late:,} kept as late, which do not count" if taken.late else "",
         f"{taken.unfilled:,} not filled in, which stay open" if taken.unfilled else "",
