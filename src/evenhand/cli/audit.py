@@ -36,7 +36,7 @@ from evenhand.cli.score_tables import (
     groups_in,
     missing_in,
     scale_in,
-    table_at,
+    scores_at,
 )
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, names_in, print_json
@@ -172,7 +172,7 @@ def audit(
     """
     check_files(figure, report)
     found = audited(
-        table_at(scores, log_format, metric or None, families),
+        scores_at(scores, log_format, metric or None, families),
         option=option,
         evaluator=column_in(evaluator),
         score=score,

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import capacity_in, named_in, numbers_in
+from evenhand.cli.panel_files import capacity_in, named_in, table_at
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
@@ -18,7 +18,6 @@ from evenhand.planning import Plan
 from evenhand.planning import plan as planned
 from evenhand.planning.words import asked_rows, curve_rows, verdict
 from evenhand.questions import Questions
-from evenhand.tables.sources import CsvFile
 
 _NOT_IDENTIFIABLE = 3
 _MOST_ROWS = 40  # of a table in the terminal; --json has all
@@ -131,7 +130,7 @@ def plan(
         from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
 
         checked_format(figure)
-    what, who = CsvFile(options), CsvFile(evaluators)
+    what, who = table_at(options), table_at(evaluators)
     questions = Questions.panel(
         named_in(what, label, "--label", group, "--group"),
         named_in(who, evaluator_label, "--evaluator-label", evaluator_group or group,
@@ -139,7 +138,7 @@ def plan(
         partial=None if group is None else "same group",
         bias=bias,
         capacity=capacity_in(capacity),
-        prices=None if prices is None else numbers_in(who, prices, "--prices", "a price"),
+        prices=None if prices is None else who.numbers(prices, "--prices", above=0.0),
     )  # fmt: skip
     try:
         found = planned(

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial as partial_of
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
-from evenhand.scores.parts import Parts, assigned, shown, unused
+from evenhand.scores.parts import Parts, assigned, is_there, shown, unused
 from evenhand.scores.scores import Note, Scores
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 Groups = str | Mapping[str, str] | None
+
+Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
+"""Says of a part and its names which groups they are of, where no column does."""
+
+
+class Reading(TypedDict, total=False):
+    """How a table of scores is read: see `read_table`."""
+
+    option: str | Sequence[str]
+    score: str
+    evaluator: str | None
+    rival: str | None
+    item: str | Sequence[str] | None
+    event: str | Sequence[str] | None
+    cluster: str | Sequence[str] | None
+    option_group: Groups
+    rival_group: str | None
+    evaluator_group: Groups
+    partial: str | None
+    reference: str | None
+    attributes: Sequence[str]
+    features: Sequence[str]
+    time: str | None
+    scale: tuple[float, float] | None
+    wide: bool | Sequence[str]
+    repeats: bool | Literal["unless copied"]
+    missing: Literal["refuse", "drop"]
+    decimal: str | None
+    beside: bool
+    scored: bool
+
 
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are read beside the parts
 
@@ -27,7 +59,7 @@ _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are read besi
 def read_table(
     table: Any,
     *,
-    option: str = "option",
+    option: str | Sequence[str] = "option",
     score: str = "score",
     evaluator: str | None = "evaluator",
     rival: str | None = "rival",
@@ -48,13 +80,16 @@ def read_table(
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
     beside: bool = False,
+    scored: bool = True,
+    families: Families | None = None,
+    said: Iterable[str] = (),
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong.
 
     Parameters
     ----------
     table
-        A frame of pandas, polars or pyarrow, the path of a CSV, Parquet or Excel file, or `Scores`.
+        A table of any kind (`evenhand.tables.opened`), or `Scores`, of which more may be asked.
     option, score
         The columns with what was scored and the scores.
     evaluator, rival, item, event, cluster, option_group, rival_group, evaluator_group
@@ -80,6 +115,12 @@ def read_table(
         What stands before decimals in texts, "." or ","; found out if not said.
     beside
         Whether to read columns, too, that play no part (not of a wide table).
+    scored
+        Whether scores are to tell something; else it will do who scored what.
+    families
+        Says of which groups names are, where no column does.
+    said
+        What is to be told of the table.
 
     Examples
     --------
@@ -93,8 +134,6 @@ def read_table(
     Evaluators with one score only (1 of 2: 'Q') say nothing about a bias: one score can't tell who
     is lenient from what is good.
     """
-    if isinstance(table, Scores):
-        return table
     scale = _checked_scale(scale)
     _check_words(missing, decimal)
     if not isinstance(wide, bool | Iterable | None):
@@ -117,51 +156,100 @@ def read_table(
         "time": time,
     }
     # All that follows works with pyarrow, which takes long to import.
+    from evenhand.scores import defects  # noqa: PLC0415
     from evenhand.scores.columns import read_columns  # noqa: PLC0415
-    from evenhand.scores.defects import (  # noqa: PLC0415
-        Places,
-        check_cells,
-        check_evaluators,
-        check_repeats,
-        check_scores,
-        check_spelling,
-        check_two_groups,
-    )
     from evenhand.scores.exported import Counted, counted  # noqa: PLC0415
+    from evenhand.scores.kept import Kept  # noqa: PLC0415
     from evenhand.scores.notes import notes_on, on_standing  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
-    source: Source = counted(opened(table, "scores"), given)
+    notes = [Note("log", text) for text in (*said, *_said_of(table))]
+    if isinstance(table, Scores):
+        if wide:
+            raise InputError("wide= is for tables, and these are scores; say it to read_scores")
+        kept = Kept(table)
+        given, new = kept.given(given)
+        if not new and (repeats is True or table.place is None) and scale is None:
+            return table
+        source: Table = kept
+        notes = [note for note in table.notes if note.about in _OF_TABLES]
+    else:
+        source = counted(opened(table, "scores"), given)
     left_out = source.left_out if isinstance(source, Counted) else {}
     named = {part: dict(v) for part, v in given.items() if isinstance(v, Mapping)}
     given |= dict.fromkeys(named)
     if wide:
         source = turned(source, wide, given)
-    parts = assigned(source, given, "" if wide else _hint(table, source, given))
+    if not scored and not is_there(source, given, "score"):
+        del given["score"]
+    hint = (lambda: "") if wide else partial_of(_hint, table, source, given)
+    parts = assigned(source, given, hint, other_words=not wide)
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
-    places = Places(source, parts.one("option"))
-    check_cells(places, parts, read, drop)
-    check_evaluators(places, parts, read)
-    check_scores(places, parts, read, scale)
+    places = defects.Places(source, parts.one("option"))
+    defects.check_cells(places, parts, read, drop)
+    defects.check_evaluators(places, parts, read)
+    if scored:
+        defects.check_scores(places, parts, read, scale)
     if repeats is not True:
-        check_repeats(places, parts, read, copies_only=repeats == "unless copied")
-    check_spelling(places, parts, read)
-    check_two_groups(places, parts, read)
+        defects.check_repeats(places, parts, read, copies_only=repeats == "unless copied")
+    defects.check_spelling(places, parts, read)
+    defects.check_two_groups(places, parts, read)
+    if families is not None and partial is None:
+        named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
-    by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
-    notes = notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
+    of = parts.one("score")
+    by_whom = [] if known or not of else looks_wide(source, [of, *unused(source, parts)], like=of)
+    notes += [
+        Note("column", f"The column {column!r} is read as {part!r}.")
+        for column, part in parts.read_as.items()
+        if column.lower() != part
+    ]
+    notes += on_standing(left_out)
+    notes += notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
     others = _beside(source, unused(source, parts), read) if beside and not wide else {}
     give_back()
-    return replace(scores, notes=(*_said_of(table), *on_standing(left_out), *notes), beside=others)
+    if isinstance(table, Scores):
+        scores = replace(scores, called=table.called | scores.called)
+    return replace(
+        scores,
+        notes=tuple(dict.fromkeys(notes)),
+        beside=others,
+        place=lambda row: source.where([read.row(row)])[0],
+    )
 
 
-def _beside(source: Source, columns: list[str], read: Columns) -> dict[str, Factor]:
+_OF_TABLES = (
+    "log",
+    "column",
+    "standing",
+    "missing",
+)  # notes that stay when scores are read for more
+
+
+def _families(
+    families: Families, given: Mapping[str, Any], parts: Parts, read: Columns
+) -> dict[str, dict[str, str | None]]:
+    """Return the groups of names, where no column has any and nobody said that there are none."""
+    found = {}
+    for part in ("option", "evaluator"):
+        column, group = parts.one(part), f"{part}_group"
+        if column is None or parts.one(group) or given[group] != group:
+            continue
+        own = families(part, read.names[column].names)
+        if own is None:
+            break
+        if any(one is not None for one in own.values()):
+            found[group] = dict(own)
+    return found
+
+
+def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that play no part, as names in the rows that were kept."""
     from evenhand.scores.columns import read_columns  # noqa: PLC0415 - as above
 
@@ -183,12 +271,11 @@ def _said_of(table: Any) -> list[Note]:
 def _scores(
     parts: Parts,
     read: Columns,
-    named: Mapping[str, Mapping[str, str]],
+    named: Mapping[str, Mapping[str, str | None]],
     scale: tuple[float, float] | None,
 ) -> Scores:
     option, score = parts.one("option"), parts.one("score")
     assert option is not None
-    assert score is not None
     evaluator = None if (who := parts.one("evaluator")) is None else read.names[who]
     rival = None if (other := parts.one("rival")) is None else read.names[other].codes
     groups = {name: code for code, name in enumerate(read.groups)}
@@ -200,7 +287,7 @@ def _scores(
         return None if column is None else _numbers(parts, read, column)
 
     return Scores(
-        read.numbers[score],
+        np.zeros(len(read.names[option].codes)) if score is None else read.numbers[score],
         read.names[option],
         evaluator,
         rival=rival,
@@ -234,7 +321,7 @@ def _members(
     part: str,
     names: Factor | None,
     read: Columns,
-    named: Mapping[str, Mapping[str, str]],
+    named: Mapping[str, Mapping[str, str | None]],
     groups: dict[str, int],
 ) -> Codes | None:
     """Return (names,) the group of each, as a column or the user's mapping says; None for none."""
@@ -261,7 +348,7 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(table: Any, source: Source, given: Mapping[str, Any]) -> str:
+def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.wide import looks_wide  # noqa: PLC0415 - as above
 
