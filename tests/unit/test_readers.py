@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.readers.archives import archive_of
 from evenhand.readers.families import family
-from evenhand.readers.grades import grade
+from evenhand.scores.grades import grade
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 

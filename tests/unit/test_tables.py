@@ -25,7 +25,7 @@ from evenhand.tables.cells import repeated_name
 from evenhand.tables.matrix import encode
 from evenhand.tables.numerals import sorted_levels
 from evenhand.tables.scan import Moments
-from evenhand.tables.sources import CsvFile, Frame
+from evenhand.tables.opened import opened
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.scores.factor import Codes, Factor
+from evenhand.scores.factor import Codes, Factor, chunks
 from evenhand.scores.grades import WORDS
 from evenhand.scores.parts import Parts
 from evenhand.tables.cells import (
@@ -23,6 +23,7 @@ from evenhand.tables.cells import (
     as_text,
     coded,
     coded_among,
+    give_back,
     is_text,
     plain_numbers,
 )
@@ -151,6 +152,7 @@ def read_columns(
         own = names[str(parts.one(part))].names
         members[part], strange = _members(part, found.pop(part), own, tuple(of_groups), rows)
         torn += [] if strange is None else [strange]
+    give_back()
     scans, numbers = _numbers(of_numbers, parts, decimal)
     if decimal is None and source.commas_are_free and has_decimal_commas(scans.values()):
         scans, numbers = _numbers(of_numbers, parts, ",")
@@ -188,21 +190,18 @@ def _members(
     first: tuple[str, int, int, int] | None = None
     torn: set[int] = set()
     for column, of, side in columns:
-        known = np.flatnonzero((side >= 0) & (of >= 0))
-        who, theirs = of[known], side[known]
-        # Of several rows of a name the last to be written stays: written backwards, the first.
-        fresh = member[who] < 0
-        member[who[fresh][::-1]] = theirs[fresh][::-1]
-        odd = np.flatnonzero(member[who] != theirs)
-        torn.update(np.unique(who[odd]).tolist())
-        if odd.size and first is None:
-            row = int(known[odd[0]])
-            first = (
-                column,
-                row if rows is None else int(rows[row]),
-                int(who[odd[0]]),
-                int(theirs[odd[0]]),
-            )
+        for part_of in chunks(len(of)):  # of millions of rows, numbers of all are a lot
+            known = np.flatnonzero((side[part_of] >= 0) & (of[part_of] >= 0)) + part_of.start
+            who, theirs = of[known], side[known]
+            # Of several rows of a name the last to be written stays: backwards, the first.
+            fresh = member[who] < 0
+            member[who[fresh][::-1]] = theirs[fresh][::-1]
+            odd = np.flatnonzero(member[who] != theirs)
+            torn.update(np.unique(who[odd]).tolist())
+            if odd.size and first is None:
+                row = int(known[odd[0]])
+                place = row if rows is None else int(rows[row])
+                first = column, place, int(who[odd[0]]), int(theirs[odd[0]])
     if first is None:
         return member, None
     column, row, name, other = first

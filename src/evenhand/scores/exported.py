@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evenhand.tables.sources import Table
+from evenhand.tables.sources import Cells, Table
 
 _STANDING = "standing"
 _COLUMNS = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
@@ -48,7 +48,7 @@ class Counted(Table):
         found = Counter(standing)
         self.left_out = {name: found[name] for name in _KNOWN[1:] if found[name]}
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         kept = pa.array(self._kept)
         return {c: cells.filter(kept) for c, cells in self._source.read(columns, names).items()}

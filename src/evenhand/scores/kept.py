@@ -12,7 +12,7 @@ from evenhand.scores.factor import Codes, Factor
 from evenhand.scores.parts import SEVERAL
 from evenhand.scores.scores import Scores
 from evenhand.tables.cells import as_text, is_text, plain_numbers
-from evenhand.tables.sources import Table
+from evenhand.tables.sources import Cells, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ class Kept(Table):
         self._columns = kept | {n: column for n, column in scores.beside.items() if n not in kept}
         super().__init__("the scores", list(self._columns))
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         return {column: _cells(self._columns[column]) for column in columns}
 

@@ -189,6 +189,7 @@ def read_table(
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
+    give_back()
     places = defects.Places(source, parts.one("option"))
     defects.check_cells(places, parts, read, drop)
     defects.check_evaluators(places, parts, read)
@@ -213,7 +214,6 @@ def read_table(
     notes += on_standing(left_out)
     notes += notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
     others = _beside(source, unused(source, parts), read) if beside and not wide else {}
-    give_back()
     if isinstance(table, Scores):
         scores = replace(scores, called=table.called | scores.called)
     return replace(

@@ -17,7 +17,7 @@ from evenhand.scores.parts import BY_NAME
 from evenhand.tables.cells import as_text, is_number, plain_numbers
 from evenhand.tables.names import listed
 from evenhand.tables.recipe import no_such_column
-from evenhand.tables.sources import Table
+from evenhand.tables.sources import Cells, Table
 
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
 
@@ -53,7 +53,7 @@ class Wide(Table):
         self.across, self.score = _free(across, kept), _free("score", kept)
         super().__init__(source.name, (*kept, self.across, self.score))
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         kept = [column for column in columns if column not in (self.across, self.score)]
         m = len(self.turned)

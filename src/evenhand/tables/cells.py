@@ -19,7 +19,7 @@ from evenhand.errors import InputError
 from evenhand.tables.numerals import parsed, text_of
 
 
-def as_text(cells: pa.Array) -> pa.Array:
+def as_text(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Cells as trimmed text; what is missing or empty becomes null.
 
     Examples
@@ -29,6 +29,8 @@ def as_text(cells: pa.Array) -> pa.Array:
     >>> as_text(pa.array([" a", "  "])).to_pylist()
     ['a', None]
     """
+    if isinstance(cells, pa.ChunkedArray):
+        return as_text(cells.combine_chunks())
     kind = cells.type
     if pa.types.is_dictionary(kind):
         return as_text(cells.dictionary_decode())
@@ -48,7 +50,7 @@ def as_text(cells: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
-def coded(cells: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
+def coded(cells: pa.Array | pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
     """The distinct texts of some cells, and each cell's code among them (−1 where it is empty).
 
     Examples
@@ -61,7 +63,7 @@ def coded(cells: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbers), codes
 
 
-def coded_among(cells: pa.Array, numbers: dict[str, int]) -> NDArray[np.int32]:
+def coded_among(cells: pa.Array | pa.ChunkedArray, numbers: dict[str, int]) -> NDArray[np.int32]:
     """Each cell's code among names (−1 where it is empty); names that are new are added.
 
     Examples
@@ -70,6 +72,13 @@ def coded_among(cells: pa.Array, numbers: dict[str, int]) -> NDArray[np.int32]:
     >>> coded_among(pa.array(["b", None, "a", " b"]), numbers), numbers
     (array([ 1, -1,  0,  1], dtype=int32), {'a': 0, 'b': 1})
     """
+    if isinstance(cells, pa.ChunkedArray):
+        codes: NDArray[np.int32] = np.empty(len(cells), dtype=np.int32)
+        start = 0
+        for piece in cells.iterchunks():
+            codes[start : start + len(piece)] = coded_among(piece, numbers)
+            start += len(piece)
+        return codes
     if pa.types.is_null(cells.type) or pa.types.is_nested(cells.type):
         cells = as_text(cells)
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
@@ -81,7 +90,7 @@ def coded_among(cells: pa.Array, numbers: dict[str, int]) -> NDArray[np.int32]:
         if texts[place] is not None:
             renumbered[place] = numbers.setdefault(texts[place], len(numbers))
     indices = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
-    codes: NDArray[np.int32] = renumbered[indices]
+    codes = renumbered[indices]
     return codes
 
 

@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 
 from evenhand.errors import InputError
 from evenhand.tables.limits import MOST_BYTES, MOST_IN_LINE, Watch, packing
-from evenhand.tables.sources import Table, combined
+from evenhand.tables.sources import Cells, Table, combined
 
 _CHUNK = 1 << 20
 # Lines longer than the first are rare; the second holds the longest that is read.
@@ -160,7 +160,7 @@ class CsvFile(Table):
             f"so that {n_lines} lines would become one row; close it, {remedy}"
         )
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns as texts."""
         if not columns:
             return {}
@@ -169,7 +169,7 @@ class CsvFile(Table):
         kinds = [_NAMES if column in names else pa.string() for column in columns]
         for block in _BLOCKS:
             try:
-                return combined(self._parsed(header, kinds, block), columns)
+                return combined(self._parsed(header, kinds, block), columns, names)
             except pa.ArrowInvalid as error:
                 reason = str(error)
                 if "cannot infer number of columns" not in reason and "straddling" not in reason:

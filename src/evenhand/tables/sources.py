@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -18,6 +18,9 @@ from evenhand.tables.cells import as_text, read_numbers
 from evenhand.tables.names import listed, repeated
 from evenhand.tables.numerals import text_of
 from evenhand.tables.recipe import no_such_column
+
+Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
+"""The cells of a column, in one piece or several."""
 
 
 class Table:
@@ -49,8 +52,12 @@ class Table:
                 "name of its own"
             )
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
-        """Return the cells of some columns; `names` are those whose cells come again and again."""
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns.
+
+        `names` are those whose cells come again and again: they may come in pieces, each with a
+        dictionary of its own.
+        """
         raise NotImplementedError
 
     def where(self, rows: Sequence[int]) -> list[str]:
@@ -134,7 +141,7 @@ class Frame(Table):
         self._frame: nw.DataFrame[Any] = frame
         self._keys = dict(zip(self.columns, keys, strict=True))
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         return {c: _of_series(self._frame.get_column(self._keys[c]), self, c) for c in columns}
 
@@ -150,11 +157,11 @@ class ParquetFile(Table):
             raise InputError(f"{name} cannot be read as Parquet: {error}") from None
         super().__init__(name, columns)
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         try:
             with pq.ParquetFile(self._path, read_dictionary=list(names)) as file:
-                return combined(file.read(columns=list(columns), use_threads=False), columns)
+                return combined(file.read(columns=list(columns), use_threads=False), columns, names)
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.name} cannot be read: {error}") from None
 
@@ -196,7 +203,7 @@ class Rows(Table):
         places = None if what is None else [f"{what} {n}" for n in range(1, len(rows) + 1)]
         return cls(name, columns, [[row.get(c) for row in texts] for c in columns], places)
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         return {column: _of_cells(self._cells[column], self, column) for column in columns}
 
@@ -216,7 +223,7 @@ class Together(Table):
         self.is_text = any(table.is_text for table in tables)
         self.commas_are_free = all(table.commas_are_free for table in tables)
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, pa.Array]:
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
         found: dict[str, list[pa.Array]] = {column: [] for column in columns}
         for table, n in zip(self._tables, self._sizes, strict=True):
@@ -245,11 +252,11 @@ def _below(pieces: Sequence[pa.Array]) -> pa.Array:
     return pa.concat_arrays([cells.cast(*kinds) if kinds else cells for cells in pieces])
 
 
-def combined(table: pa.Table, columns: Sequence[str]) -> dict[str, pa.Array]:
-    """Return columns of an Arrow table, each in one piece; pieces are given back one by one."""
+def combined(table: pa.Table, columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+    """Return columns of an Arrow table, but for names each in one piece; pieces are given back."""
     pieces = {column: table.column(place) for place, column in enumerate(columns)}
     del table
-    return {column: _whole(pieces.pop(column)) for column in columns}
+    return {c: pieces.pop(c) if c in names else _whole(pieces.pop(c)) for c in columns}
 
 
 def _whole(cells: pa.ChunkedArray) -> pa.Array:
