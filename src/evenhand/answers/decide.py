@@ -221,6 +221,7 @@ def decide(
         missing=missing,
         decimal=decimal,
         beside=cluster == "cluster",
+        telling=True,
     )
     place = table.where
     if isinstance(assigned, Policy | Mapping):

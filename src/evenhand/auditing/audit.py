@@ -367,6 +367,7 @@ def audit(
         missing=missing,
         decimal=decimal,
         beside=False,
+        telling=True,
     )
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)

@@ -92,7 +92,7 @@ def read_scores(
     """
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
-    columns = Reading(repeats=True, beside=True) | columns
+    columns = Reading(repeats=True, beside=True, telling=False) | columns
     known = Families.of(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
         if metric is not None or format not in (None, plain.NAME):

@@ -92,9 +92,14 @@ def check_cells(
 
 
 def check_scores(
-    places: Places, parts: Parts, read: Columns, scale: tuple[float, float] | None
+    places: Places,
+    parts: Parts,
+    read: Columns,
+    scale: tuple[float, float] | None,
+    *,
+    telling: bool = True,
 ) -> None:
-    """Refuse scores that tell nothing, or are no scores."""
+    """Refuse scores that are no scores; if they are to tell something, those that tell nothing."""
     column = parts.one("score")
     assert column is not None
     scores = read.numbers[column]
@@ -103,7 +108,7 @@ def check_scores(
             f"{places.source.name}: of {read.n_rows:,} rows every one has an empty cell, from "
             f"{places.rows([0])} on, column {column!r} or another; nothing is left"
         )
-    if len(scores) == 1:
+    if len(scores) == 1 and telling:
         place = places.at(read.row(0), column)
         raise InputError(
             f"{places.source.name} has one score only ({place}): there is nothing to compare it "
@@ -114,7 +119,7 @@ def check_scores(
     )
     refuse(places.source, [] if problem is None else [problem])
     low, high = float(scores.min()), float(scores.max())
-    if high == low:
+    if high == low and telling:
         size = abs(low)
         rounded = f" (numbers of that size are rounded to {np.spacing(size):.2g})"
         raise InputError(

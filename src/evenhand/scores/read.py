@@ -51,6 +51,7 @@ class Reading(TypedDict, total=False):
     decimal: str | None
     beside: bool
     scored: bool
+    telling: bool
 
 
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are read beside the parts
@@ -81,6 +82,7 @@ def read_table(
     decimal: str | None = None,
     beside: bool = False,
     scored: bool = True,
+    telling: bool = True,
     families: Families | None = None,
     said: Iterable[str] = (),
 ) -> Scores:
@@ -116,7 +118,9 @@ def read_table(
     beside
         Whether to read columns, too, that play no part (not of a wide table).
     scored
-        Whether scores are to tell something; else it will do who scored what.
+        Whether there must be scores; else it will do who scored what.
+    telling
+        Whether scores must tell something: two at least, that differ.
     families
         Says of which groups names are, where no column does.
     said
@@ -171,7 +175,8 @@ def read_table(
             raise InputError("wide= is for tables, and these are scores; say it to read_scores")
         kept = Kept(table)
         given, new = kept.given(given)
-        if not new and (repeats is True or table.place is None) and scale is None:
+        checked = table.place is None or (repeats is True and not telling)
+        if not new and checked and scale is None:
             return table
         source: Table = kept
         notes = [note for note in table.notes if note.about in _OF_TABLES]
@@ -193,8 +198,8 @@ def read_table(
     places = defects.Places(source, parts.one("option"))
     defects.check_cells(places, parts, read, drop)
     defects.check_evaluators(places, parts, read)
-    if scored:
-        defects.check_scores(places, parts, read, scale)
+    if parts.one("score"):
+        defects.check_scores(places, parts, read, scale, telling=telling)
     if repeats is not True:
         defects.check_repeats(places, parts, read, copies_only=repeats == "unless copied")
     defects.check_spelling(places, parts, read)
@@ -262,10 +267,9 @@ def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Facto
     return dict(kept)
 
 
-def _said_of(table: Any) -> list[Note]:
-    """Return what whoever made a frame says of it, as `evenhand.read_scores` does."""
-    said = getattr(table, "attrs", {}).get("notes", ())
-    return [Note("log", text) for text in said if isinstance(text, str)]
+def _said_of(table: Any) -> list[str]:
+    """Return what whoever made a frame says of it, in ``frame.attrs["notes"]``."""
+    return [t for t in getattr(table, "attrs", {}).get("notes", ()) if isinstance(t, str)]
 
 
 def _scores(

@@ -49,9 +49,10 @@ def opened(table: Any, what: str = "the table", name: str | None = None) -> Tabl
     # Of the type: a lazy frame would work to say its columns.
     if hasattr(type(table), "columns") and not isinstance(table, Mapping):
         return Frame(table, name or "the frame")
+    arrays = "; arrays go to ActionSet(features, groups)" if hasattr(table, "__array__") else ""
     raise InputError(
         f"{what} must be a frame of pandas, polars or pyarrow, a list of rows that are mappings, a "
-        f"path or an open file (CSV, Parquet, Excel); got {type(table).__name__}"
+        f"path or an open file (CSV, Parquet, Excel); got {type(table).__name__}{arrays}"
     )
 
 
