@@ -84,9 +84,10 @@ class Watch:
         if not self._lines:
             return
         first = chunk.find(b"\n")
-        if self._line + (len(chunk) if first < 0 else first) > MOST_IN_LINE:
+        ended = self._line + (len(chunk) if first < 0 else first)
+        self._line = ended if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
+        if max(ended, self._line) > MOST_IN_LINE:
             raise InputError(
                 f"{self._name}: a line has more than {size(MOST_IN_LINE)}, and no line of that "
                 "size is read; is it a text with lines?"
             )
-        self._line = self._line + len(chunk) if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
