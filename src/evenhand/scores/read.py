@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial as partial_of
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
-from evenhand.scores.parts import Parts, assigned, is_there, shown, unused
+from evenhand.scores.parts import BY_NAME, Parts, assigned, is_there, shown, unused
 from evenhand.scores.scores import Note, Scores
 
 if TYPE_CHECKING:
@@ -27,7 +28,25 @@ Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
 
 
 class Reading(TypedDict, total=False):
-    """How a table of scores is read: see `read_table`."""
+    """How a table of scores is read.
+
+    ``option`` to ``evaluator_group`` are the columns with these parts, see `Scores`. Where nothing
+    is said, a column of that name has the part, or one that people call so (`parts.OTHER_WORDS`);
+    None says that nothing has it. Several columns of one item, event or cluster are taken together.
+    Groups may also come as a mapping from names to groups.
+
+    ``partial`` to ``time`` are columns of numbers; ``time`` may hold dates, which count in days. In
+    comparisons, a column ``length`` with ``rival_length`` beside it counts as the difference.
+
+    ``scale``: the lowest and highest score that can be given. ``wide``: whether the table has a row
+    for each option and a column for each evaluator, or which columns these are; where ``evaluator``
+    has a column, they are items; empty cells are no scores. ``repeats``: whether an evaluator may
+    have scored the same thing several times; "unless copied": yes, but rows that are the same in
+    every cell are refused. ``missing``: what to do with rows where a cell is empty. ``decimal``:
+    what stands before decimals in texts; found out if not said. ``beside``: whether to keep columns
+    that play no part (not of a wide table). ``scored``: whether there must be scores; else it will
+    do who scored what. ``telling``: whether scores must tell something, two at least, that differ.
+    """
 
     option: str | Sequence[str]
     score: str
@@ -54,37 +73,23 @@ class Reading(TypedDict, total=False):
     telling: bool
 
 
-_MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are read beside the parts
+_MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the parts
+
+_UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
+    "partial": None,
+    "reference": None,
+    "attributes": (),
+    "features": (),
+    "time": None,
+}
 
 
 def read_table(
     table: Any,
     *,
-    option: str | Sequence[str] = "option",
-    score: str = "score",
-    evaluator: str | None = "evaluator",
-    rival: str | None = "rival",
-    item: str | Sequence[str] | None = "item",
-    event: str | Sequence[str] | None = "event",
-    cluster: str | Sequence[str] | None = "cluster",
-    option_group: Groups = "option_group",
-    rival_group: str | None = "rival_group",
-    evaluator_group: Groups = "evaluator_group",
-    partial: str | None = None,
-    reference: str | None = None,
-    attributes: Sequence[str] = (),
-    features: Sequence[str] = (),
-    time: str | None = None,
-    scale: tuple[float, float] | None = None,
-    wide: bool | Sequence[str] = False,
-    repeats: bool | Literal["unless copied"] = False,
-    missing: Literal["refuse", "drop"] = "refuse",
-    decimal: str | None = None,
-    beside: bool = False,
-    scored: bool = True,
-    telling: bool = True,
     families: Families | None = None,
     said: Iterable[str] = (),
+    **reading: Unpack[Reading],
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong.
 
@@ -92,73 +97,30 @@ def read_table(
     ----------
     table
         A table of any kind (`evenhand.tables.opened`), or `Scores`, of which more may be asked.
-    option, score
-        The columns with what was scored and the scores.
-    evaluator, rival, item, event, cluster, option_group, rival_group, evaluator_group
-        The columns with these parts, see `Scores`. Where nothing is said, a column of that name has
-        the part, if there is one; None says that nothing has it. Several columns of one item, event
-        or cluster are taken together. Groups may also come as a mapping from names to groups.
-    partial, reference, attributes, features, time
-        Columns of numbers with these parts, see `Scores`; ``time`` may hold dates, which count in
-        days. In comparisons, a column ``length`` with
-        a column ``rival_length`` beside it counts as the difference of both.
-    scale
-        The lowest and highest score that can be given; a score outside is refused.
-    wide
-        Whether the table has a row for each option and a column for each evaluator (True), or which
-        columns these are; where ``evaluator`` has a column, they are items. Empty cells are no
-        scores.
-    repeats
-        Whether an evaluator may have scored the same thing several times; "unless copied": yes,
-        but rows that are the same in every cell are refused.
-    missing
-        What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
-    decimal
-        What stands before decimals in texts, "." or ","; found out if not said.
-    beside
-        Whether to read columns, too, that play no part (not of a wide table).
-    scored
-        Whether there must be scores; else it will do who scored what.
-    telling
-        Whether scores must tell something: two at least, that differ.
     families
         Says of which groups names are, where no column does.
     said
         What is to be told of the table.
+    reading
+        What its columns are, and how it is written: see `Reading`.
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
-    ...                   "score": [7.0, 5.0, 6.5]})
-    >>> scores = read_table(table, option="skater", evaluator="judge")
+    >>> table = {"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"], "score": [7.0, 5.0, 6.5]}
+    >>> scores = read_table(table, option="skater")
     >>> scores.score, scores.option.names, scores.evaluator.codes
     (array([7. , 5. , 6.5]), ('Ann', 'Bo'), array([0, 0, 1], dtype=int32))
     >>> print(scores.notes[0])
-    Evaluators with one score only (1 of 2: 'Q') say nothing about a bias: one score can't tell who
-    is lenient from what is good.
+    The column 'judge' is read as 'evaluator'.
     """
-    scale = _checked_scale(scale)
+    scale = _checked_scale(reading.get("scale"))
+    wide, repeats = reading.get("wide", False), reading.get("repeats", False)
+    missing, decimal = reading.get("missing", "refuse"), reading.get("decimal")
+    scored, telling = reading.get("scored", True), reading.get("telling", True)
     _check_words(missing, decimal)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
-    given = {
-        "option": option,
-        "score": score,
-        "evaluator": evaluator,
-        "rival": rival,
-        "item": item,
-        "event": event,
-        "cluster": cluster,
-        "option_group": option_group,
-        "rival_group": rival_group,
-        "evaluator_group": evaluator_group,
-        "partial": partial,
-        "reference": reference,
-        "attributes": attributes,
-        "features": features,
-        "time": time,
-    }
+    given: dict[str, Any] = {part: reading.get(part, unsaid) for part, unsaid in _UNSAID.items()}
     # All that follows works with pyarrow, which takes long to import.
     from evenhand.scores import defects  # noqa: PLC0415
     from evenhand.scores.columns import read_columns  # noqa: PLC0415
@@ -183,13 +145,15 @@ def read_table(
     else:
         source = counted(opened(table, "scores"), given)
     left_out = source.left_out if isinstance(source, Counted) else {}
-    named = {part: dict(v) for part, v in given.items() if isinstance(v, Mapping)}
+    named: dict[str, dict[str, str | None]] = {
+        part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
+    }
     given |= dict.fromkeys(named)
     if wide:
         source = turned(source, wide, given)
     if not scored and not is_there(source, given, "score"):
         del given["score"]
-    hint = (lambda: "") if wide else partial_of(_hint, table, source, given)
+    hint = (lambda: "") if wide else partial(_hint, table, source, given)
     parts = assigned(source, given, hint, other_words=not wide)
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
@@ -204,7 +168,7 @@ def read_table(
         defects.check_repeats(places, parts, read, copies_only=repeats == "unless copied")
     defects.check_spelling(places, parts, read)
     defects.check_two_groups(places, parts, read)
-    if families is not None and partial is None:
+    if families is not None and given["partial"] is None:
         named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
@@ -218,13 +182,13 @@ def read_table(
     ]
     notes += on_standing(left_out)
     notes += notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
-    others = _beside(source, unused(source, parts), read) if beside and not wide else {}
+    others = [] if wide or not reading.get("beside") else unused(source, parts)
     if isinstance(table, Scores):
-        scores = replace(scores, called=table.called | scores.called)
+        scores = replace(scores, called={**table.called, **scores.called})
     return replace(
         scores,
         notes=tuple(dict.fromkeys(notes)),
-        beside=others,
+        beside=_beside(source, others, read),
         place=lambda row: source.where([read.row(row)])[0],
     )
 
@@ -256,15 +220,14 @@ def _families(
 
 def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that play no part, as names in the rows that were kept."""
-    from evenhand.scores.columns import read_columns  # noqa: PLC0415 - as above
+    from evenhand.tables.cells import coded  # noqa: PLC0415 - as above
 
-    if not columns or read.n_rows > _MOST_BESIDE:
-        return {}
-    names = read_columns(source, Parts({"item": tuple(columns[:_MOST_COLUMNS])})).names
-    if read.rows is None:
-        return dict(names)
-    kept = ((column, Factor(of.codes[read.rows], of.names)) for column, of in names.items())
-    return dict(kept)
+    found = {}
+    for column in columns[:_MOST_COLUMNS] if read.n_rows <= _MOST_BESIDE else ():
+        with suppress(InputError):  # of lists, say, which nobody asked for
+            names, codes = coded(source.read([column], [column])[column])
+            found[column] = Factor(codes if read.rows is None else codes[read.rows], tuple(names))
+    return found
 
 
 def _said_of(table: Any) -> list[str]:

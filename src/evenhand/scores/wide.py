@@ -127,7 +127,7 @@ def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> 
 def _first_names(source: Table) -> str:
     """Return the first column, where names stand; refuse one with numbers, which may be scores."""
     first = source.columns[0]
-    if _range(source.cells(first), source.commas_are_free) is not None:
+    if _range(source, first) is not None:
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
             "say which column names the options: option= (names in the index of a frame: give "
@@ -155,8 +155,7 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
     >>> looks_wide(table, ["age", "P", "Q", "R"]), looks_wide(table, ["age", "P", "Q"], like="P")
     (['age', 'P', 'Q'], ['P', 'Q'])
     """
-    cells = source.read(list(others))
-    ranges = {column: _range(own, source.commas_are_free) for column, own in cells.items()}
+    ranges = {column: _range(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
     if like in found:
         low, high = found[like]
@@ -165,14 +164,15 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
     return list(found) if len(found) > 1 else []
 
 
-def _range(cells: pa.Array, commas: bool) -> tuple[float, float] | None:
-    """Return the least and the largest number in some cells; None if not all are numbers."""
+def _range(source: Table, column: str) -> tuple[float, float] | None:
+    """Return the least and the largest number in a column; None if not all are numbers."""
     try:
+        cells = source.cells(column)
         own = cells if is_number(cells.type) else as_text(cells)
     except InputError:
         return None
     numbers = plain_numbers(own)
-    if numbers is None and commas:
+    if numbers is None and source.commas_are_free:
         numbers = plain_numbers(own, ",")
     if numbers is None or not np.isfinite(numbers).any():
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -146,7 +146,8 @@ def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | 
     return numbers
 
 
-class Missing(NamedTuple):
+@dataclass(frozen=True)
+class Missing:
     """How many cells of a column are missing, and the row of the first.
 
     Examples
