@@ -24,11 +24,10 @@ from evenhand.auditing.unseen import cannot_tell
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
-from evenhand.readers import table_of
+from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
-from evenhand.scores.read import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,8 +247,8 @@ def audit(
     Parameters
     ----------
     table
-        A frame of pandas, polars or pyarrow, or a file: CSV, Parquet, Excel, or the log of an
-        evaluation tool (`evenhand.read_scores`). A row for each score.
+        `Scores`, or what `evenhand.read_scores` takes: a frame of pandas, polars or pyarrow, a
+        file (CSV, Parquet, Excel), or the log of an evaluation tool. A row for each score.
     option, evaluator, score
         The columns that say what was scored, by whom (None: nobody said), and how.
     rival
@@ -277,7 +276,7 @@ def audit(
     scale
         The lowest and the highest score that can be given.
     wide, repeats, missing, decimal
-        How the table is written, see `evenhand.scores.read.read_table`.
+        How the table is written, see `evenhand.read_scores`.
     confidence
         Of all intervals.
     seed
@@ -308,8 +307,8 @@ def audit(
     """
     if not is_number(confidence) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
-    scores = read_table(
-        table_of(table),
+    scores = read_scores(
+        table,
         option=option,
         score=score,
         evaluator=evaluator,
@@ -329,6 +328,8 @@ def audit(
         repeats=repeats,
         missing=missing,
         decimal=decimal,
+        beside=False,
+        telling=True,
     )
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)

@@ -33,7 +33,7 @@ from evenhand.cli.score_tables import (
     groups_in,
     missing_in,
     scale_in,
-    table_at,
+    scores_at,
 )
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.report.terminal import print_result
@@ -166,7 +166,7 @@ def audit(
     """
     check_files(figure, report)
     found = audited(
-        table_at(scores, log_format, metric or None, families),
+        scores_at(scores, log_format, metric or None, families),
         option=option,
         evaluator=column_in(evaluator),
         score=score,
