@@ -26,7 +26,7 @@ the covariance has how θ̂ differs by τ in it.
 
 Nobody says that likings are alike: a model may like one option, its maker's, and be fair to the
 others. So what is certain has to be confirmed: trusted judges, by themselves, must have the leader
-before each rival with a chance of δ at most on that one side (`CorrectedFit.doubts`). Whatever the
+before each rival with a chance of δ at most on that one side (`doubts`). Whatever the
 others like, they can choose who is tested, and no more. A lead of two tied options is then sure
 with a chance of δ for whichever of them is liked.
 """
@@ -144,10 +144,6 @@ class CorrectedFit:
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to scores."""
         return self._spread(np.hstack([np.zeros((len(rows), self.questions.n_features)), rows]))
-
-    def doubts(self, leader: int, rivals: Indices, slack: float) -> Floats:
-        """Return (n,) the chance of leads as large by trusted judges alone, if they were none."""
-        return doubts(self.trusted, leader, rivals, slack)
 
     def _leads(self, leader: int, rivals: Indices) -> Floats:
         X = self.questions.options.features
