@@ -11,12 +11,12 @@ from evenhand.certainty import model_choice
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import residuals
 from evenhand.checks.spans import RowSpan
-from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
 from evenhand.numerics.panels import PanelForm
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
 from evenhand.questions.forms import form_of
+from evenhand.research.environments import SimulatedEvaluations
 from random_panels import random_panel
 
 

@@ -13,9 +13,9 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.arrays import Floats
+from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.models import Shared
 from evenhand.certainty.winner import Winner
-from evenhand.limits import certainty_entropy
 from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.curve import order_of_evaluators

@@ -36,6 +36,7 @@ from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
+from evenhand.questions.inputs import trusted_among
 from evenhand.readers import table_of
 from evenhand.scores import Scores
 from evenhand.scores.read import Groups, read_table
@@ -107,6 +108,7 @@ def decide(
     noise_scale: float | None = None,
     deviation: float | None = None,
     scope: Scope = "like these",
+    trusted: Sequence[str] | str | None = None,
     next_n: int = 5,
     seed: int = 0,
 ) -> Answer:
@@ -173,6 +175,11 @@ def decide(
         Whom the answer is about. "like these": judges like those who gave the scores. What a judge
         thinks of an option is then one opinion, however often it was asked for, and on however many
         items. "these": these judges alone.
+    trusted
+        Evaluators, such as people beside a model, by whose scores those of the others are
+        corrected: the others may like single options, whatever the reason, and what is sure has to
+        be confirmed by those who are trusted. By default who costs five times as much, if
+        ``questions`` have prices; else all alike.
     next_n
         How many next questions are wanted; 0 for none.
     seed
@@ -234,6 +241,9 @@ def decide(
             f"its state); got {assigned!r}."
         )
     log = log_of(questions, table, bias, position, place)
+    if trusted is not None:
+        names = trusted_among(trusted, log.questions.evaluators)
+        log = replace(log, asked=log.questions._changed(trusted=names))
     log = replace(log, asked=_exact(log.asked, deviation))
     compared = _compared(log)
     if not compared:

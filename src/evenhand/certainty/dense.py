@@ -20,10 +20,10 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import (
+    Freedoms,
     Goal,
     Leftovers,
     Model,
-    OwnParts,
     Shared,
     Shares,
     Spread,
@@ -172,7 +172,7 @@ class DenseModel(Model):
 class DenseFit:
     """Least squares on some evaluations; see `models.Fit`."""
 
-    own: OwnParts | None = None
+    own: Freedoms | None = None
 
     def __init__(
         self,

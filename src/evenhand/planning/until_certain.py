@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.proportions import proportions
-from evenhand.limits import certainty_entropy
 from evenhand.numerics.svd import Svd
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, price_of

@@ -32,6 +32,7 @@ from evenhand.questions.inputs import (
     per_evaluator,
     same_group,
     sparse_rows,
+    trusted_among,
 )
 from evenhand.questions.options import Column
 from evenhand.tables import listed, texts_or_none
@@ -54,6 +55,7 @@ def comparisons(  # noqa: D417 - a method of `Questions`
     capacity: Any = None,
     prices: Any = None,
     workload: Any = None,
+    trusted: Any = None,
 ) -> Questions:
     """Return the questions 'a against b', in either order, to every judge.
 
@@ -114,6 +116,7 @@ def comparisons(  # noqa: D417 - a method of `Questions`
         prices=each(prices, "prices"),
         capacity=each(capacity, "capacity"),
         workload=per_evaluator(workload, panel.names, "workload", np.inf),
+        trusted=trusted_among(trusted, panel.names),
     )
 
 
