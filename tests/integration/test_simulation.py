@@ -171,6 +171,7 @@ def test_uniform_loses_what_arithmetic_says() -> None:
     np.testing.assert_allclose(results.runs[0].final_regret, 10**5 * (0.25 + 0.775))
 
 
+@pytest.mark.nightly
 def test_intervals_cover_at_least_as_often_as_they_claim() -> None:
     sure = ("sure", partial(eh.FairPhasedElimination, delta=0.2))
     coverage = simulate(PROBLEM, ["uniform", sure], 5000, 2000).coverage()
