@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.simulation import Results, Runs, executors, simulate
-from evenhand.simulation.executors import pieces_of
-from evenhand.simulation.experiment import Contender, Experiment, Piece
-from evenhand.simulation.results import OUTCOMES
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation import Results, Runs, executors, simulate
+from evenhand.research.simulation.executors import pieces_of
+from evenhand.research.simulation.experiment import Contender, Experiment, Piece
+from evenhand.research.simulation.results import OUTCOMES
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1], [0.6, 0.6]], [1, -1, -1, 1])
 PROBLEM = BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.7], omega=0.2, noise_scale=0.7)

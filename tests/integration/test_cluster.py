@@ -27,9 +27,9 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.rivals.uniform import Uniform
-from evenhand.simulation import Results, cluster, executors, simulate
-from evenhand.simulation.results import OUTCOMES
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.simulation import Results, cluster, executors, simulate
+from evenhand.research.simulation.results import OUTCOMES
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
 FEW = ("--family", "random", "--k", "8", "--d", "2", "--horizon", "2000", "--replications", "20")
@@ -38,7 +38,7 @@ PATIENCE = 240  # seconds for what takes two on a quiet machine
 SLOW = """
 import os, time
 from pathlib import Path
-from evenhand.rivals.uniform import Uniform
+from evenhand.research.rivals.uniform import Uniform
 
 class Slow(Uniform):
     def recommend(self):

@@ -27,8 +27,8 @@ PLAY = """
 import json
 import sys
 
-from evenhand.comparison import QUICK, entrants
-from evenhand.environments import SimulatedEvaluations
+from evenhand.research.comparison import QUICK, entrants
+from evenhand.research.environments import SimulatedEvaluations
 from evenhand.errors import EvenhandError
 from evenhand.policies import registered_policies
 

@@ -26,15 +26,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.rounds import Play
 from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
-from evenhand.rivals.uniform import Uniform
-from evenhand.simulation import Results, Runs, simulate
-from evenhand.simulation.experiment import log_spaced
-from evenhand.simulation.results import OUTCOMES
-from evenhand.simulation.storage import _refuse_damaged
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.limits import gap_dependent_upper, worst_case_upper
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.simulation import Results, Runs, simulate
+from evenhand.research.simulation.experiment import log_spaced
+from evenhand.research.simulation.results import OUTCOMES
+from evenhand.research.simulation.storage import _refuse_damaged
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
 # values .5, .75, −.025: gaps .25, 0, .775
@@ -552,9 +552,9 @@ def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:
 SWEEP = """
 import os, sys, time
 import evenhand as eh
-from evenhand.rivals.uniform import Uniform
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.simulation import simulate
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation import simulate
 
 store, log = sys.argv[1:3]
 
@@ -662,7 +662,8 @@ def test_importing_loads_neither_tables_nor_terminals() -> None:
     """Who wants no frame, picture or progress bar does not wait for their libraries."""
     script = """
 import sys
-import evenhand.comparison, evenhand.environments.skating, evenhand.reproduction
+import evenhand.research.comparison, evenhand.research.reproduction
+import evenhand.cases.panels, evenhand.research.environments.skating
 print(*({"pandas", "rich", "matplotlib"} & set(sys.modules)))
 """
     ended = subprocess.run(

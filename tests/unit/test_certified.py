@@ -14,7 +14,6 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.certified import Certified, _Epoch
@@ -22,7 +21,8 @@ from evenhand.policies.confidence import Leads, _withstands, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import stepper_of
-from evenhand.rivals.uniform import Uniform
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
 
 HORIZON = 10**6
@@ -775,7 +775,7 @@ def test_what_is_no_envelope_is_refused() -> None:
 def test_blocks_of_the_core_are_asked_for_whole() -> None:
     """What the proof needs whole is marked so, also in parts; the policy's own looks are not."""
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    policy = eh.Certified(eh.policy("uniform", actions, 10**6), budget=1e-9)
+    policy = eh.policies.Certified(eh.policy("uniform", actions, 10**6), budget=1e-9)
     problem = eh.BiasedLinearBandit(actions, [0.5, 0.4], 0.25)
     evaluations = eh.SimulatedEvaluations(problem, 1)
     seen = set()

@@ -19,9 +19,9 @@ import pytest
 import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
-from evenhand.environments.skating import skate_canada
 from evenhand.policies.messages import nothing
 from evenhand.policies.sayings import checks_of
+from evenhand.research.environments.skating import skate_canada
 
 OPTIONS = eh.ActionSet(
     [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],
@@ -376,7 +376,7 @@ def test_what_ends_programs_is_no_failed_evaluation(parallel: int) -> None:
 
 
 def test_progress_is_told_after_every_evaluation() -> None:
-    seen: list[eh.Progress] = []
+    seen: list[eh.answers.Progress] = []
     eh.choose(OPTIONS, lambda q: SCORES[q.option], policy=Asks([2, 2, 2, 2]), progress=seen.append)
     assert [one.spent for one in seen] == list(range(1, 9))
     assert seen[-1].leader == "Cy"
@@ -517,7 +517,7 @@ def test_features_that_hardly_anything_could_refute_are_not_taken_for_granted_in
     rows = np.vstack([np.eye(3), [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     for k, words in ((4, "no more than the model has parameters"), (5, "can hardly check that")):
         options = eh.ActionSet(rows[:k], ["a", "b", "a", "a", "b"][:k])
-        policy = eh.Certified(eh.policy("uniform", options, 4 * k, noise_scale=1.0))
+        policy = eh.policies.Certified(eh.policy("uniform", options, 4 * k, noise_scale=1.0))
         answer = eh.choose(options, lambda q: rng.standard_normal(), policy=policy)
         assert answer.certainty == "features exact"
         (looks,) = (finding for finding in answer.warnings if finding.assumption == "looks")
@@ -577,11 +577,11 @@ def test_who_asks_depends_on_what_is_said_of_the_features() -> None:
         return policy
 
     careful = asked_by()
-    assert isinstance(careful, eh.CarefulChoice)
+    assert isinstance(careful, eh.certainty.CarefulChoice)
     assert careful.deviation is None
     assert careful.bounds == (0.0, 10.0)
     stated = asked_by(deviation=0.125)
-    assert isinstance(stated, eh.CarefulChoice)
+    assert isinstance(stated, eh.certainty.CarefulChoice)
     assert stated.deviation == 0.125
     for checks, looks in ((True, 0.1), (False, 0.0)):
         exact = asked_by(deviation=0, checks=checks)

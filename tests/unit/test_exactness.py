@@ -54,7 +54,7 @@ def prices(problem: Problem) -> Floats:
     return np.ones(len(problem.points)) if given is None else given
 
 
-def fresh_design(problem: Problem) -> eh.Design:
+def fresh_design(problem: Problem) -> eh.designs.Design:
     if isinstance(problem, Direction):
         costs = None if problem.costs is None else problem.costs.copy()
         return eh.c_optimal_design(problem.points.copy(), problem.direction.copy(), costs)
@@ -65,7 +65,7 @@ def fresh_design(problem: Problem) -> eh.Design:
 
 
 @cache
-def solved(name: str) -> eh.Design:
+def solved(name: str) -> eh.designs.Design:
     return fresh_design(PROBLEMS[name])
 
 
@@ -254,7 +254,7 @@ def test_a_design_keeps_every_condition(name: str) -> None:
 
 
 @cache
-def spread_design(name: str, tol: float = 1e-6) -> eh.Design:
+def spread_design(name: str, tol: float = 1e-6) -> eh.designs.Design:
     return eh.g_optimal_design(SPREADS_BY_NAME[name].points.copy(), tol=tol)
 
 
