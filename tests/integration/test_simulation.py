@@ -231,6 +231,7 @@ def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
     assert not np.isin(other.bias, many.bias).any()
 
 
+@pytest.mark.nightly
 def test_estimates_scatter_as_theory_says() -> None:
     # Two rows and the group: uniform evaluation identifies the bias exactly, var = σ² Σ w²/n.
     runs = simulate(PROBLEM, "uniform", 30_000, 4000).runs[0]
