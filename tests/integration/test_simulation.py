@@ -175,6 +175,7 @@ def test_uniform_loses_what_arithmetic_says() -> None:
     np.testing.assert_allclose(results.runs[0].final_regret, 10**5 * (0.25 + 0.775))
 
 
+@pytest.mark.nightly
 def test_intervals_cover_at_least_as_often_as_they_claim() -> None:
     sure = ("sure", partial(eh.FairPhasedElimination, delta=0.2))
     coverage = simulate(PROBLEM, ["uniform", sure], 5000, 2000).coverage()
@@ -234,6 +235,7 @@ def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
     assert not np.isin(other.bias, many.bias).any()
 
 
+@pytest.mark.nightly
 def test_estimates_scatter_as_theory_says() -> None:
     # Two rows and the group: uniform evaluation identifies the bias exactly, var = σ² Σ w²/n.
     runs = simulate(PROBLEM, "uniform", 30_000, 4000).runs[0]
