@@ -139,6 +139,7 @@ def test_the_lemmas_are_tried_and_hold(found: Measurements) -> None:
             assert check.closest <= 1.0
 
 
+@pytest.mark.nightly
 def test_processes_do_not_change_a_digit_and_every_step_is_reported() -> None:
     small = dataclasses.replace(
         TINY,  # of failures more than one worker takes at a time

@@ -9,6 +9,7 @@ import typer
 
 from evenhand.answers import decide as decided
 from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.score_tables import (
     READING,
     TABLE,
@@ -33,13 +34,12 @@ from evenhand.cli.score_tables import (
     groups_in,
     missing_in,
     scale_in,
-    table_at,
+    scores_at,
 )
 from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
 from evenhand.report.terminal import print_result
-from evenhand.tables.sources import CsvFile
 
 _NOT_COMPARABLE = 3
 
@@ -177,7 +177,7 @@ def decide(
     try:
         answer = decided(
             None if options is None else _options(options, option, option_group),
-            table_at(scores, log_format, metric or None, families),
+            scores_at(scores, log_format, metric or None, families),
             confidence,
             tolerance,
             option=option,
@@ -244,7 +244,7 @@ def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
 
 def _options(path: str, option: str, group: str) -> Any:
     """Return the options of a file, with their groups where it has them."""
-    table = CsvFile(path)
+    table = table_at(path)
     return named(
         table,
         table.name,

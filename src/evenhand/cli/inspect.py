@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -15,6 +15,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores, show_panel
 from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inspection.hyperplane import unit_of_distance
@@ -24,9 +25,10 @@ from evenhand.inspection.options import (
     confounding_to_dict,
     inspect_options,
 )
-from evenhand.tables import listed
 from evenhand.tables.cells import read_numbers
-from evenhand.tables.sources import CsvFile
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Table as GivenTable
 
 _NOT_IDENTIFIABLE = 3
 _PANELS = "Panels of evaluators"
@@ -201,7 +203,7 @@ def inspect(
         else:
             assert options is not None
             assert evaluators is not None
-            table = CsvFile(*_opened(options))
+            table = table_at(options)
             side = option_group or group
             panel = panel_of_files(table, evaluators, label, side, evaluator_group, prices, bias)
         if not show_panel(panel, full=full, figure=figure, as_json=as_json):
@@ -215,7 +217,7 @@ def inspect(
             "it out, or name two groups with --group."
         )
     write_picture = None if figure is None else _picture_writer(figure)
-    table = CsvFile(*_opened(options))
+    table = table_at(options)
     reacting = names_in(attributes)
     actions = ActionSet.from_csv(
         table,
@@ -263,13 +265,6 @@ def _refuse_for_panels(
             f"{', '.join(given)} is about options without a panel; leave it out (the groups of "
             "options in a panel are --option-group)."
         )
-
-
-def _opened(options: Path) -> tuple[Path | IO[bytes], str | None]:
-    """Return what to read and what messages call it; "-" is the standard input."""
-    if str(options) == "-":
-        return typer.get_binary_stream("stdin"), "the standard input"
-    return options, None
 
 
 def _inspected(
@@ -327,7 +322,7 @@ def _picture_writer(path: Path) -> Callable[[Inspection], None]:
 
 
 def _feature_columns(
-    table: CsvFile, features: str | None, gaps: str | None, others: Sequence[str | None]
+    table: GivenTable, features: str | None, gaps: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
     if features is not None or gaps is None:
@@ -335,14 +330,9 @@ def _feature_columns(
     return [name for name in table.columns if name and name not in (gaps, *others)]
 
 
-def _costs(table: CsvFile, column: str, label: str | None, decimal: str) -> Floats:
+def _costs(table: GivenTable, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
-    if column not in table.columns:
-        raise InputError(
-            f"{table.name} has no column {column!r}, named by --gaps; its columns are "
-            f"{listed(table.columns, 30)}"
-        )
-    costs = np.concatenate([read_numbers(block[0], decimal) for block in table.blocks([column])])
+    costs = read_numbers(table.cells(column, "--gaps"), decimal)
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if wrong.size:
         place = table.places([int(wrong[0])], label)[0]

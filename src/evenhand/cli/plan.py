@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import capacity_in, named_in, numbers_in
+from evenhand.cli.panel_files import capacity_in, named_in, table_at
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
 from evenhand.planning import plan as planned
 from evenhand.questions import Questions
 from evenhand.report.terminal import print_result
-from evenhand.tables.sources import CsvFile
 
 _NOT_IDENTIFIABLE = 3
 
@@ -126,7 +125,7 @@ def plan(
         from evenhand.report.pictures import checked_format  # noqa: PLC0415
 
         checked_format(figure)
-    what, who = CsvFile(options), CsvFile(evaluators)
+    what, who = table_at(options), table_at(evaluators)
     questions = Questions.panel(
         named_in(what, label, "--label", group, "--group"),
         named_in(who, evaluator_label, "--evaluator-label", evaluator_group or group,
@@ -134,7 +133,7 @@ def plan(
         partial=None if group is None else "same group",
         bias=bias,
         capacity=capacity_in(capacity),
-        prices=None if prices is None else numbers_in(who, prices, "--prices", "a price"),
+        prices=None if prices is None else who.numbers(prices, "--prices", above=0.0),
     )  # fmt: skip
     try:
         found = planned(

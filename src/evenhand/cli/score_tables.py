@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 
@@ -117,17 +118,15 @@ Report = Annotated[
 ]
 
 
-def table_at(
+def scores_at(
     scores: str, log_format: str | None, metric: list[str] | None, families: Path | None
 ) -> Any:
     """Return what to read; "-" is the standard input."""
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
-
     if scores == "-":
-        return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
+        return table_at(scores)
     if log_format is None and metric is None and families is None:
         return scores
-    from evenhand.readers import read_scores  # noqa: PLC0415 - as above
+    from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
 
     return read_scores(scores, log_format, metric=metric, families=families)
 

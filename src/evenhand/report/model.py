@@ -53,6 +53,16 @@ class Share(float):
     """
 
 
+class Chance(float):
+    """A probability that may be tiny, as of tests.
+
+    Examples
+    --------
+    >>> cell(Chance(0.0456)), cell(Chance(0.0004))
+    ('0.046', '< 0.001')
+    """
+
+
 class Strong(str):
     """A text that stands out among those of its column."""
 
@@ -140,7 +150,12 @@ def first_places(n: int, must: Collection[int], most: int) -> list[int]:
     return [*early, *late]
 
 
-def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | None = None) -> Table:
+def frame_table(
+    caption: str,
+    frame: pd.DataFrame,
+    names: Mapping[str, str] | None = None,
+    kinds: Mapping[str, Callable[[float], Cell]] | None = None,
+) -> Table:
     """Return a data frame as a table, the numbers of a column with the same decimals.
 
     Parameters
@@ -151,6 +166,8 @@ def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | No
         The rows.
     names
         The columns to show, and what they are called; all of them if not given.
+    kinds
+        Columns that are more than numbers, and what: `Share`, `Chance`.
 
     Examples
     --------
@@ -159,9 +176,15 @@ def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | No
     >>> frame_table("Judges", frame, {"judge": "who", "bias": "bias"}).rows
     [('P', 1.0), ('Q', 0.25)]
     """
+    kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
-    columns = [alike(frame[name].tolist()) for name in called]
+    columns = [
+        [kinds[name](x) for x in frame[name].tolist()]
+        if name in kinds
+        else alike(frame[name].tolist())
+        for name in called
+    ]
     return Table(caption, list(called.values()), list(zip(*columns, strict=True)))
 
 
@@ -347,6 +370,8 @@ def cell(value: Cell) -> str:
         return visible(value)
     if isinstance(value, Share):
         return f"{value:.0%}" if value == 0.0 or value >= 0.01 else f"{100 * value:.1g}%"
+    if isinstance(value, Chance):
+        return "< 0.001" if value < 0.001 else number(value, 3)
     return number(value, value.digits if isinstance(value, Rounded) else None)
 
 

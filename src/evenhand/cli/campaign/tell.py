@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.score_tables import (
     TABLE,
     Decimal,
@@ -120,7 +121,7 @@ def import_(
     """
     with opened(store, name) as campaign:
         taken = campaign.import_scores(
-            _table(file),
+            table_at(file),
             option=option,
             evaluator=evaluator,
             score=score,
@@ -145,11 +146,3 @@ def import_(
         out.print(
             f"Not kept, since no new score is beside it: note on {ticket}: {note}", soft_wrap=True
         )
-
-
-def _table(file: str) -> Any:
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
-
-    if file == "-":
-        return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
-    return file
