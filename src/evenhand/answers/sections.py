@@ -354,7 +354,7 @@ def _failures(answer: Answer) -> list[Part | None]:
 def _tries(what: str, counts: Mapping[str, tuple[int, int]]) -> Table | None:
     """Return tries and failures, those that failed most often first; None of one alone."""
     most_first = sorted(counts.items(), key=lambda one: -one[1][1])
-    rows = [[name, n, failed] for name, (n, failed) in most_first]
+    rows = [(name, n, failed) for name, (n, failed) in most_first]
     caption = f"Tries that came to nothing, by {what}"
     return Table(caption, [what, "tries", "failed"], rows) if len(rows) > 1 else None
 

@@ -31,8 +31,8 @@ def draw_status(status: Status, axes: Axes | None = None) -> Figure:
         axes.barh(range(len(shown)), widths, left=left, color=colour, height=0.7, label=label)
         left = [a + b for a, b in zip(left, widths, strict=True)]
     names = [short(one.evaluator or "(nobody named)") for one in shown]
-    for label in axes.set_yticks(range(len(shown)), names):
-        literal(label.label1)
+    for tick in axes.set_yticks(range(len(shown)), names):
+        literal(tick.label1)
     axes.set_ylim(max(len(shown), 2) - 0.4, -0.6)
     axes.set_xlim(0.0, 1.05 * max([*left, 1]))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

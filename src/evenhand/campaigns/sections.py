@@ -304,7 +304,7 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
         ]
         for one in status.evaluators
     ]
-    reasons = [[why, n] for why, n in told.purposes.most_common()]  # the first column wraps
+    reasons = told.purposes.most_common()  # the first column wraps
     return [
         Table("Evaluators, and what came from each", header, rows),
         Table("What tickets were made for", ["what for", "tickets"], reasons),

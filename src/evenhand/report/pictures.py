@@ -139,11 +139,11 @@ def draw_forest(
     axes.set_axisbelow(True)
     frame(axes, names=True)
     for row, label in zip(rows, axes.get_yticklabels(), strict=True):
-        literal(label).set_weight("bold" if row.strong else "normal")
+        literal(label).set_fontweight("bold" if row.strong else "normal")
 
 
 def forest_ends(rows: Sequence[ForestRow], *, zero: bool = False) -> tuple[float, float]:
-    """Return ends of an axis that hold all estimates, and intervals unless they dwarf them.
+    """Return ends of an axis that hold all estimates, and intervals unless they dwarf several.
 
     Examples
     --------
@@ -157,8 +157,9 @@ def forest_ends(rows: Sequence[ForestRow], *, zero: bool = False) -> tuple[float
     low, high = min(points), max(points)
     room = (high - low) or max(abs(high), 1.0)
     edges = [x for row in rows for x in (row.low, row.high) if math.isfinite(x)]
-    low = max(min([low, *edges]), low - 0.75 * room)
-    high = min(max([high, *edges]), high + 0.75 * room)
+    most = 0.75 * room if len(rows) > 1 else math.inf
+    low = max(min([low, *edges]), low - most)
+    high = min(max([high, *edges]), high + most)
     margin = 0.04 * ((high - low) or room)
     return low - margin, high + margin
 
@@ -192,7 +193,8 @@ def _say_beside(
     axes: Axes, at: tuple[float, float], text: str, up: float = 0.0, **how: Any
 ) -> Text:
     """Write something small right of a place: a share of the width, and a row."""
-    how = {"xycoords": axes.get_yaxis_transform(), "va": "center"} | how
+    how.setdefault("xycoords", axes.get_yaxis_transform())
+    how.setdefault("va", "center")
     return axes.annotate(
         text, at, (4, up), textcoords="offset points", fontsize=7.5, color=FAINT, **how
     )
