@@ -81,7 +81,7 @@ def no_reproduction(monkeypatch: pytest.MonkeyPatch) -> None:
         raise typer.Exit(0)
 
     # the package has the command by the name of its module
-    monkeypatch.setattr(importlib.import_module("evenhand.cli.reproduce"), "measure", stop)
+    monkeypatch.setattr(importlib.import_module("evenhand.cli.research.reproduce"), "measure", stop)
 
 
 def run(*arguments: str) -> Result:

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import evenhand as eh
+from evenhand.cases.panels import skating_panels
 from evenhand.cli import app
-from evenhand.environments.panels import skating_panels
 
 COLUMNS = ("--option", "skater", "--evaluator", "judge", "--score", "points")
 GROUPS = ("--option-group", "nation", "--evaluator-group", "judge_nation")

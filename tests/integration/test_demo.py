@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from evenhand.cli import app
-from evenhand.environments.skating import skate_canada
+from evenhand.research.environments.skating import skate_canada
 
 DATA = files("evenhand") / "data"
 

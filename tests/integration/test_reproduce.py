@@ -21,12 +21,20 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
-from evenhand.reproduction import FULL, QUICK, Measurements, measure, output, statements, steps
-from evenhand.reproduction.audit import Audit, Check, audit_run
-from evenhand.reproduction.experiments import (
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.reproduction import (
+    FULL,
+    QUICK,
+    Measurements,
+    measure,
+    output,
+    statements,
+    steps,
+)
+from evenhand.research.reproduction.audit import Audit, Check, audit_run
+from evenhand.research.reproduction.experiments import (
     Audits,
     Blindness,
     GrowthInHorizon,
@@ -35,9 +43,9 @@ from evenhand.reproduction.experiments import (
     RateInKappa,
     Transition,
 )
-from evenhand.reproduction.figures import PICTURES
-from evenhand.reproduction.output import _write, write_reproduction
-from evenhand.reproduction.page import page
+from evenhand.research.reproduction.figures import PICTURES
+from evenhand.research.reproduction.output import _write, write_reproduction
+from evenhand.research.reproduction.page import page
 
 TINY = Programme(
     RateInHorizon(((2, 1.0),), (1.0, 3.0), tuple(10**6 * 2**i for i in range(-2, 4)), 3),
@@ -325,7 +333,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     """The command itself on the small programme: the folder it wrote, and what it printed."""
     target = tmp_path_factory.mktemp("reproduction") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["evenhand.cli.reproduce"], "QUICK", TINY)
+        patch.setattr(sys.modules["evenhand.cli.research.reproduce"], "QUICK", TINY)
         return target, CliRunner().invoke(app, [*QUICKLY, str(target)])
 
 
@@ -418,7 +426,7 @@ def test_the_command_in_json(
 ) -> None:
     """What it says and how it ends, of verdicts that are known; measured and drawn is above."""
     rows = tuple(dataclasses.replace(row, holds=holding) for row in statements(found))
-    command = sys.modules["evenhand.cli.reproduce"]
+    command = sys.modules["evenhand.cli.research.reproduce"]
     monkeypatch.setattr(command, "measure", lambda *_: found)
     monkeypatch.setattr(command, "statements", lambda _: rows)
     monkeypatch.setattr(output, "write_reproduction", lambda *given: given[2] / "index.html")

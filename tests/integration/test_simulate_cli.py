@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.environments.problem_files import save_problem
+from evenhand.research.environments.problem_files import save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
 TABLE = ["--options", SKATING, "--group", "side", "--label", "skater", "--positive", "home"]

@@ -120,7 +120,7 @@ def kappa_or_refusal(actions: eh.ActionSet, columns: str) -> float | None:
     """κ_*, or None if it is refused because of these columns."""
     try:
         return eh.bias_geometry(actions).kappa_star
-    except eh.AccuracyError as error:
+    except eh.errors.AccuracyError as error:
         if columns not in str(error):
             raise
         return None
@@ -144,7 +144,7 @@ def test_what_16_digits_do_not_tell_is_refused_by_name() -> None:
     groups = np.where(np.arange(8) % 3 == 0, 1, -1)
     X = np.column_stack([x, x * wobble, x**2])
     actions = eh.ActionSet(X, groups, feature_names=["a", "b", "c"])
-    with pytest.raises(eh.AccuracyError, match=r"the columns a, b .* Leave one of them out"):
+    with pytest.raises(eh.errors.AccuracyError, match=r"the columns a, b .* Leave one of them out"):
         eh.bias_geometry(actions)
     with pytest.raises(DoubtfulRankError) as caught:
         eh.c_optimal_design(actions.points, [0.0, 0.0, 0.0, 1.0])

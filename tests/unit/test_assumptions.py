@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.assumptions import assumed, hardly_checked, model, spare_options, without_constant
-from evenhand.environments.problem_files import load_problem, save_problem
 from evenhand.report.bias_figure import bias_picture
 from evenhand.report.inspection import inspect_options
+from evenhand.research.environments.problem_files import load_problem, save_problem
 from reference import exact_rank
 
 MATRICES = st.integers(1, 4).flatmap(

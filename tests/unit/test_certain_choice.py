@@ -17,7 +17,7 @@ from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Plan
 from evenhand.certainty.stage_plans import Planner, with_looks
 from evenhand.certainty.stages import Evidence, prior, reading
-from evenhand.environments.skating import skate_canada
+from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
 

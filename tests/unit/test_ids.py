@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.rivals._ids import best_mixture
-from evenhand.rivals.information_directed import (
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.rivals._ids import best_mixture
+from evenhand.research.rivals.information_directed import (
     DirectedInformationSampling,
     InformationDirectedSampling,
 )
-from evenhand.rivals.ridge import joint_coordinates
+from evenhand.research.rivals.ridge import joint_coordinates
 
 Floats = np.ndarray
 KINDS = (InformationDirectedSampling, DirectedInformationSampling)

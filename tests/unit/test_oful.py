@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import OFUL, OFULDebiased, OFULEvaluation, Oracle
-from evenhand.rivals.oful import OptimisticPolicy
-from evenhand.rivals.ridge import feature_coordinates, joint_coordinates
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.rivals.oful import OptimisticPolicy
+from evenhand.research.rivals.ridge import feature_coordinates, joint_coordinates
 
 Floats = NDArray[np.float64]
 KINDS: tuple[type[OptimisticPolicy], ...] = (OFUL, OFULEvaluation, OFULDebiased, Oracle)

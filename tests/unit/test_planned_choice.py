@@ -14,11 +14,11 @@ import evenhand as eh
 from evenhand import families
 from evenhand.campaigns.proof.loudness import heard
 from evenhand.campaigns.proof.squares import Fit
+from evenhand.cases.panels import skating_panels
 from evenhand.certainty import model_choice
 from evenhand.certainty.assignment import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
-from evenhand.environments.panels import skating_panels
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
 
@@ -613,7 +613,7 @@ def test_scores_without_noise_are_not_called_too_close() -> None:
 # ------------------------------------------------------------------ scores between bounds
 
 
-def bounded(scores: np.ndarray, **settings: Any) -> eh.PlannedChoice:
+def bounded(scores: np.ndarray, **settings: Any) -> eh.certainty.PlannedChoice:
     """Return what a panel of these scores, (options, judges), comes to."""
     k, n = scores.shape
     panel = eh.Questions.panel([f"o{x}" for x in range(k)], [f"j{x}" for x in range(n)])

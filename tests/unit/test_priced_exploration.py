@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies._priced import PricedSteps
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.frame import Frame
@@ -24,7 +22,9 @@ from evenhand.policies.priced_exploration import (
     PricedExploration,
     exploration_boundary,
 )
-from evenhand.simulation.experiment import play_out
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation.experiment import play_out
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]

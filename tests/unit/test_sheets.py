@@ -67,7 +67,7 @@ def test_odd_names_survive_sheets_logs_and_exports(tmp_path: Path) -> None:
         assert campaign.import_scores(tmp_path / "log.csv").counted == len(rows)
         (file,) = campaign.export(tmp_path / "out.csv")
         ticket = campaign.ask("-P")
-        assert isinstance(ticket, eh.Ticket)
+        assert isinstance(ticket, eh.campaigns.Ticket)
         about = [guarded(label) for label in ticket.question.labels]
         sheet = pd.DataFrame({"ticket": [ticket.id], "option": about, "score": ["3"]})
         assert campaign.import_scores(sheet).counted == 1
@@ -118,7 +118,7 @@ def test_a_key_counts_once_and_another_score_under_it_is_a_conflict(tmp_path: Pa
         assert campaign.import_scores(frame, key="id").counted == 2
         assert campaign.import_scores(frame, key="id").repeated == 2
         seal = campaign.status().hash
-        with pytest.raises(eh.ConflictError, match=r"row 1: 'b' was told before"):
+        with pytest.raises(eh.errors.ConflictError, match=r"row 1: 'b' was told before"):
             campaign.import_scores(frame.assign(score=[1.0, 3.0]), key="id")
         with pytest.raises(eh.InputError, match="stands on a line above"):
             campaign.import_scores(frame.assign(id="c"), key="id")

@@ -96,7 +96,7 @@ def test_many_names_are_cut_short() -> None:
     assert story_lines(policy)[0].evaluated.endswith("each of n1, n2, n3, n4 and 4 more")
 
 
-def certified(counts: list[int], gamma: tuple[float, float]) -> eh.Certified:
+def certified(counts: list[int], gamma: tuple[float, float]) -> eh.policies.Certified:
     """Tell without noise, home marked down by 0.4; Ed has the features of Di."""
     actions = eh.ActionSet(
         [[1.0, 0.0], [0.4, 0.1], [0.0, 1.0], [-0.33, 0.0], [-0.33, 0.0]],
@@ -104,7 +104,7 @@ def certified(counts: list[int], gamma: tuple[float, float]) -> eh.Certified:
         LABELS,
     )
     means = np.asarray(actions.features) @ gamma - 0.4 * np.asarray(actions.groups)
-    policy = eh.Certified(Given(actions, sum(counts), counts), budget=math.inf)
+    policy = eh.policies.Certified(Given(actions, sum(counts), counts), budget=math.inf)
     n = np.array(counts)
     policy.tell(eh.Feedback(n, n * means, n * means**2 * (1 + 1e-12)))
     return policy
@@ -129,7 +129,7 @@ class Given(eh.Policy):
         return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
 
 
-def cells(policy: eh.Certified) -> list[list[str]]:
+def cells(policy: eh.policies.Certified) -> list[list[str]]:
     """The rows of the standings."""
     columns = [[str(cell) for cell in column.cells] for column in standings_table(policy).columns]
     return [list(row) for row in zip(*columns, strict=True)]
@@ -170,7 +170,7 @@ def test_certainty_says_what_the_decision_says() -> None:
 def test_many_rivals_are_cut_short() -> None:
     x = np.vstack([np.eye(8), 0.5 * np.eye(8), -0.5 * np.eye(8)])
     actions = eh.ActionSet(x, [1, -1] * 12)
-    policy = eh.Certified(eh.policy("uniform", actions, 10**4))
+    policy = eh.policies.Certified(eh.policy("uniform", actions, 10**4))
     counts = policy.ask().counts
     policy.tell(eh.Feedback(counts, counts * x[:, 0], counts * x[:, 0] ** 2))
     table = standings_table(policy)

@@ -237,7 +237,7 @@ def test_half_way_to_the_one_look_nobody_is_named_and_nothing_is_said_to_settle_
 ) -> None:
     jury = Jury(tmp_path, 1, lead(1.0), looks="once")
     ticket = jury.campaign.ask("P")
-    assert isinstance(ticket, eh.Ticket)
+    assert isinstance(ticket, eh.campaigns.Ticket)
     jury.campaign.tell(ticket, 8.0)
     words = " ".join(str(jury.campaign.answer()).split())
     assert words.startswith("Nothing can be said yet of which of 4 options is the best")

@@ -75,7 +75,7 @@ class CarefulChoice(Choice):
     --------
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0], [1.0]], ["home", "away", "away"])
-    >>> policy = eh.CarefulChoice(actions, at_most=600)
+    >>> policy = eh.certainty.CarefulChoice(actions, at_most=600)
     >>> policy.ask().counts
     array([4, 4, 4])
     >>> policy.tell(eh.Feedback([4, 4, 4], [12.0, 20.0, 4.0], [37.0, 101.0, 5.0]))

@@ -87,7 +87,7 @@ class CertainBias(Choice):
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
     >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.9)
-    >>> policy = eh.CertainBias(actions, at_most=10_000, tolerance=0.25)
+    >>> policy = eh.certainty.CertainBias(actions, at_most=10_000, tolerance=0.25)
     >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask()))

@@ -22,13 +22,13 @@ from typer.core import TyperGroup
 from evenhand.cli.audit import audit
 from evenhand.cli.campaign import campaign
 from evenhand.cli.campaign.store import OPTIONS
-from evenhand.cli.compare import compare
 from evenhand.cli.decide import decide
 from evenhand.cli.demo import demo
 from evenhand.cli.inspect import inspect
 from evenhand.cli.plan import plan
-from evenhand.cli.reproduce import reproduce
-from evenhand.cli.simulate import simulate
+from evenhand.cli.research.compare import compare
+from evenhand.cli.research.reproduce import reproduce
+from evenhand.cli.research.simulate import simulate
 from evenhand.errors import EvenhandError, StoreError
 
 _ARGUMENT = re.compile(

@@ -11,8 +11,8 @@ from rich.console import Console
 from evenhand.cli import demo_judge, demo_panel
 from evenhand.cli.options import AsJson, Seed
 from evenhand.cli.terminal import console, print_json, whole_number
-from evenhand.environments.skating import skate_canada
 from evenhand.errors import InputError
+from evenhand.research.environments.skating import skate_canada
 
 _HORIZON = "1e6"
 

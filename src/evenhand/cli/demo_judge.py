@@ -17,14 +17,14 @@ from rich.table import Table
 from evenhand.answers import Answer, Question, choose
 from evenhand.answers.words import in_words
 from evenhand.cli.terminal import heading
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.skating import SkatingEvent
 from evenhand.policies import Estimate, FairPhasedElimination, PricedExploration
 from evenhand.report.inspection import inspect_options
 from evenhand.report.story import certainty, standings_table
-from evenhand.rivals.phased_elimination import PhasedElimination
-from evenhand.simulation import simulate
-from evenhand.simulation.experiment import Contender, play_out
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.skating import SkatingEvent
+from evenhand.research.rivals.phased_elimination import PhasedElimination
+from evenhand.research.simulation import simulate
+from evenhand.research.simulation.experiment import Contender, play_out
 
 _DRAWN_RUNS = 10  # per line of the picture of regret
 PICTURES = ("bias.png", "answer.png", "regret.png")

@@ -18,8 +18,8 @@ from evenhand.answers import Answer, decide
 from evenhand.answers.words import rival
 from evenhand.auditing import Audit, audit
 from evenhand.auditing.words import verdict
+from evenhand.cases.skating import scores
 from evenhand.cli.terminal import heading
-from evenhand.environments.skating import scores
 from evenhand.report.phrases import listed, size_and_span
 
 if TYPE_CHECKING:

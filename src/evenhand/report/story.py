@@ -139,7 +139,7 @@ def standings_table(policy: Certified) -> Table:
     --------
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0], [0.0]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
-    >>> policy = eh.Certified(eh.policy("uniform", actions, horizon=10_000))
+    >>> policy = eh.policies.Certified(eh.policy("uniform", actions, horizon=10_000))
     >>> while not policy.finished:
     ...     counts = policy.ask().counts
     ...     policy.tell(eh.Feedback(counts, counts * [0.5, 0.1, -0.2], counts * [1.25, 1.01, 1.04]))
@@ -197,7 +197,7 @@ def certainty(policy: Certified, unit: str = "") -> str:
     --------
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [0.0], [0.0]], ["home", "away", "home"], ["Ada", "Bo", "Cy"])
-    >>> policy = eh.Certified(eh.policy("uniform", actions, horizon=10_000))
+    >>> policy = eh.policies.Certified(eh.policy("uniform", actions, horizon=10_000))
     >>> while not policy.finished:
     ...     counts = policy.ask().counts
     ...     policy.tell(eh.Feedback(counts, counts * [0.5, 0.1, -0.1], counts * [1.25, 1.01, 1.01]))
