@@ -93,17 +93,6 @@ def read_table(
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong.
 
-    Parameters
-    ----------
-    table
-        A table of any kind (`evenhand.tables.opened`), or `Scores`, of which more may be asked.
-    families
-        Says of which groups names are, where no column does.
-    said
-        What is to be told of the table.
-    reading
-        What its columns are, and how it is written: see `Reading`.
-
     Examples
     --------
     >>> table = {"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"], "score": [7.0, 5.0, 6.5]}
