@@ -80,6 +80,12 @@ _USUAL_SCORES = (
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
 
+class _CorrectedChoice(PlannedChoice):
+    """One look at scores that exist; no campaign has it, whose record others check."""
+
+    corrects = True
+
+
 def decide(
     questions: Any = None,
     scores: Any = None,
@@ -390,7 +396,7 @@ def _concluded(
     used = log.among(seen) if few else log
     told = used.feedback
     settings |= {"scope": scope, "grain": level.grain}
-    policy = PlannedChoice(used.asked, planned=told.counts, **settings)
+    policy = _CorrectedChoice(used.asked, planned=told.counts, **settings)
     checks_of(policy).level = level
     asked = np.zeros_like(told.counts)
     while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts

@@ -64,8 +64,8 @@ def verdict(answer: Answer) -> str:
         )
     if answer.alarms and all(finding.assumption == "kinds" for finding in answer.alarms):
         return (
-            f"{name} looks best {among}, but that is not sure: it rests on judges who cost less, "
-            "and the others do not confirm it (see below)."
+            f"{name} looks best {among}, but that is not sure: it rests on judges who are not "
+            "trusted as others are, and these do not confirm it (see below)."
         )
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
@@ -357,7 +357,7 @@ def advice(answer: Answer) -> str:
     if answer.sure or len(answer.options) == 1:
         return ""
     if any(finding.assumption == "kinds" for finding in answer.alarms):
-        return "Ask the judges who cost more: further scores of the others would not help."
+        return "Ask the judges who are trusted: further scores of the others would not help."
     if answer.alarms:
         return "Look at the warnings first: more scores of this kind would not help."
     if answer.withdrawn.sure_without:
