@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evenhand.answers.biases import Biases, NamedBias
-from evenhand.policies.messages import Estimate
 from evenhand.report.phrases import decimals, fixed, short, size_and_span
 
 _MOST_BIASES = 3
@@ -46,7 +45,7 @@ def _bias(bias: NamedBias) -> str:
     if bias.kind == "bias":
         much = "too much"
         if bias.estimate < 0.0:
-            much, estimate = "too little", Estimate(-bias.estimate, -bias.high, -bias.low, 0.0)
+            much, estimate = "too little", -bias.interval
         size, span = size_and_span(estimate)
         return f"{perhaps}{size} {much} for the {short(bias.name)}{span}"
     size, span = size_and_span(estimate)

@@ -180,12 +180,12 @@ def _raw_loss(answer: Answer) -> str:
     lead = words.lead_over(answer, answer.raw_choice)
     standing = answer.standing(answer.raw_choice)
     if not math.isfinite(lead.value):
-        lead = Estimate(standing.lead, -math.inf, math.inf, 0.0)
+        lead = Estimate.without_interval(standing.lead)
     if not math.isfinite(lead.value):
         return f"Choosing by mean scores would have chosen {short(standing.option)}."
     lost = "lost"
     if lead.value < 0.0:
-        lost, lead = "gained", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+        lost, lead = "gained", -lead
     return (
         f"Choosing by mean scores would have chosen {short(standing.option)}, and {lost} "
         f"{interval(lead)} by estimate, in units of the scores."

@@ -323,5 +323,3 @@ class OneLook:
 def counted(aim: Aim, told: Feedback, judges_too: bool) -> Feedback:
     """Return scores as they count: for other judges, what one says again is no further opinion."""
     return in_pairs(aim.questions, told) if judges_too else told
-
-
