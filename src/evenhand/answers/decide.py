@@ -231,7 +231,7 @@ def decide(
         decimal=decimal,
         beside=cluster == "cluster",
     )
-    whole = missing == "refuse" and all(note.about != "standing" for note in table.notes)
+    whole = missing == "refuse" and all(note.assumption != "standing" for note in table.notes)
     place = places_in(scores, whole and not wide)
     if isinstance(assigned, Policy | Mapping):
         return _by_policy(assigned, questions, table, place, tolerance, deviation)
@@ -541,7 +541,7 @@ def _one_order(log: Log) -> str:
 
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
-    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes = [*table.notes]
     notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

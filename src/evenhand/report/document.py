@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
 
 from evenhand import html
-from evenhand.checks.finding import Finding
 from evenhand.files import write_atomically
 from evenhand.html import Markup
 from evenhand.report.phrases import short
+from evenhand.scores.finding import Finding
 
 if TYPE_CHECKING:
     import pandas as pd

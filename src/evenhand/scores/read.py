@@ -12,8 +12,9 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
+from evenhand.scores.finding import Finding
 from evenhand.scores.parts import Parts, assigned, shown, unused
-from evenhand.scores.scores import Note, Scores
+from evenhand.scores.scores import Scores
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
@@ -174,10 +175,10 @@ def _beside(source: Source, columns: list[str], read: Columns) -> dict[str, Fact
     return dict(kept)
 
 
-def _said_of(table: Any) -> list[Note]:
+def _said_of(table: Any) -> list[Finding]:
     """Return what whoever made a frame says of it, as `evenhand.read_scores` does."""
     said = getattr(table, "attrs", {}).get("notes", ())
-    return [Note("log", text) for text in said if isinstance(text, str)]
+    return [Finding.note("log", text) for text in said if isinstance(text, str)]
 
 
 def _scores(
