@@ -547,7 +547,7 @@ def _one_order(log: Log) -> str:
 
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
-    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes = [*table.notes]
     notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

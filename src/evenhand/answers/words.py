@@ -128,7 +128,7 @@ def rival(answer: Answer) -> str:
         return ""
     lead, where = lead_over(answer, x), "behind"
     if lead.value < 0.0:
-        where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+        where, lead = "ahead", -lead
     return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
 
 
@@ -193,7 +193,7 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
         less, more = (short(name) for name in actions.group_names)
         if bias.value < 0.0:
             less, more = more, less
-            bias = Estimate(-bias.value, -bias.high, -bias.low, bias.level)
+            bias = -bias
         size, span = size_and_span(bias)
         return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
     size, span = size_and_span(bias)

@@ -271,10 +271,10 @@ class CertainChoice(Choice):
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
         if not self.questions.n_attributes:
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         said = self._attributes("bias", np.eye(1, self.questions.n_attributes))
         if not np.isfinite(said).all():
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         value, low, high = said[0].tolist()
         return Estimate(value, low, high, self.confidence)
 
