@@ -23,7 +23,7 @@ def as_html(report: Report) -> Markup:
     facts = {title: Markup("<br>".join(texts)) for title, texts in said.items()}
     parts: list[str] = [markup.facts(facts)] if facts else []
     for section in report.at("print", "brief"):
-        parts.append(markup.faint(section.title))
+        parts += [markup.faint(section.title)] if section.title else []
         parts += [_part(part) for part in section.filled]
     return markup.block(report.verdict, *parts)
 

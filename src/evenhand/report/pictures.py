@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.report.words import short
+from evenhand.report.words import percent, short, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def new_figure(width: float, height: float, title: str = "", wrap: int = 100) ->
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08, wspace=0.04)
     FigureCanvasAgg(figure)
     if title:
-        lines = "\n".join(textwrap.wrap(title, wrap))
+        lines = "\n".join(textwrap.wrap(visible(title), wrap))
         figure.suptitle(lines, x=0.01, ha="left", fontsize=11, weight="bold", parse_math=False)
     return figure
 
@@ -119,6 +119,28 @@ def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) ->
     frame(axes, names=True)
     for row, label in zip(rows, axes.get_yticklabels(), strict=True):
         literal(label).set_weight("bold" if row.strong else "normal")
+
+
+_MOST_BARS = 20
+
+
+def draw_shares(axes: Axes, names: Sequence[str], shares: Sequence[float]) -> None:
+    """Draw shares of a whole as bars, the largest first; of many, the largest twenty."""
+    order = sorted(range(len(shares)), key=lambda i: -shares[i])
+    drawn = order[:_MOST_BARS]
+    for place, i in enumerate(drawn):
+        axes.barh(place, shares[i], height=0.62, color=STYLES[0][0])
+        said = percent(round(shares[i], 2 if shares[i] >= 0.01 else 4))
+        axes.text(shares[i], place, f" {said}", va="center", fontsize=8.5, color=INK)
+    axes.set_ylim(max(len(drawn), 4) - 0.4, -0.6)
+    axes.set_xlim(0.0, 1.15 * max((shares[i] for i in drawn), default=1.0))
+    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+    axes.set_yticks(range(len(drawn)), [short(names[i], 28) for i in drawn])
+    for label in axes.get_yticklabels():
+        literal(label)
+    frame(axes, names=True)
+    rest = "" if len(drawn) == len(order) else f", the largest {len(drawn)} of {len(order):,}"
+    axes.set_xlabel(f"share of the evaluations{rest}", fontsize=9, color=INK)
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:

@@ -18,6 +18,7 @@ from evenhand.report.model import (
     cell,
     is_number,
 )
+from evenhand.report.words import visible
 
 WIDTH = 100
 _MOST_ROWS = 20
@@ -36,7 +37,7 @@ def as_text(report: Report, width: int = WIDTH) -> str:
     Rival  Bo.
     Bias   None.
     """
-    parts = ["\n".join(textwrap.wrap(report.verdict, width)), _facts(report.told, width)]
+    parts = [_wrapped(report.verdict, width), _facts(report.told, width)]
     parts += [section_text(one, width) for one in report.at("print")]
     return "\n\n".join(part for part in parts if part)
 
@@ -44,7 +45,7 @@ def as_text(report: Report, width: int = WIDTH) -> str:
 def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -> str:
     """Return a section as text: its title, and below it what can be written."""
     written = [text for part in section.filled if (text := _part(part, width, most))]
-    return "\n".join([section.title, *written] if section.title else written)
+    return "\n".join([visible(section.title), *written] if section.title else written)
 
 
 def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
@@ -60,14 +61,14 @@ def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
         i for i in range(len(table.header)) if table.header[i] or any(cell(row[i]) for row in rows)
     ]
     right = [any(is_number(row[i]) for row in rows) for i in kept]
-    lines = [[table.header[i] for i in kept], *([cell(row[i]) for i in kept] for row in rows)]
+    lines = [[cell(table.header[i]) for i in kept], *([cell(row[i]) for i in kept] for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(kept))]
     for line in lines:
         cells = zip(line, widths, right, strict=True)
         written = "  ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in cells)
         yield f"  {written}".rstrip()
-    if len(table.rows) > len(rows):
-        yield f"  … and {len(table.rows) - len(rows):,} more"
+    if left_out := table.left_out(rows):
+        yield f"  … and {left_out:,} more"
 
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
@@ -78,7 +79,7 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
     for title, text in facts:
         shown, before = "" if title == before else title, title
         lines += textwrap.wrap(
-            text,
+            visible(text),
             width,
             initial_indent=shown.ljust(column),
             subsequent_indent=" " * column,
@@ -91,7 +92,7 @@ def _part(part: Part, width: int, most: int) -> str:
     if isinstance(part, Table):
         return "\n".join(table_lines(part, most))
     if isinstance(part, Facts):
-        return "\n".join(f"  {name}: {cell(value)}" for name, value in part.entries.items())
+        return "\n".join(f"  {cell(name)}: {cell(value)}" for name, value in part.entries.items())
     if isinstance(part, Points):
         return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.sentences if one)
     if isinstance(part, Note):
@@ -105,4 +106,5 @@ def _part(part: Part, width: int, most: int) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
-    return "\n".join(textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest))
+    said = visible(text)
+    return "\n".join(textwrap.wrap(said, width, initial_indent=first, subsequent_indent=rest))
