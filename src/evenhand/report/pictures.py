@@ -55,6 +55,12 @@ def frame(axes: Axes, *, names: bool = False) -> None:
     axes.tick_params(colors=INK, labelsize=8.5, length=0 if names else 3)
 
 
+def subtitle(axes: Axes, said: str, wrap: int = 112) -> None:
+    """Write what a picture shows above it, in lines of so many letters."""
+    lines = textwrap.fill(visible(said), wrap)
+    literal(axes.set_title(lines, loc="left", fontsize=9, color=INK, pad=10))
+
+
 def literal(text: Text) -> Text:
     """Take a user's text as it is: dollar signs are not mathematics."""
     text.set_parse_math(False)
@@ -122,6 +128,18 @@ def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) ->
 
 
 _MOST_BARS = 20
+
+
+def shares_figure(
+    title: str, names: Sequence[str], shares: Sequence[float], axes: Axes | None = None
+) -> Figure:
+    """Draw shares of the evaluations as bars, into axes of the user's if there are any."""
+    if axes is not None:
+        draw_shares(axes, names, shares)
+        return axes.figure.figure
+    figure = new_figure(7.2, 1.6 + 0.26 * max(min(len(names), _MOST_BARS), 4), title, wrap=76)
+    draw_shares(figure.subplots(), names, shares)
+    return figure
 
 
 def draw_shares(axes: Axes, names: Sequence[str], shares: Sequence[float]) -> None:
