@@ -61,6 +61,12 @@ def subtitle(axes: Axes, said: str, wrap: int = 112) -> None:
     literal(axes.set_title(lines, loc="left", fontsize=9, color=INK, pad=10))
 
 
+def note_below(figure: Figure, said: str, wrap: int) -> None:
+    """Write how to read a picture below it, in lines of so many letters."""
+    lines = textwrap.fill(visible(said), wrap)
+    literal(figure.supxlabel(lines, x=0.008, ha="left", fontsize=8.5, color=FAINT))
+
+
 def literal(text: Text) -> Text:
     """Take a user's text as it is: dollar signs are not mathematics."""
     text.set_parse_math(False)

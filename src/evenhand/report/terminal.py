@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 _MOST_ROWS = 40
 
 
-def print_result(out: Console, result: Result) -> None:
-    """Print the verdict, the facts and the sections that are brief; --json has all rows."""
+def print_result(out: Console, result: Result, whole: bool = False) -> None:
+    """Print the verdict, the facts and the sections that are brief, or all; --json has all rows."""
     report = result._report()
     short = Report(report.title, report.verdict, report.facts)
     verdict, _, rest = as_text(short, width=out.width).partition("\n\n")
     out.print(verdict, style="bold", soft_wrap=True)
     if rest:
         out.print(f"\n{rest}", soft_wrap=True)
-    for section in report.at("print", "brief"):
+    for section in report.at("print", "brief", *(["page"] if whole else [])):
         title, _, below = section_text(section, out.width, _MOST_ROWS).partition("\n")
+        if not below and section.title:
+            continue  # a picture
         out.print(f"\n{title}", style="bold", soft_wrap=True)
         out.print(below, soft_wrap=True)
