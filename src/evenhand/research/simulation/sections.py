@@ -45,7 +45,7 @@ def report_of(results: Results) -> Report:
                 [_table(results), Note(note)],
                 "print",
             ),
-            Section("All numbers", [frame_table("", results.summary())]),
+            Section("All numbers", [frame_table("Regret at the horizon", results.summary())]),
             Section("In a picture", [drawn]),
         ],
     )
