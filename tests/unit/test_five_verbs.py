@@ -1,4 +1,4 @@
-"""Every result prints, shows itself in a notebook, draws, writes a page and JSON; names are safe."""
+"""Every result prints, shows itself in notebooks, draws, writes pages and JSON, names and all."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.report.model import Bar, Picture, Report, Section, Share, Table
+from evenhand.report.model import Bar, Cell, Picture, Report, Section, Share, Table
 from evenhand.report.words import counted, number
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def heaviest(design: Design) -> list[int]:
 def shares(design: Design, labels: Sequence[str] | None = None, what: str = "option") -> Table:
     """Return how the evaluations are divided, the largest shares first."""
     weights, most = design.weights, float(design.weights.max())
-    rows = [
+    rows: list[list[Cell]] = [
         [option_name(x, labels), Share(weights[x]), Bar(float(weights[x]) / most)]
         for x in heaviest(design)
     ]

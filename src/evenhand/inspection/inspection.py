@@ -324,7 +324,7 @@ class Inspection(Result):
         figure = new_figure(7.2, 2.6 * len(drawn))
         for geometry, part in zip(drawn, figure.subplots(len(drawn)), strict=True):
             geometry._draw(part)
-            subtitle(part, verdict(geometry), wrap=92)
+            subtitle(part, verdict(geometry), wrap=76)
         return figure
 
     def __repr__(self) -> str:

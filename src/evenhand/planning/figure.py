@@ -181,8 +181,8 @@ def _draw_matrix(axes: Axes, picture: PlanPicture) -> None:
             for x in range(m):
                 if picture.counts[y, x]:
                     axes.text(
-                        x + 0.5, y + 0.5, f"{picture.counts[y, x]:,}", ha="center", va="center", fontsize=7.5,
-                        color=INK,
+                        x + 0.5, y + 0.5, f"{picture.counts[y, x]:,}", ha="center", va="center",
+                        fontsize=7.5, color=INK,
                     )  # fmt: skip
     for y, x in zip(*np.nonzero(picture.partial), strict=True):
         axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, ec=_GOAL, lw=1.3))

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.questions.check import Check
 from evenhand.report.pictures import FAINT, INK, literal, new_figure
@@ -70,10 +71,12 @@ def panel_picture(check: Check) -> PanelPicture:
     i, e = len(questions.items), len(questions.evaluators)
     biased = [questions.n_features + j for j, c in enumerate(questions.columns) if c.kind == "bias"]
     compared = (questions.about[:, 1] >= 0).any()
-    favour = np.zeros(len(questions))
+    favour: Floats = np.zeros(len(questions))
     if biased:
         shown = questions.matrix[:, biased]
-        favour = np.asarray((shown if compared else abs(shown)).sum(axis=1)).reshape(-1)
+        favour = np.asarray(
+            (shown if compared else abs(shown)).sum(axis=1), dtype=np.float64
+        ).reshape(-1)
     cells, start = np.zeros((i, e), dtype=np.int64), np.zeros((i, e), dtype=np.bool_)
     first = np.zeros(len(questions), dtype=np.bool_)
     first[[] if check.start is None else check.start] = True

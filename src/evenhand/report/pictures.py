@@ -130,7 +130,7 @@ def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) ->
     axes.set_yticks(range(len(rows)), [short(row.name, 28) for row in rows])
     frame(axes, names=True)
     for row, label in zip(rows, axes.get_yticklabels(), strict=True):
-        literal(label).set_weight("bold" if row.strong else "normal")
+        literal(label).set_fontweight("bold" if row.strong else "normal")
 
 
 _MOST_BARS = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.report.model import Report
+from evenhand.report.model import Depth, Report
 from evenhand.report.result import Result
 from evenhand.report.text import as_text, section_text
 
@@ -22,7 +22,8 @@ def print_result(out: Console, result: Result, whole: bool = False) -> None:
     out.print(verdict, style="bold", soft_wrap=True)
     if rest:
         out.print(f"\n{rest}", soft_wrap=True)
-    for section in report.at("print", "brief", *(["page"] if whole else [])):
+    depths: tuple[Depth, ...] = ("print", "brief", "page") if whole else ("print", "brief")
+    for section in report.at(*depths):
         title, _, below = section_text(section, out.width, _MOST_ROWS).partition("\n")
         if not below and section.title:
             continue  # a picture
