@@ -115,15 +115,16 @@ def test_the_words_carry_the_numbers() -> None:
     for wanted in ("κ* = 5.45", "8 away and 3 home", "5 of 5", f"{found['alpha']:.6g}"):
         assert wanted in text
     for item in found["design"]:
-        assert f"{item['option']} {item['group']} {item['share']:.1%} {item['evaluations']}" in text
+        assert f"{item['option']} {item['group']} {item['share']:.0%} {item['evaluations']}" in text
     assert result.stderr == ""
 
 
 def test_the_first_lines_are_those_of_the_readme_and_name_the_assumption() -> None:
     """The verdict, and what it takes for granted, before any number; the README shows the same."""
     printed = run(SKATING, *ARGUMENTS).stdout
-    first, assumed, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
-    assert assumed.startswith("Values are taken to be linear in the features, exactly")
+    first, facts, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
+    assumed, _, _ = facts.partition(" Price ")
+    assert assumed.startswith("Assumed Values are taken to be linear in the features, exactly")
     readme = (ROOT / "README.md").read_text("utf-8")
     shown = re.search(r"```text\n(Yes:.*?)```", readme, re.DOTALL)
     assert shown is not None
@@ -341,7 +342,10 @@ def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
     for name in ("nation=fr", "nation=it", "age"):
         assert f"Yes: the bias of {name} can be estimated" in text
     assert "where nation is it instead of de" in text
-    assert "no margin, no separating hyperplane and no picture" in text
+    picture = tmp_path / "shares.svg"
+    assert run(*arguments, "--figure", picture).exit_code == 0
+    assert picture.read_text().startswith("<?xml")
+    assert "no margin and no separating hyperplane" in text
 
 
 def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -364,7 +368,7 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
     [
         ([], "exactly one of group= and attributes="),
         (["--group", "nation", "--attributes", "age"], "exactly one of group= and attributes="),
-        (["--attributes", "age", "--figure", "bias.png"], "attributes have no such picture"),
+        (["--attributes", "age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
         (["--attributes", "age,Nation"], "did you mean 'nation'?"),
         (["--attributes", "age", "--positive", "1"], "positive"),
         (["--attributes", "age", "--decimal", "x"], "neither '.' nor ','"),

@@ -17,7 +17,8 @@ from rich.table import Table
 from evenhand.answers import Answer, Question, choose
 from evenhand.cli.story import certainty, standings_table
 from evenhand.cli.terminal import heading
-from evenhand.inspection.options import inspect_options
+from evenhand.geometry.sections import verdict
+from evenhand.inspection import inspect
 from evenhand.policies import Estimate, FairPhasedElimination, PricedExploration
 from evenhand.report.text import as_text
 from evenhand.research.environments import SimulatedEvaluations
@@ -135,9 +136,11 @@ def _tell_truth(terminal: Console, event: SkatingEvent) -> None:
 
 def _tell_geometry(terminal: Console, event: SkatingEvent) -> None:
     heading(terminal, "3. Can the bias be estimated, before a single score is asked for?")
-    found = inspect_options(event.problem.actions, evaluations=1000)
-    terminal.print(found.verdict)
-    terminal.print(" ".join(found.assumptions))
+    inspected = inspect(event.problem.actions, evaluations=1000)
+    found = inspected.bias
+    assert found.geometry is not None
+    terminal.print(verdict(found.geometry))
+    terminal.print(" ".join(inspected.assumptions))
     to = ", ".join(f"{one.evaluations:,} of {one.option}" for one in found.design)
     terminal.print(
         f"The best 1,000 scores to ask for are {to}: they estimate the bias to "
@@ -196,12 +199,7 @@ def _ranks(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
 
 def draw(event: SkatingEvent, answer: Answer, folder: Path, horizon: int, seed: int) -> None:
     """Draw the geometry, the answer and the regret into a folder."""
-    # Drawing takes longer to import than all the rest takes to run.
-    from evenhand.geometry import bias_geometry  # noqa: PLC0415
-    from evenhand.report import bias_figure  # noqa: PLC0415
-
-    picture = bias_figure.bias_picture(bias_geometry(event.problem.actions))
-    bias_figure.save_figure(bias_figure.draw_bias_picture(picture), folder / PICTURES[0])
+    inspect(event.problem.actions).plot(folder / PICTURES[0])
     answer.plot(folder / PICTURES[1])
     results = simulate(event.problem, _players(event), horizon, _DRAWN_RUNS, seed, progress=False)
     results.plot(folder / PICTURES[2], limits=False)

@@ -12,7 +12,7 @@
 - `recipe`: which column plays which part;
 - `cells`: the cells of one column as texts, as categories, as numbers;
 - `limits`: what files begin with, and how much of them is read;
-- `sources`, `csv_files`, `workbooks`: frames, rows, Parquet, CSV and Excel files as a `Table`, whose
+- `sources`, `csv_files`, `workbooks`: frames, rows, Parquet, CSV, Excel files as a `Table`, whose
   columns are read whole and whose rows have places; `opened` tells which it is;
 - `scan`: which columns are numbers and which are categories, mean and spread, every defect;
 - `complaints`: what is wrong with a table, in words that say what to do;
@@ -32,7 +32,7 @@ from evenhand.tables.arrays import (
     texts_or_none,
 )
 from evenhand.tables.encoding import EncodedColumn, Encoding, linear_rule
-from evenhand.tables.names import Names, joined, listed
+from evenhand.tables.names import Names, listed
 from evenhand.tables.recipe import Recipe
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "check_length",
     "column_names",
     "group_signs",
-    "joined",
     "linear_rule",
     "listed",
     "option_names",
