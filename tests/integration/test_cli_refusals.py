@@ -33,7 +33,7 @@ GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
 USES = {
     "audit": ("audit", "s.csv"),
     "decide": ("decide", "s.csv"),
-    "demo": ("demo", "--one-judge", "--horizon", "200"),
+    "demo": ("demo",),
     "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
     "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--group", "side", "--lead", "9"),
     "worst case": ("simulate", "--family", "worst-case", "--d", "2", "--kappa", "1", *FEW),
@@ -104,7 +104,7 @@ def changed(use: tuple[str, ...], flag: str, value: str) -> list[str]:
 def command_of(use: tuple[str, ...]) -> Any:
     """The command that a call calls, perhaps one of a group."""
     command = COMMANDS.commands[use[0]]
-    return command.commands[use[1]] if hasattr(command, "commands") else command
+    return (command.commands[use[1]] if hasattr(command, "commands") else command).loaded()
 
 
 def flags(command: Any) -> list[str]:

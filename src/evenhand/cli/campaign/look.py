@@ -12,7 +12,8 @@ from rich.console import Console
 
 from evenhand.answers.words import to_come
 from evenhand.cli.answers import print_answer
-from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened, say
+from evenhand.cli.campaign.environment import VARIABLE
+from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import check_files
 from evenhand.cli.tables import number_table, print_table
