@@ -26,6 +26,7 @@ _ARGUMENT = re.compile(
     r"item|event|cluster|scope|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
     r"missing)="
 )
+_CALLED = {"group": "option_group", "label": "option"}  # in a table of options
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
 
@@ -53,7 +54,7 @@ class _Commands(LateCommands):
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
             if named := _ARGUMENT.search(str(error)):
-                option = f"--{named[1].replace('_', '-')}"
+                option = f"--{_CALLED.get(named[1], named[1]).replace('_', '-')}"
                 hint = f"({named[0]} is {option} here; names in a list are separated by commas.)"
                 if option in ctx.meta.get(FLAGS, ()):
                     typer.echo(hint, err=True)

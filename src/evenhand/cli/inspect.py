@@ -13,6 +13,16 @@ from rich.table import Table
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
+from evenhand.cli.columns import (
+    ATTRIBUTES,
+    DECIMAL,
+    EVALUATOR,
+    EVALUATOR_GROUP,
+    FEATURES,
+    OPTION,
+    OPTION_GROUP,
+    PRICES,
+)
 from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores, show_panel
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.terminal import console, names_in, print_json
@@ -41,36 +51,18 @@ def inspect(
         ),
     ] = None,
     *,
-    group: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column with the two groups.")
-    ] = None,
-    attributes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Instead: columns that evaluations may react to and value does not, such as "
-            "several groups, an evaluator, an age. Each has a bias of its own.",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column with the names of the options.")
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Columns that value depends on, separated by commas. If not given: all columns "
-            "without another part. Leave scores out: they are evaluations, not features.",
-        ),
-    ] = None,
+    option: Annotated[str | None, OPTION] = None,
+    evaluator: Annotated[str | None, EVALUATOR] = None,
+    option_group: Annotated[str | None, OPTION_GROUP] = None,
+    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None,
+    attributes: Annotated[str | None, ATTRIBUTES] = None,
+    features: Annotated[str | None, FEATURES] = None,
+    prices: Annotated[str | None, PRICES] = None,
     categorical: Annotated[
         str | None,
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
     ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(metavar=". or ,", help="What stands before decimals; found out if not said."),
-    ] = None,
+    decimal: Annotated[str | None, DECIMAL] = None,
     positive: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Group that a positive bias favours; last by name."),
@@ -111,43 +103,6 @@ def inspect(
             rich_help_panel=_PANELS,
         ),
     ] = None,
-    option: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --scores: column of the options.", rich_help_panel=_PANELS
-        ),
-    ] = None,
-    evaluator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --scores: column of the evaluators.", rich_help_panel=_PANELS
-        ),
-    ] = None,
-    option_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the options' groups: evaluators may favour their own. 'group', if "
-            "there is such a column. --group names that of both files.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
-    evaluator_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the evaluators' groups, if it has another name.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="With --evaluators: column with what an answer costs.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -166,19 +121,20 @@ def inspect(
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 
     The answer comes in words, with the numbers behind it, the reason, and the best options to
-    evaluate. Nothing is written unless --figure asks for a picture.
+    evaluate. Without --features all columns that play no other part are features. Nothing is
+    written unless --figure asks for a picture.
 
     **Examples**
 
-    `evenhand inspect skaters.csv --group side --label skater --features base_value,ability`
+    `evenhand inspect skaters.csv --option-group side --option skater --features base_value,ability`
 
-    `evenhand inspect skaters.csv --group side --figure bias.png --evaluations 100`
+    `evenhand inspect skaters.csv --option-group side --figure bias.png --evaluations 100`
 
-    `evenhand inspect skaters.csv --group side --json | jq .kappa_star`
+    `evenhand inspect skaters.csv --option-group side --json | jq .kappa_star`
 
-    `cat skaters.csv | evenhand inspect - --attributes nation,age --label skater`
+    `cat skaters.csv | evenhand inspect - --attributes nation,age --option skater`
 
-    `evenhand inspect skaters.csv --evaluators judges.csv --group nation --figure panel.png`
+    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation --figure panel.png`
 
     `evenhand inspect --scores scores.csv --option skater --evaluator judge`
 
@@ -188,7 +144,6 @@ def inspect(
     """
     if evaluators is not None or scores is not None:
         strange: dict[str, object] = {
-            "--group": None if scores is None else group,
             "--attributes": attributes,
             "--features": features,
             "--gaps": gaps,
@@ -202,8 +157,9 @@ def inspect(
             assert options is not None
             assert evaluators is not None
             table = CsvFile(*_opened(options))
-            side = option_group or group
-            panel = panel_of_files(table, evaluators, label, side, evaluator_group, prices, bias)
+            panel = panel_of_files(
+                table, evaluators, option, option_group, evaluator_group, prices, bias
+            )
         if not show_panel(panel, full=full, figure=figure, as_json=as_json):
             raise typer.Exit(_NOT_IDENTIFIABLE)
         return
@@ -212,16 +168,16 @@ def inspect(
     if figure is not None and attributes is not None:
         raise InputError(
             "--figure draws what separates two groups, and attributes have no such picture; leave "
-            "it out, or name two groups with --group."
+            "it out, or name two groups with --option-group."
         )
     write_picture = None if figure is None else _picture_writer(figure)
     table = CsvFile(*_opened(options))
     reacting = names_in(attributes)
     actions = ActionSet.from_csv(
         table,
-        group=group,
-        label=label,
-        features=_feature_columns(table, features, gaps, [group, label, *(reacting or [])]),
+        group=option_group,
+        label=option,
+        features=_feature_columns(table, features, gaps, [option_group, option, *(reacting or [])]),
         intercept=intercept,
         standardize=standardize,
         positive=positive,
@@ -230,7 +186,7 @@ def inspect(
         decimal=decimal,
     )
     assert actions.encoding is not None
-    costs = None if gaps is None else _costs(table, gaps, label, actions.encoding.decimal)
+    costs = None if gaps is None else _costs(table, gaps, option, actions.encoding.decimal)
     asked = [None] if actions.group_names is not None else list(actions.attribute_names)
     answers = [
         _inspected(actions, attribute, precision, evaluations, costs, full) for attribute in asked
@@ -259,10 +215,7 @@ def _refuse_for_panels(
         raise InputError("--evaluators says who is asked; OPTIONS.csv, about whom, is missing.")
     given = [name for name, value in strange.items() if value is not None]
     if given:
-        raise InputError(
-            f"{', '.join(given)} is about options without a panel; leave it out (the groups of "
-            "options in a panel are --option-group)."
-        )
+        raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
 
 
 def _opened(options: Path) -> tuple[Path | IO[bytes], str | None]:
@@ -375,7 +328,7 @@ def _print_answers(
     if actions.group_names is None:
         out.print(
             "\nAttributes have no margin, no separating hyperplane and no picture: these compare "
-            "two groups (--group).",
+            "two groups (--option-group).",
             style="dim",
         )
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from evenhand.answers.words import to_come
+from evenhand.campaigns import Campaign, Status
+from evenhand.campaigns.verification import verify_file
 from evenhand.cli.answers import print_answer
 from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
@@ -19,9 +21,6 @@ from evenhand.cli.score_tables import check_files
 from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
-
-if TYPE_CHECKING:
-    from evenhand.campaigns import Status
 
 _NOT_VERIFIED = 1
 _MOST_ROWS = 40  # of a table in the terminal; --json has all
@@ -35,8 +34,6 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
 
     `evenhand campaign list prize.db`
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
-
     found = Campaign.names(store)
     if as_json:
         print_json({"campaigns": found})
@@ -201,8 +198,6 @@ def verify(
     **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
     be used; 5 the store cannot be read.
     """
-    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # slow to load
-
     store, name = (first, second) if second else (os.environ.get(VARIABLE), first)
     if second is None and first.lower().endswith((".jsonl", ".ndjson")):
         found = verify_file(first, seal)

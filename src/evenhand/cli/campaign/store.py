@@ -6,15 +6,13 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.terminal import console, print_json
-
-if TYPE_CHECKING:
-    from evenhand.campaigns import Campaign
 
 StoreName = Annotated[
     str,
@@ -35,8 +33,6 @@ Because = Annotated[
 @contextmanager
 def opened(store: str, name: str) -> Iterator[Campaign]:
     """Give a campaign for as long as a command works with it."""
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
-
     campaign = Campaign.open(store, name)
     try:
         yield campaign
