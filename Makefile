@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test fuzz torture check bench bench-regret bench-certain bench-campaigns dist format clean
+.PHONY: setup demo test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist format clean
 
 setup: $(READY)
 
@@ -29,8 +29,17 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2
 
-# Other examples in every run, and many of them. What it finds becomes a test.
+# Before a release: all that `make test` does, every policy with every check on every case, benchmarks on tiny sizes,
+# all kernels of linear algebra, kills, and some random examples.
+nightly: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2 --nightly
+	$(BIN)/python tests/fuzz.py --seconds 60
+	$(BIN)/python tests/mutants.py --number 2000
+
+# All combinations of policies, checks and cases; then other examples in every run, and many of them. What it finds
+# becomes a test.
 fuzz: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/conformance/test_policies.py tests/unit/test_certified.py
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
 	$(BIN)/python tests/fuzz.py --seconds 60
 	$(BIN)/python tests/mutants.py --number 10000

@@ -5,6 +5,7 @@ Below, policies that break the contract, one way each: the suite must catch them
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,7 @@ from evenhand.testing import (
     check_policy,
 )
 from evenhand.testing.checks import limits_are_kept, never_fails_midway, what_is_said_can_be
+from rotation import rotated, unmet
 
 NAMES = sorted({*eh.registered_policies()} - {"oracle"})
 
@@ -43,11 +45,23 @@ def told_oracle(
     return eh.policy("oracle", actions, horizon, omega=omega, value_bound=value_bound, **options)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.rotated(2, name=NAMES, check=CHECKS, case=CASES)
 def test_contract(name: str, check: Check, case: Case) -> None:
     check(partial(eh.policy, name), case)
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_rotation_lets_any_two_meet(each: int) -> None:
+    """Every policy with every check and on every case, and every check on every case."""
+    for factors in (
+        (NAMES, CHECKS, CASES),
+        ("abcde", CHECKS, CASES),
+        ("xyz", "wxyz", "xyz", "xyz"),
+    ):
+        chosen = rotated(*factors, each=each)
+        assert unmet(chosen, *factors) == []
+        assert len(chosen) == len(set(chosen)) < math.prod(map(len, factors))
+    assert unmet(rotated(NAMES, CHECKS, CASES)[1:], NAMES, CHECKS, CASES), "none is superfluous"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,41 +126,29 @@ def core_guarantee(
     return leading + next_ + rest
 
 
+def around(
+    inner: str, actions: eh.ActionSet, horizon: int, *, anytime: bool = False, **scales: Any
+) -> eh.Policy:
+    policy = eh.policy(inner, actions, horizon, **scales)
+    return Certified(policy, budget=0.3, anytime=anytime)
+
+
 QUICK = [check for check in CHECKS if check.__name__ != "bias_intervals_cover"]
 """Checks that need few runs. How often intervals fail is tested below, at all times."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
-def test_contract_where_policy_and_core_take_turns(check: Check, case: Case) -> None:
-    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
-        return Certified(eh.policy("uniform", actions, horizon, **scales), budget=0.3)
-
-    check(make, case)
-
-
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    ("inner", "options"),
-    [
-        ("uniform", {"anytime": True, "budget": 0.3}),
-        ("oful-debiased", {"budget": 0.3}),
-        ("fair-phased-elimination", {"budget": 0.3}),
-    ],
-)
-def test_contract_around_others(inner: str, options: dict[str, Any], check: Check) -> None:
-    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
-        return Certified(eh.policy(inner, actions, horizon, **scales), **options)
-
-    check(make, CASES[0])
+ENVELOPES: dict[str, Callable[..., eh.Policy]] = {
+    "uniform": partial(around, "uniform"),  # policy and core take turns
+    "uniform, horizon unknown": partial(around, "uniform", anytime=True),
+    "uniform, noise unknown": lambda *of, **scales: Certified(Unsure(*of, **scales), budget=0.3),
+    "oful-debiased": partial(around, "oful-debiased"),
+    "fair-phased-elimination": partial(around, "fair-phased-elimination"),
+}
 
 
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
-def test_contract_with_unknown_noise(check: Check) -> None:
-    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
-        return Certified(Unsure(actions, horizon, **scales), budget=0.3)
-
-    check(make, CASES[0])
+@pytest.mark.rotated(1, envelope=[*ENVELOPES], check=QUICK, case=CASES)
+def test_contract(envelope: str, check: Check, case: Case) -> None:
+    check(ENVELOPES[envelope], case)
 
 
 WORST = [(1.0, 2, 1.0, 22577), (3.0, 2, 1.0, 22476), (3.0, 5, 4.0, 32591)]

@@ -69,15 +69,19 @@ class Asks(eh.Policy):
 
 
 class Evaluator:
-    """Scores that tell questions apart, and a record of who asked for what at the same time."""
+    """Scores that tell questions apart, and a record of who asked for what at the same time.
 
-    def __init__(self, delays: float = 0.0) -> None:
+    The first wait until so many are asked ``together``.
+    """
+
+    def __init__(self, delays: float = 0.0, together: int = 1) -> None:
         self.given: dict[int, float] = {}
         self.asked: list[eh.Question] = []
         self.threads: set[int] = set()
         self.at_once = self.most_at_once = 0
         self._rng = np.random.default_rng(0)
         self._delays, self._lock = delays, threading.Lock()
+        self._together, self._all_in = together, threading.Event()
 
     def _enter(self, question: eh.Question) -> float:
         with self._lock:
@@ -85,6 +89,8 @@ class Evaluator:
             self.threads.add(threading.get_ident())
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
+            if self.most_at_once >= self._together:
+                self._all_in.set()
             return float(self._delays * self._rng.random())
 
     def _leave(self, question: eh.Question) -> float:
@@ -94,11 +100,16 @@ class Evaluator:
             return self.given[question.number]
 
     def plain(self, question: eh.Question) -> float:
-        time.sleep(self._enter(question))
+        delay = self._enter(question)
+        assert self._all_in.wait(60)
+        time.sleep(delay)
         return self._leave(question)
 
     async def tasks(self, question: eh.Question) -> float:
-        await asyncio.sleep(self._enter(question))
+        delay = self._enter(question)
+        while not self._all_in.is_set():
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(delay)
         return self._leave(question)
 
 
@@ -114,7 +125,7 @@ def everything_was_told(policy: Asks, judge: Evaluator, counts: list[int]) -> No
 
 @pytest.mark.parametrize("how", ["plain", "tasks"])
 def test_scores_are_told_as_they_arrive(how: str) -> None:
-    judge, counts = Evaluator(delays=0.02), [20, 0, 15, 10]
+    judge, counts = Evaluator(delays=0.02, together=8), [20, 0, 15, 10]
     policy = Asks(counts)
     answer = eh.choose(OPTIONS, getattr(judge, how), policy=policy, parallel=8)
     everything_was_told(policy, judge, counts)

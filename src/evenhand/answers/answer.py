@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from os import PathLike
@@ -389,6 +389,7 @@ def answer_from(
     notes: Sequence[Finding] = (),
     checked: Sequence[Finding] = (),
     scale: Sequence[float] | None = None,
+    variances: Mapping[str, float] | None = None,
 ) -> Answer:
     """Return the answer that scores have come to.
 
@@ -410,6 +411,8 @@ def answer_from(
         What other checks of the scores found.
     scale
         The lowest and highest score there is, as conclusions have it; None if nobody says.
+    variances
+        Those of biases, by name, by which they are shrunken; by least squares where there is none.
     """
     decision, bias, options = said.decision, said.bias, said.questions.options
     fit, ends = (
@@ -420,7 +423,10 @@ def answer_from(
     if said.policy is not None:
         decision = _with_known_leads(decision, values)
     decision = ends.decision(decision)
-    biases, values = ends.biases(all_biases(said, fit), said.questions), ends.values(values)
+    biases, values = (
+        ends.biases(all_biases(said, fit, variances or {}), said.questions),
+        ends.values(values),
+    )
     bias = bias if scale is None else _first(bias, biases)
     tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
+from evenhand.numerics.svd import Svd
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.inputs import Named, named
@@ -100,10 +101,8 @@ def _have_constant(questions: Questions) -> bool:
     if questions.has_arrow_form:
         return True
     X = questions.options.features
-    size = np.abs(X).max(axis=0, initial=0.0)
-    X = X / np.where(size > 0.0, size, 1.0)
-    more = np.linalg.lstsq(X, np.ones(len(X)), rcond=None)[0]
-    rise = questions.matrix[:, : X.shape[1]] @ (more / np.where(size > 0.0, size, 1.0))
+    more = Svd.of(X).solve(np.ones(len(X)))
+    rise = questions.matrix[:, : X.shape[1]] @ more
     return bool(np.allclose(X @ more, 1.0, atol=_ONE) and np.allclose(rise, 1.0, atol=_ONE))
 
 

@@ -149,7 +149,7 @@ class Audit:
     @cached_property
     def pair(self) -> PairEffect:
         """What stays with a pair of evaluator and option, against noise."""
-        return pair_effect(self.effects, self.seed)
+        return pair_effect(self.effects)
 
     @cached_property
     def influences(self) -> tuple[Influence, ...]:

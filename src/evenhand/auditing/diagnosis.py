@@ -30,7 +30,6 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.levels import sums
 from evenhand.checks.finding import Finding
 from evenhand.report.phrases import decimals, fixed, number, short
 from evenhand.scores import Scores
@@ -224,15 +223,15 @@ def _stretch(look: _Look) -> Asked | None:
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
     e, x = effects.residual / look.unit, _less_means(look.values, *scores.chairs)
-    squares = sums(who, x * x, n)
+    squares = sums_over(who, n, x * x)
     size = float(squares.max(initial=0.0))
     judged = (scores.evaluator.counts >= _FEWEST) & (squares > 1e-9 * size)
     if judged.sum() < 2:
         return None
-    along = np.where(judged, sums(who, e * x, n), 0.0)
+    along = np.where(judged, sums_over(who, n, e * x), 0.0)
     squares = np.where(judged, squares, 1.0)
     panel = np.bincount(scores.scored[0])[scores.scored[0]]
-    freedom = float((sums(who, x * x * (1.0 - 1.0 / panel), n) / squares)[judged].sum())
+    freedom = float((sums_over(who, n, x * x * (1.0 - 1.0 / panel)) / squares)[judged].sum())
     explained = float((along * along / squares).sum())
     left = effects.freedom - freedom
     if left < 1.0 or freedom <= 0.0:
@@ -276,7 +275,7 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
     if groups < 2 or left < 1:
         return None
     count = np.maximum(np.bincount(given, minlength=n), 1)
-    means = sums(given, size, n) / count
+    means = sums_over(given, n, size) / count
     between = float((count * (means - size.mean()) ** 2)[judged].sum())
     within = float(((size - means[given]) ** 2).sum())
     spread = np.zeros(len(scores))
@@ -286,7 +285,7 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
 
     def found() -> Finding:
         assert scores.evaluator is not None
-        squares = sums(who, effects.residual**2, n) / np.maximum(scores.evaluator.counts, 1)
+        squares = sums_over(who, n, effects.residual**2) / np.maximum(scores.evaluator.counts, 1)
         spread = np.sqrt(np.where(scores.evaluator.counts >= _FEWEST, squares, np.nan))
         least, most = int(np.nanargmin(spread)), int(np.nanargmax(spread))
         names = scores.evaluator.names
@@ -315,10 +314,10 @@ def _noise_by_level(look: _Look) -> Asked | None:
     slope = float(x @ size) / total
     left = size - size.mean() - slope * x
     # options come back, and each is as good as it is: clusters, each as if it were left out
-    kept = 1.0 - sums(whom, x * x, n) / total
+    kept = 1.0 - sums_over(whom, n, x * x) / total
     if n < _FEWEST or not (kept > 0.0).all():
         return None
-    together = sums(whom, x * left, n) / kept
+    together = sums_over(whom, n, x * left) / kept
     se = math.sqrt(float(together @ together)) / total
     if not se > 0.0:
         return None
@@ -517,7 +516,7 @@ def _contrasts(values: Floats, codes: Codes) -> tuple[Indices, Floats]:
 
 
 def _less_means(values: Floats, codes: Codes, n: int) -> Floats:
-    means = sums(codes, values, n) / np.maximum(np.bincount(codes, minlength=n), 1)
+    means = sums_over(codes, n, values) / np.maximum(np.bincount(codes, minlength=n), 1)
     return np.asarray(values - means[codes])
 
 

@@ -25,11 +25,12 @@ from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
 from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import RANK
 from evenhand.scores import Scores
 from evenhand.scores.factor import chunks
 from evenhand.tables import listed
 
-_NIL = 1e-10  # of the square of a scaled column: less than this that others leave is rounding
 _SHOWN = 8  # names in a sentence
 
 
@@ -55,16 +56,15 @@ class Columns:
         self._columns, self._n = tuple(columns.values()), n
         self._means = np.array([column.mean() for column in self._columns])
         spread = np.array([column.std() for column in self._columns])
-        tiny = _NIL * np.maximum(np.abs(self._means), 1e-300)
+        tiny = RANK * np.maximum(np.abs(self._means), 1e-300)
         self._units = np.where(spread > tiny, spread, np.inf)  # a constant column is 0
         gram = sum((Z.T @ Z for Z in self._blocks()), np.zeros((len(self._columns),) * 2)) / n
-        self._inverse = np.linalg.pinv(gram, rcond=_NIL, hermitian=True)
-        self._found = int(np.linalg.matrix_rank(gram, tol=_NIL, hermitian=True)) if n else 0
+        self._form = Gram.of_matrix(gram, np.diagonal(gram))
 
     @property
     def rank(self) -> int:
         """How many independent numbers the columns explain, the constant included."""
-        return 1 + self._found
+        return 1 + self._form.root.shape[1]
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of numbers, the coefficients (in scaled units) and the constant."""
@@ -76,7 +76,7 @@ class Columns:
             sums = np.zeros_like(coefs)
             for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 sums += Z.T @ left[rows]
-            step = self._inverse @ sums / self._n
+            step = self._form.inverse @ sums / self._n
             for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 left[rows] -= Z @ step
             coefs += step

@@ -23,6 +23,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
 from evenhand.auditing.features import Columns
 from evenhand.checks.finding import Finding
+from evenhand.numerics.tolerance import ROUNDING, TIE
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes
 from evenhand.tables import listed
@@ -38,8 +39,6 @@ ELSEWHERE = "another group"
 
 _MOST = 24  # options, and evaluators, among whom advice is looked for
 _EVENTS = 12  # events that are tried
-_SAME = 1e-9  # differences that are rounding
-_SILENT = 1e-12  # of all information: who has less tells nothing
 _SHOWN = 3  # names in a sentence
 
 
@@ -195,7 +194,7 @@ def _notes(effects: Effects) -> Iterator[Finding]:
         shares = np.bincount(
             scores.evaluator.codes, effects.own**2, minlength=len(scores.evaluator)
         )
-        silent = np.flatnonzero(shares <= _SILENT * effects.information)
+        silent = np.flatnonzero(shares <= ROUNDING * effects.information)
         names = [scores.evaluator.names[e] for e in silent[: _SHOWN + 1].tolist()]
         if names:
             yield Finding(
@@ -389,9 +388,9 @@ class _Search:
 
     def settled(self, one: _Thing, two: _Thing) -> tuple[float, tuple[Ask, ...]]:
         """Return the cheapest scores on two options that show two differences, and their price."""
-        cheapest: dict[float, _Witness] = {}
+        cheapest: dict[int, _Witness] = {}
         for witness in self._witnesses(one, two):
-            key = round(witness.difference / _SAME) * _SAME
+            key = round(witness.difference / TIE)
             if key not in cheapest or witness.price < cheapest[key].price:
                 cheapest[key] = witness
         if len(cheapest) < 2:

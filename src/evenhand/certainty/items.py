@@ -44,10 +44,11 @@ from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.models import OwnParts, Shared, Spread
+from evenhand.certainty.models import Freedoms, Shared, Spread
 from evenhand.certainty.own_noise import own_variances
-from evenhand.numerics.gram import IN_SPAN, Gram
+from evenhand.numerics.gram import Gram
 from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
@@ -104,7 +105,7 @@ class ItemsFit:
     array([2.      , 0.166667, 3.      ])
     """
 
-    own: OwnParts | None = None
+    own: Freedoms | None = None
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.bounded import bounded_intervals
 from evenhand.certainty.e_process import planned_interval
+from evenhand.certainty.kinds import fitted
 from evenhand.certainty.look import (
     Look,
     difference_by,
@@ -53,7 +54,7 @@ from evenhand.certainty.look import (
     told_apart,
 )
 from evenhand.certainty.models import Fit, Spread
-from evenhand.certainty.own_noise import in_pairs, with_own_noise
+from evenhand.certainty.own_noise import in_pairs
 from evenhand.certainty.record import Record
 from evenhand.policies.messages import Feedback, nothing
 
@@ -232,7 +233,8 @@ class OneLook:
 
     def _fit_of(self, told: Feedback, r: int, count: int) -> Fit:
         if self._fitted is None or self._fitted[0] != (r, count):
-            self._fitted = (r, count), fitted(self.aim, told, self.judges_too)
+            units = counted(self.aim, told, self.judges_too)
+            self._fitted = (r, count), fitted(self.aim, told, units)
         return self._fitted[1]
 
     @property
@@ -323,7 +325,3 @@ def counted(aim: Aim, told: Feedback, judges_too: bool) -> Feedback:
     return in_pairs(aim.questions, told) if judges_too else told
 
 
-def fitted(aim: Aim, told: Feedback, judges_too: bool) -> Fit:
-    """Return least squares on planned scores, with each option's own noise."""
-    units = counted(aim, told, judges_too)
-    return with_own_noise(aim.questions, aim.model.fit(units, aim.noise), units, aim.grain)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Indices
-from evenhand.certainty.kinds import dear_ones
+from evenhand.certainty.kinds import of_trusted
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
@@ -278,12 +278,11 @@ class Planner:
         it, or if dear judges cannot compare all options by themselves. `kinds` says why.
         """
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
-        told, who = record.everything.counts, aim.questions.evaluator
+        told = record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in record.rounds)
-        dear = None if checked or not self.looks else dear_ones(aim.questions, told)
-        if dear is None:
+        theirs = None if checked or not self.looks else of_trusted(aim.questions, told)
+        if theirs is None:
             return none
-        theirs = np.where(who >= 0, dear[who], True)
         guess, rivals = self.inference.before(len(record.rounds)), np.flatnonzero(~aim.same(answer))
         leads, variances = guess.leads(answer, rivals)
         spread = np.sqrt(variances)  # who was found to lead leads by less than it seems

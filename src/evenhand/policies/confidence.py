@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.errors import InputError
-from evenhand.numerics.identifying import INDEPENDENT
-from evenhand.numerics.row_space import RANK_TOLERANCE
 from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Estimate
@@ -259,7 +258,7 @@ class Fit:
         """Tell which directions do not lie in the range of V."""
         beside = directions - directions @ self._range @ self._range.T
         lengths = np.linalg.norm(directions, axis=1)
-        return np.asarray(np.linalg.norm(beside, axis=1) > INDEPENDENT * lengths)
+        return np.asarray(np.linalg.norm(beside, axis=1) > EXACT_IN_SPAN * lengths)
 
     def _components(self, failure: float) -> Floats:
         """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
@@ -294,7 +293,7 @@ class Fit:
 def _range(rows: Floats) -> Floats:
     """Return (r, q) orthonormal columns that span the rows: the range of V, whatever the counts."""
     _, s, Wt = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(Wt[s > RANK_TOLERANCE * s.max(initial=0.0)].T)
+    return np.asarray(Wt[s > EXACT * s.max(initial=0.0)].T)
 
 
 def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> float:

@@ -112,6 +112,18 @@ def parts_of(options: Named, evaluators: Named) -> dict[str, Any]:
     }
 
 
+def trusted_among(given: Any, evaluators: Names) -> tuple[str, ...] | None:
+    """Return the names of evaluators who are trusted; an error for those who are none of them."""
+    if given is None:
+        return None
+    names = tuple(str(name) for name in ([given] if isinstance(given, str) else given))
+    strange = [name for name in names if name not in evaluators]
+    if strange or not names:
+        said = f"{listed(strange)} is none of the evaluators" if strange else "nobody is named"
+        raise InputError(f"trusted: {said}; they are {listed(list(evaluators))}.")
+    return tuple(name for name in evaluators if name in set(names))
+
+
 def _groups(groups: Iterable[Any] | None, n: int) -> tuple[str | None, ...]:
     return (None,) * n if groups is None else tuple(texts_or_none(groups))
 
