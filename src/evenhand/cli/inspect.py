@@ -11,6 +11,16 @@ import typer
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
+from evenhand.cli.columns import (
+    ATTRIBUTES,
+    DECIMAL,
+    EVALUATOR,
+    EVALUATOR_GROUP,
+    FEATURES,
+    OPTION,
+    OPTION_GROUP,
+    PRICES,
+)
 from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.panel_files import table_at
@@ -36,36 +46,18 @@ def inspect(
         ),
     ] = None,
     *,
-    group: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column with the two groups.")
-    ] = None,
-    attributes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Instead: columns that evaluations may react to and value does not, such as "
-            "several groups, an evaluator, an age. Each has a bias of its own.",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column with the names of the options.")
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Columns that value depends on, separated by commas. If not given: all columns "
-            "without another part. Leave scores out: they are evaluations, not features.",
-        ),
-    ] = None,
+    option: Annotated[str | None, OPTION] = None,
+    evaluator: Annotated[str | None, EVALUATOR] = None,
+    option_group: Annotated[str | None, OPTION_GROUP] = None,
+    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None,
+    attributes: Annotated[str | None, ATTRIBUTES] = None,
+    features: Annotated[str | None, FEATURES] = None,
+    prices: Annotated[str | None, PRICES] = None,
     categorical: Annotated[
         str | None,
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
     ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(metavar=". or ,", help="What stands before decimals; found out if not said."),
-    ] = None,
+    decimal: Annotated[str | None, DECIMAL] = None,
     positive: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Group that a positive bias favours; last by name."),
@@ -106,43 +98,6 @@ def inspect(
             rich_help_panel=_PANELS,
         ),
     ] = None,
-    option: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --scores: column of the options.", rich_help_panel=_PANELS
-        ),
-    ] = None,
-    evaluator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --scores: column of the evaluators.", rich_help_panel=_PANELS
-        ),
-    ] = None,
-    option_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the options' groups: evaluators may favour their own. 'group', if "
-            "there is such a column. --group names that of both files.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
-    evaluator_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the evaluators' groups, if it has another name.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="With --evaluators: column with what an answer costs.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -161,19 +116,20 @@ def inspect(
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 
     The answer comes in words, with the numbers behind it, the reason, and the best options to
-    evaluate. Nothing is written unless --figure asks for a picture.
+    evaluate. Without --features all columns that play no other part are features. Nothing is
+    written unless --figure asks for a picture.
 
     **Examples**
 
-    `evenhand inspect skaters.csv --group side --label skater --features base_value,ability`
+    `evenhand inspect skaters.csv --option-group side --option skater --features base_value,ability`
 
-    `evenhand inspect skaters.csv --group side --figure bias.png --evaluations 100`
+    `evenhand inspect skaters.csv --option-group side --figure bias.png --evaluations 100`
 
-    `evenhand inspect skaters.csv --group side --json | jq .kappa_star`
+    `evenhand inspect skaters.csv --option-group side --json | jq .kappa_star`
 
-    `cat skaters.csv | evenhand inspect - --attributes nation,age --label skater`
+    `cat skaters.csv | evenhand inspect - --attributes nation,age --option skater`
 
-    `evenhand inspect skaters.csv --evaluators judges.csv --group nation --figure panel.png`
+    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation --figure panel.png`
 
     `evenhand inspect --scores scores.csv --option skater --evaluator judge`
 
@@ -188,7 +144,6 @@ def inspect(
         checked_format(figure)
     if evaluators is not None or scores is not None:
         strange: dict[str, object] = {
-            "--group": None if scores is None else group,
             "--attributes": attributes,
             "--features": features,
             "--gaps": gaps,
@@ -202,8 +157,9 @@ def inspect(
             assert options is not None
             assert evaluators is not None
             table = table_at(options)
-            side = option_group or group
-            panel = panel_of_files(table, evaluators, label, side, evaluator_group, prices, bias)
+            panel = panel_of_files(
+                table, evaluators, option, option_group, evaluator_group, prices, bias
+            )
         _show(inspected(panel, full=full), figure, as_json)
         return
     if options is None:
@@ -212,9 +168,9 @@ def inspect(
     reacting = names_in(attributes)
     actions = ActionSet.from_csv(
         table,
-        group=group,
-        label=label,
-        features=_feature_columns(table, features, gaps, [group, label, *(reacting or [])]),
+        group=option_group,
+        label=option,
+        features=_feature_columns(table, features, gaps, [option_group, option, *(reacting or [])]),
         intercept=intercept,
         standardize=standardize,
         positive=positive,
@@ -223,7 +179,7 @@ def inspect(
         decimal=decimal,
     )
     assert actions.encoding is not None
-    costs = None if gaps is None else _costs(table, gaps, label, actions.encoding.decimal)
+    costs = None if gaps is None else _costs(table, gaps, option, actions.encoding.decimal)
     found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
     _show(found, figure, as_json)
 
@@ -255,10 +211,7 @@ def _refuse_for_panels(
         raise InputError("--evaluators says who is asked; OPTIONS.csv, about whom, is missing.")
     given = [name for name, value in strange.items() if value is not None]
     if given:
-        raise InputError(
-            f"{', '.join(given)} is about options without a panel; leave it out (the groups of "
-            "options in a panel are --option-group)."
-        )
+        raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
 
 
 
