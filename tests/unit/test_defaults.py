@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
-from evenhand.cli.story import certainty
 from evenhand.estimation import fixed_design_width, gaussian_width
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.registry import policy_class
@@ -170,10 +169,10 @@ def test_words_say_when_nothing_is_certain() -> None:
     policy = eh.policies.Certified(eh.policy("uniform", ACTIONS, 5_000))
     assert policy.recommend().loss == math.inf
     assert policy.recommend().certainty is None
-    assert "nothing is certain yet" in certainty(policy)
+    assert "nothing is certain yet" in policy._repr_html_()
     play(policy, rounds=12)
     assert 0.0 < policy.recommend().loss < math.inf
-    assert "loses at most" in certainty(policy)
+    assert "loses at most" in policy._repr_html_()
 
 
 def test_an_envelope_learns_no_noise_from_an_evaluator_who_repeats_himself() -> None:
