@@ -222,7 +222,7 @@ class CertainChoice(Choice):
     def findings(self) -> tuple[Finding, ...]:
         """Return what the scores say about the assumptions, alarms first.
 
-        In the end also whether a choice that rests on cheap judges is confirmed by dear ones.
+        In the end also whether a choice that rests on other judges is confirmed by trusted ones.
         """
         found, answer = super().findings(), self.inference.evidence().answer
         checking = self.checked and self.looks > 0.0 and self.questions.options.stand_alone

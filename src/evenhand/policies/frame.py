@@ -19,7 +19,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.geometry import bias_optimal_design, refuse_apart
+from evenhand.geometry import bias_optimal_design
+from evenhand.geometry.bias import refuse_apart
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.cache import per_action_set
 from evenhand.questions import Askable, Questions

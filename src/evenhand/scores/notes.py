@@ -24,21 +24,7 @@ def notes_on(
     repeats: int = 0,
     beside: Sequence[str] = (),
 ) -> Iterator[Finding]:
-    """Yield what is worth saying about scores that can be used.
-
-    Parameters
-    ----------
-    scores
-        The scores.
-    places
-        Where their rows stand.
-    left_out
-        How many rows were left out since a cell was empty.
-    repeats
-        How many scores were given again by the same evaluator.
-    beside
-        Where nobody says who gave the scores: columns that may be evaluators', with scores each.
-    """
+    """Yield what is worth saying about scores that can be used."""
     if left_out:
         yield Finding.note(
             "missing",
