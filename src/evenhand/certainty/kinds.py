@@ -47,7 +47,7 @@ def trusted_ones(questions: Questions, counts: Counts) -> NDArray[np.bool_] | No
         names = set(questions.trusted)
         found = there & np.array([name in names for name in questions.evaluators], dtype=np.bool_)
         return found if found.any() and (there & ~found).any() else None
-    prices = np.bincount(who[asked], questions.prices[asked], n)
+    prices = np.bincount(who[asked], questions.prices[asked], n).astype(np.float64)  # of none: int
     prices[there] /= often[there]
     steps = np.sort(prices[there])
     ratios = steps[1:] / steps[:-1]
