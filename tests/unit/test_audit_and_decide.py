@@ -11,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.auditing.pairs import Pairs
-from evenhand.environments.skating import scores
+from evenhand.cases.skating import scores
 from evenhand.numerics.shrinkage import population
 
 GROUPS = {"option_group": "nation", "evaluator_group": "judge_nation"}

@@ -378,7 +378,7 @@ def answer_from(
         decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
     elif any(finding.alarm for finding in warnings):
         decision = _without_certainty(decision)
-        bias = Estimate(bias.value, -math.inf, math.inf, 0.0)
+        bias = Estimate.without_interval(bias.value)
         biases, values = biases.without_intervals(), _everything_around(values[:, 0])
     certainty, loss = decision.certainty, decision.loss
     within = loss <= tolerance

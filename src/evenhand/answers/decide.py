@@ -80,6 +80,12 @@ _USUAL_SCORES = (
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
 
+class _CorrectedChoice(PlannedChoice):
+    """One look at scores that exist; no campaign has it, whose record others check."""
+
+    corrects = True
+
+
 def decide(
     questions: Any = None,
     scores: Any = None,
@@ -390,7 +396,7 @@ def _concluded(
     used = log.among(seen) if few else log
     told = used.feedback
     settings |= {"scope": scope, "grain": level.grain}
-    policy = PlannedChoice(used.asked, planned=told.counts, **settings)
+    policy = _CorrectedChoice(used.asked, planned=told.counts, **settings)
     checks_of(policy).level = level
     asked = np.zeros_like(told.counts)
     while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts
@@ -541,7 +547,7 @@ def _one_order(log: Log) -> str:
 
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
-    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes = [*table.notes]
     notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

@@ -79,7 +79,7 @@ class Difference(Result):
             return f"The scores do not compare {name} with {other}."
         found, word = Estimate(self.value, self.low, self.high, self.level), "better"
         if self.value < 0.0:
-            found, word = Estimate(-self.value, -self.high, -self.low, self.level), "worse"
+            found, word = -found, "worse"
         said = f"{name} is {word} than {other} by {interval(found)}"
         if not math.isfinite(self.at_least):
             return f"{said}; how sure that is, these scores do not say."

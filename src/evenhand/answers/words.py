@@ -64,8 +64,8 @@ def verdict(answer: Answer) -> str:
         )
     if answer.alarms and all(finding.assumption == "kinds" for finding in answer.alarms):
         return (
-            f"{name} looks best {among}, but that is not sure: it rests on judges who cost less, "
-            "and the others do not confirm it (see below)."
+            f"{name} looks best {among}, but that is not sure: it rests on judges who are not "
+            "trusted as others are, and these do not confirm it (see below)."
         )
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
@@ -128,7 +128,7 @@ def rival(answer: Answer) -> str:
         return ""
     lead, where = lead_over(answer, x), "behind"
     if lead.value < 0.0:
-        where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+        where, lead = "ahead", -lead
     return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
 
 
@@ -193,7 +193,7 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
         less, more = (short(name) for name in actions.group_names)
         if bias.value < 0.0:
             less, more = more, less
-            bias = Estimate(-bias.value, -bias.high, -bias.low, bias.level)
+            bias = -bias
         size, span = size_and_span(bias)
         return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
     size, span = size_and_span(bias)
@@ -357,7 +357,7 @@ def advice(answer: Answer) -> str:
     if answer.sure or len(answer.options) == 1:
         return ""
     if any(finding.assumption == "kinds" for finding in answer.alarms):
-        return "Ask the judges who cost more: further scores of the others would not help."
+        return "Ask the judges who are trusted: further scores of the others would not help."
     if answer.alarms:
         return "Look at the warnings first: more scores of this kind would not help."
     if answer.withdrawn.sure_without:

@@ -21,13 +21,13 @@ from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
-from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
+from evenhand.scores.finding import Finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +164,7 @@ class Audit(Result):
         if self.by_features is not None:
             found.append(self.by_features.warning)
         found += self.identified.notes
-        found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
+        found += scores.notes
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
     @cached_property

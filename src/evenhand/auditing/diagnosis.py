@@ -30,10 +30,10 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.checks.finding import Finding
 from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor, crossed, sums_over
+from evenhand.scores.finding import Finding
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""

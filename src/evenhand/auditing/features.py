@@ -23,13 +23,13 @@ from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
-from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import RANK
 from evenhand.report.words import number
 from evenhand.scores import Scores
 from evenhand.scores.factor import chunks
+from evenhand.scores.finding import Finding
 from evenhand.tables import listed
 
 _SHOWN = 8  # names in a sentence

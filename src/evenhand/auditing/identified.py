@@ -22,11 +22,11 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
 from evenhand.auditing.features import Columns
-from evenhand.checks.finding import Finding
 from evenhand.numerics.identifying import identifying
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes
+from evenhand.scores.finding import Finding
 from evenhand.tables import listed
 
 NEW_EVALUATOR = "a new evaluator"

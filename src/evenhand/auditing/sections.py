@@ -92,7 +92,7 @@ def _picture(audit: Audit) -> list[Part]:
     ]
 
 
-def _size(audit: Audit) -> list[Part]:
+def _size(audit: Audit) -> list[Part | None]:
     header = ["what", "estimate", "low", "high", "standard error", "degrees of freedom"]
     rows = [[_about(audit.bias), *_numbers(audit.bias)]]
     if audit.bias.clusters:
@@ -193,7 +193,7 @@ def _changed(audit: Audit) -> list[Part]:
 
 def _decisions(audit: Audit) -> list[Part]:
     made = audit.decisions
-    rules = [
+    rules: list[list[Cell]] = [
         [RULES.get(one.rule, one.rule), int(one.flipped.sum()), int(one.podium_changed.sum())]
         for one in made.rules
     ]

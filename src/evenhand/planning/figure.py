@@ -173,19 +173,21 @@ def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
 def _draw_matrix(axes: Axes, picture: PlanPicture) -> None:
     n, m = picture.counts.shape
     most = max(int(picture.counts.max(initial=0)), 1)
-    axes.imshow(picture.counts, cmap="Blues", vmin=0.0, vmax=2.2 * most, aspect="auto")
+    # cells and no image: a page may not load any
+    axes.pcolormesh(picture.counts, cmap="Blues", vmin=0.0, vmax=2.2 * most)
+    axes.invert_yaxis()
     if n * m <= _MOST_ROWS * _MOST_COLUMNS:
         for y in range(n):
             for x in range(m):
                 if picture.counts[y, x]:
                     axes.text(
-                        x, y, f"{picture.counts[y, x]:,}", ha="center", va="center", fontsize=7.5,
-                        color=INK,
+                        x + 0.5, y + 0.5, f"{picture.counts[y, x]:,}", ha="center", va="center",
+                        fontsize=7.5, color=INK,
                     )  # fmt: skip
     for y, x in zip(*np.nonzero(picture.partial), strict=True):
-        axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, ec=_GOAL, lw=1.3))
-    axes.set_yticks(range(n))
-    axes.set_xticks(range(m))
+        axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, ec=_GOAL, lw=1.3))
+    axes.set_yticks(np.arange(n) + 0.5)
+    axes.set_xticks(np.arange(m) + 0.5)
     rotated = m > 1 and max(len(name) for name in picture.columns) > 3
     labels = [
         *axes.set_yticklabels([short(name, _LONGEST) for name in picture.rows]),

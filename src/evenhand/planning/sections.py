@@ -90,7 +90,7 @@ def _asked(plan: Plan, who: str) -> Table:
         for name in names
     ]
     price = ["price"] if plan.questions.priced else []
-    return Table("", [who, "evaluations", "share", *price], rows)
+    return Table("How often each is asked", [who, "evaluations", "share", *price], rows)
 
 
 def _curve(plan: Plan) -> Table:
@@ -113,7 +113,11 @@ def _curve(plan: Plan) -> Table:
         ]
     if plan.kind == "one look":
         columns["certain"] = [Share(step.probability) for step in steps]
-    return Table("", list(columns), list(zip(*columns.values(), strict=True)))
+    return Table(
+        "With one more each time, those worth most first",
+        list(columns),
+        list(zip(*columns.values(), strict=True)),
+    )
 
 
 def _picture(plan: Plan) -> Picture:

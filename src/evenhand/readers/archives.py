@@ -25,15 +25,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # ends with the lengths of a name an
 
 @dataclass(frozen=True)
 class Archive:
-    """A zip file.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    members
-        What is in it, by name; of several with one name, the last.
-    """
+    """A zip file."""
 
     path: Path
     members: Mapping[str, zipfile.ZipInfo]

@@ -28,16 +28,7 @@ class TableFile:
 
 @dataclass(frozen=True)
 class Document:
-    """A file that was read.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    content
-        What JSON holds (objects and lists; lines of JSON as one list), an `Archive`, or a
-        `TableFile`.
-    """
+    """A file that was read."""
 
     path: Path
     content: Any

@@ -102,7 +102,7 @@ def table(shown: Table, most: int) -> Markup:
     (3, True)
     """
     header, rows = shown.header, shown.shown(most)
-    left_out = len(shown.rows) - len(rows)
+    left_out = shown.left_out(rows)
     sides = [
         "right" if any(is_number(row[i]) for row in rows) else "left" for i in range(len(header))
     ]

@@ -111,6 +111,8 @@ class Table:
         Cells: texts, numbers (`Rounded` with the decimals of their column), drawings, None.
     must
         Positions of rows that are shown whatever is left out.
+    more
+        How many rows there are beside these, where giving all would take long.
 
     Examples
     --------
@@ -123,9 +125,14 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     must: Collection[int] = ()
+    more: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.rows)
+
+    def left_out(self, shown: Sequence[Sequence[Cell]]) -> int:
+        """Return how many rows there are beside those that are shown."""
+        return len(self.rows) - len(shown) + self.more
 
     def shown(self, most: int) -> list[Sequence[Cell]]:
         """Return the first rows, and those that must be shown, in order."""

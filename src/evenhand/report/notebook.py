@@ -20,10 +20,13 @@ def as_html(report: Report) -> Markup:
     said: dict[str, list[Markup]] = {}
     for title, text in report.told:
         said.setdefault(title, []).append(markup.text(text))
-    facts = {title: Markup("<br>".join(texts)) for title, texts in said.items()}
+    facts = {
+        title: Markup("".join(f"<div>{one}</div>" for one in texts))
+        for title, texts in said.items()
+    }
     parts: list[str] = [markup.facts(facts)] if facts else []
     for section in report.at("print", "brief"):
-        parts.append(markup.faint(section.title))
+        parts += [markup.faint(section.title)] if section.title else []
         parts += [_part(part) for part in section.filled]
     return markup.block(report.verdict, *parts)
 

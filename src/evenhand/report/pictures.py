@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.report.words import short, visible
+from evenhand.report.words import percent, short, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +56,18 @@ def frame(axes: Axes, *, names: bool = False) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines["left"].set_visible(not names)
     axes.tick_params(colors=INK, labelsize=8.5, length=0 if names else 3)
+
+
+def subtitle(axes: Axes, said: str, wrap: int = 112) -> None:
+    """Write what a picture shows above it, in lines of so many letters."""
+    lines = textwrap.fill(visible(said), wrap)
+    literal(axes.set_title(lines, loc="left", fontsize=9, color=INK, pad=10))
+
+
+def note_below(figure: Figure, said: str, wrap: int) -> None:
+    """Write how to read a picture below it, in lines of so many letters."""
+    lines = textwrap.fill(visible(said), wrap)
+    literal(figure.supxlabel(lines, x=0.008, ha="left", fontsize=8.5, color=FAINT))
 
 
 def literal(text: Text) -> Text:
@@ -198,6 +210,38 @@ def _say_beside(
     return axes.annotate(
         text, at, (4, up), textcoords="offset points", fontsize=7.5, color=FAINT, **how
     )
+_MOST_BARS = 20
+
+
+def shares_figure(
+    title: str, names: Sequence[str], shares: Sequence[float], axes: Axes | None = None
+) -> Figure:
+    """Draw shares of the evaluations as bars, into axes of the user's if there are any."""
+    if axes is not None:
+        draw_shares(axes, names, shares)
+        return axes.figure.figure
+    figure = new_figure(7.2, 1.6 + 0.26 * max(min(len(names), _MOST_BARS), 4), title, wrap=76)
+    draw_shares(figure.subplots(), names, shares)
+    return figure
+
+
+def draw_shares(axes: Axes, names: Sequence[str], shares: Sequence[float]) -> None:
+    """Draw shares of a whole as bars, the largest first; of many, the largest twenty."""
+    order = sorted(range(len(shares)), key=lambda i: -shares[i])
+    drawn = order[:_MOST_BARS]
+    for place, i in enumerate(drawn):
+        axes.barh(place, shares[i], height=0.62, color=STYLES[0][0])
+        said = percent(round(shares[i], 2 if shares[i] >= 0.01 else 4))
+        axes.text(shares[i], place, f" {said}", va="center", fontsize=8.5, color=INK)
+    axes.set_ylim(max(len(drawn), 4) - 0.4, -0.6)
+    axes.set_xlim(0.0, 1.15 * max((shares[i] for i in drawn), default=1.0))
+    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:g}%")
+    axes.set_yticks(range(len(drawn)), [short(names[i], 28) for i in drawn])
+    for label in axes.get_yticklabels():
+        literal(label)
+    frame(axes, names=True)
+    rest = "" if len(drawn) == len(order) else f", the largest {len(drawn)} of {len(order):,}"
+    axes.set_xlabel(f"share of the evaluations{rest}", fontsize=9, color=INK)
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:

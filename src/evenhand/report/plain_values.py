@@ -20,10 +20,10 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
         return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, date):

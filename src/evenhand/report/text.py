@@ -45,7 +45,7 @@ def as_text(report: Report, width: int = WIDTH) -> str:
 def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -> str:
     """Return a section as text: its title, and below it what can be written."""
     written = [text for part in section.filled if (text := _part(part, width, most))]
-    return "\n".join([section.title, *written] if section.title else written)
+    return "\n".join([visible(section.title), *written] if section.title else written)
 
 
 def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
@@ -70,8 +70,8 @@ def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
         cells = zip(line, widths, right, strict=True)
         written = "  ".join(text.rjust(w) if r else text.ljust(w) for text, w, r in cells)
         yield f"  {written}".rstrip()
-    if len(table.rows) > len(rows):
-        yield f"  … and {len(table.rows) - len(rows):,} more"
+    if left_out := table.left_out(rows):
+        yield f"  … and {left_out:,} more"
 
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
@@ -95,7 +95,7 @@ def _part(part: Part, width: int, most: int) -> str:
     if isinstance(part, Table):
         return "\n".join(table_lines(part, most))
     if isinstance(part, Facts):
-        return "\n".join(f"  {name}: {cell(value)}" for name, value in part.entries.items())
+        return "\n".join(f"  {cell(name)}: {cell(value)}" for name, value in part.entries.items())
     if isinstance(part, Points):
         return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.shown(most))
     if isinstance(part, Note):

@@ -35,17 +35,7 @@ from evenhand.tables.sources import Table
 
 @dataclass(frozen=True)
 class Torn:
-    """A name with two groups, and how many such names there are.
-
-    Parameters
-    ----------
-    column, row
-        The column of groups and the row where the second group stands.
-    part, name, groups
-        What it is, option or evaluator, its name and its two groups.
-    count
-        How many names have several.
-    """
+    """A name with two groups, and how many such names there are."""
 
     column: str
     row: int
@@ -98,17 +88,6 @@ def read_columns(
     source: Table, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
 ) -> Columns:
     """Read the columns of a table of scores.
-
-    Parameters
-    ----------
-    source
-        The table.
-    parts
-        Its columns by the parts that they play.
-    decimal
-        What stands before decimals in texts; None to find it out.
-    drop
-        Columns of which an empty cell takes its row out.
 
     Examples
     --------

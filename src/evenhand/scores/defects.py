@@ -71,17 +71,7 @@ def check_cells(
     drop: Sequence[str] = (),
     remedy: str = _DROP,
 ) -> None:
-    """Refuse a table with cells that are empty, or not what their column is for.
-
-    Parameters
-    ----------
-    places, parts, read
-        The table, its columns and what was read of them.
-    drop
-        Columns whose empty cells took their rows out.
-    remedy
-        What else can be done about empty cells.
-    """
+    """Refuse a table with cells that are empty, or not what their column is for."""
     if read.n_rows == 0:
         raise InputError(f"{places.source.name} has a header but no rows; it needs a row per score")
     problems = list(_problems_of_names(places, read, drop, remedy))

@@ -19,18 +19,6 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 class Counted(Table):
     """A campaign's table of evaluations, without those that do not count.
 
-    Parameters
-    ----------
-    source
-        The table.
-    standing
-        (n,) how each of its rows stands.
-
-    Attributes
-    ----------
-    left_out
-        How many rows are left out, by their standing.
-
     Examples
     --------
     >>> from evenhand.tables.sources import Frame

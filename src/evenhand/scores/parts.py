@@ -100,17 +100,6 @@ def assigned(
 ) -> Parts:
     """Return the columns of a table by the parts that they play; an error for one not there.
 
-    Parameters
-    ----------
-    source
-        The table.
-    given
-        By part, what the user said: a column, several columns, or None.
-    hint
-        Says what may be the matter if a column is not there.
-    other_words
-        Whether a column that nobody named may be found by another word for its part.
-
     Examples
     --------
     >>> import pyarrow as pa

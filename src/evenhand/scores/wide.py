@@ -25,15 +25,6 @@ _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that
 class Wide(Table):
     """A wide table as a long one, a row for each of its cells.
 
-    Parameters
-    ----------
-    source
-        The wide table.
-    turned
-        The columns with the scores.
-    across
-        What these columns are: evaluator, option or item.
-
     Examples
     --------
     >>> from evenhand.tables.sources import Frame
@@ -80,17 +71,7 @@ class Wide(Table):
 
 
 def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
-    """Return a wide table as a long one, and put its new columns among those that were named.
-
-    Parameters
-    ----------
-    source
-        The wide table.
-    wide
-        Its columns with scores; True for all that play no other part.
-    given
-        By part, the columns that the user named; changed in place.
-    """
+    """Return a wide table as a long one, and put its new columns among those that were named."""
     across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
     if across is None:
         raise InputError(
@@ -138,15 +119,6 @@ def _first_names(source: Table) -> str:
 
 def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
     """Return the columns that hold numbers only, where two do or more: perhaps evaluators.
-
-    Parameters
-    ----------
-    source
-        The table.
-    others
-        The columns in question.
-    like
-        One of them with scores: those that run elsewhere are something else.
 
     Examples
     --------

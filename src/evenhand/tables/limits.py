@@ -51,15 +51,6 @@ def size(n: int) -> str:
 class Watch:
     r"""Refuses what does not end, or has a line that does not, while it comes in.
 
-    Parameters
-    ----------
-    name
-        What messages call the file.
-    most
-        How many bytes may come; None for any number.
-    lines
-        Whether it is text, which has lines.
-
     Examples
     --------
     >>> watch = Watch("scores.csv.gz", most=1 << 20)

@@ -51,13 +51,6 @@ class EncodedTable:
 def encode(source: Table, recipe: Recipe) -> EncodedTable:
     """Turn a table into the matrix of an action set.
 
-    Parameters
-    ----------
-    source : Table
-        The table.
-    recipe : Recipe
-        Which columns are what.
-
     Examples
     --------
     >>> from evenhand.tables.sources import Frame

@@ -21,16 +21,6 @@ _CHUNK = 1 << 20
 def opened(table: Any, what: str = "the table", name: str | None = None) -> Table:
     """Return a table, whatever it is kept in.
 
-    Parameters
-    ----------
-    table
-        A frame of pandas, polars or pyarrow; rows as a list of mappings, or a mapping of columns;
-        the path of a CSV, Parquet or Excel file, or such a file, opened; or a table.
-    what
-        What messages call it where it is nothing of these.
-    name
-        What messages call the table, if not by its path.
-
     Examples
     --------
     >>> opened({"option": ["Ann"], "score": [7.5]}).columns

@@ -187,19 +187,6 @@ def scanned(
 ) -> ColumnScan:
     """Look at a column and note what is in it.
 
-    Parameters
-    ----------
-    name, cells
-        The column.
-    categorical
-        Whether it holds categories even if they look like numbers.
-    decimal
-        What stands before decimals in texts, "." or ",".
-    groups
-        (n,) the group of each row, 0 or 1 (−1 where it has none); None unless there are two groups.
-    keep
-        Whether to keep the numbers.
-
     Examples
     --------
     >>> scanned("age", pa.array([31, 45])).moments.mean

@@ -169,15 +169,6 @@ class ParquetFile(Table):
 class Rows(Table):
     """Rows that are in memory: of a workbook, objects of JSON, mappings.
 
-    Parameters
-    ----------
-    name, columns
-        What messages call it, and its columns.
-    cells
-        The cells of each column; None where one is empty.
-    places
-        Where rows stand, if they are not just counted.
-
     Examples
     --------
     >>> table = Rows.of([{"name": "Ann", "age": 31}, {"name": "Bo"}], "the rows")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from evenhand.campaigns import Campaign, NoTicket, Ticket
+from evenhand.campaigns.sheets import sheet_of, write_sheet
 from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
@@ -18,9 +20,6 @@ from evenhand.report.model import Facts, Section, Table
 from evenhand.report.text import section_text
 from evenhand.report.words import counted, short
 from evenhand.tables.names import listed
-
-if TYPE_CHECKING:
-    from evenhand.campaigns import Campaign, NoTicket, Ticket
 
 _NOTHING = 4
 
@@ -67,9 +66,6 @@ def ask(
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # slow to load
-    from evenhand.campaigns.sheets import write_sheet  # noqa: PLC0415 # likewise
-
     with opened(store, name) as campaign:
         evaluator = _who(campaign, evaluator)
         wanted = campaign._follower.reading.wanted()
@@ -97,8 +93,6 @@ def _who(campaign: Campaign, evaluator: str | None) -> str | None:
 
 
 def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
-    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # slow to load
-
     header, lines = sheet_of(tickets)
     until = min(one.until for one in tickets)
     whose = f" for {short(tickets[0].holder)}" if tickets[0].holder else ""

@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened, say
+from evenhand.campaigns import Campaign
+from evenhand.campaigns.verification import verify_file
+from evenhand.cli.campaign.environment import VARIABLE
+from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import check_files
 from evenhand.cli.terminal import console, print_json, say_written
@@ -27,8 +30,6 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
 
     `evenhand campaign list prize.db`
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
-
     found = Campaign.names(store)
     if as_json:
         print_json({"campaigns": found})
@@ -138,8 +139,6 @@ def verify(
     **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
     be used; 5 the store cannot be read.
     """
-    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # slow to load
-
     store, name = (first, second) if second else (os.environ.get(VARIABLE), first)
     if second is None and first.lower().endswith((".jsonl", ".ndjson")):
         found = verify_file(first, seal)

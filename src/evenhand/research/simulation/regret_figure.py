@@ -11,16 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure
 
-# Told apart by all kinds of colour vision (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _DASHES = ("-", "--", "-.", ":")
-_INK, _FAINT = "#222222", "#767676"
 _LIMIT_POINTS = 60
 
 
@@ -130,28 +127,26 @@ def regret_picture(
     )
 
 
-def draw_regret_picture(picture: RegretPicture) -> Figure:
-    """Draw the picture."""
-    figure = Figure(figsize=(7.6, 5.2), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot(xscale="log", yscale="log")
+def draw_regret_picture(picture: RegretPicture, axes: Axes | None = None) -> Figure:
+    """Draw the picture, into axes of the user's if there are any."""
+    figure = new_figure(7.6, 5.2) if axes is None else axes.figure.figure
+    axes = figure.subplots() if axes is None else axes
+    axes.set_xscale("log")
+    axes.set_yscale("log")
     joined = any(curve.ends for curve in picture.curves)
     for curve in picture.curves:
         _draw_curve(axes, curve, thin=joined and not curve.ends)
     for i, (name, (times, values)) in enumerate(picture.limits.items()):
         dashes = (0, (4 + 2 * i, 2, 1, 2)) if i else (0, (4, 2))
-        axes.plot(times, values, color=_FAINT, lw=1.2, ls=dashes, label=name, zorder=1)
-    axes.set_xlabel("evaluations" + (" T (ends) and t (on the way)" if joined else ""), color=_INK)
-    axes.set_ylabel("regret", color=_INK)
-    axes.set_title(picture.note, loc="left", fontsize=9, color=_FAINT)
+        axes.plot(times, values, color=FAINT, lw=1.2, ls=dashes, label=name, zorder=1)
+    axes.set_xlabel("evaluations" + (" T (ends) and t (on the way)" if joined else ""), color=INK)
+    axes.set_ylabel("regret", color=INK)
+    axes.set_title(picture.note, loc="left", fontsize=9, color=FAINT)
     axes.grid(True, which="major", color="#e6e6e6", lw=0.7)
-    axes.tick_params(labelsize=8, colors=_FAINT)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#bbbbbb")
+    frame(axes)
     legend = axes.legend(frameon=False, fontsize=8.5, loc="upper left")
     for text in legend.get_texts():
-        text.set_parse_math(False)  # a user's dollar signs are not mathematics
+        literal(text)
     return figure
 
 
@@ -166,8 +161,8 @@ def _curve(
 
 
 def _draw_curve(axes: Axes, curve: Curve, thin: bool) -> None:
-    colour = _COLOURS[curve.group % len(_COLOURS)]
-    dashes = _DASHES[curve.group // len(_COLOURS) % len(_DASHES)]
+    colour = STYLES[curve.group % len(STYLES)][0]
+    dashes = _DASHES[curve.group // len(STYLES) % len(_DASHES)]
     axes.plot(
         curve.times,
         curve.heights,

@@ -7,43 +7,46 @@ those of the paper's Lemma 1; `bias_picture` works out what to draw, `draw_bias_
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.assumptions import hardly_checked
 from evenhand.errors import InputError
-from evenhand.geometry import BiasGeometry
-from evenhand.inspection.hyperplane import (
+from evenhand.geometry.bias import BiasGeometry
+from evenhand.geometry.hyperplane import (
     separating_hyperplane,
     unit_of_distance,
     varying_features,
 )
-from evenhand.inspection.options import explanation, headline, plain_number
+from evenhand.geometry.sections import explanation, headline
+from evenhand.questions import Questions
+from evenhand.report.pictures import (
+    FAINT,
+    INK,
+    STYLES,
+    frame,
+    literal,
+    new_figure,
+    shares_figure,
+    subtitle,
+)
+from evenhand.report.words import number, short, visible
 from evenhand.tables import linear_rule
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Text
 
 _MOST_DRAWN = 3000  # options; more are a blot
 _MOST_NAMED = 12  # options of the design that carry their name
 _LONGEST_NAME = 28
-
-# Blue and vermilion are told apart by all kinds of colour vision (Okabe and Ito).
-_COLOURS = {-1: "#0072B2", 1: "#D55E00"}
-_MARKERS = {-1: "o", 1: "^"}
-_INK, _FAINT = "#222222", "#767676"
+_CLOSE = 0.05  # of the height: names that stand nearer are moved apart
+_LETTER = 0.013  # of the width, about
+_STYLES = {-1: STYLES[0], 1: STYLES[1]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,29 +147,37 @@ def bias_picture(geometry: BiasGeometry) -> BiasPicture:
         origin=centred and spread is not None,
         spread=spread,
         group_names=actions.group_names,
-        title=f"{headline(geometry)} (κ* = {plain_number(geometry.kappa_star)})",
+        title=_title(geometry),
         subtitle=_subtitle(geometry),
         horizontal_label=horizontal_label,
         vertical_label=vertical_label,
     )
 
 
-def draw_bias_picture(picture: BiasPicture) -> Figure:
-    """Draw the picture."""
-    figure = Figure(figsize=(8.4, 5.8), dpi=150)
-    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    title = figure.suptitle(picture.title, x=0.0, ha="left", fontsize=12.5, weight="bold")
+def draw(geometry: BiasGeometry, axes: Axes | None = None) -> Figure:
+    """Draw two groups and what keeps them apart; where there are none, the evaluations to buy."""
+    actions = geometry.actions
+    if not isinstance(actions, Questions) and actions.group_names is not None:
+        return draw_bias_picture(bias_picture(geometry), axes)
+    support = geometry.design.support.tolist()
+    names, shares = [actions.labels[x] for x in support], geometry.design.weights[support]
+    return shares_figure(_title(geometry), names, shares.tolist(), axes)
+
+
+def draw_bias_picture(picture: BiasPicture, axes: Axes | None = None) -> Figure:
+    """Draw the picture, into axes of the user's if there are any."""
+    figure = new_figure(8.4, 5.8, picture.title) if axes is None else axes.figure.figure
+    axes = figure.subplots() if axes is None else axes
     _draw_frame(axes, picture)
     if picture.margin is not None and picture.radius is not None:
         _draw_distances(axes, picture.margin, picture.radius, picture.origin)
-    _draw_options(figure, axes, picture)
-    figure.canvas.draw()
-    figure.set_layout_engine("none")
-    _plain(title).set_x(axes.get_position().x0)
-    _draw_names(figure, axes, picture)
+    _draw_options(axes, picture)
+    _draw_names(axes, picture)
     return figure
+
+
+def _title(geometry: BiasGeometry) -> str:
+    return f"{headline(geometry)} (κ* = {number(geometry.kappa_star)})"
 
 
 def _subtitle(geometry: BiasGeometry) -> str:
@@ -232,7 +243,7 @@ def _distance_label(geometry: BiasGeometry, normal: Floats, importance: Floats) 
         f"{positive} →"
     )
     if np.count_nonzero(importance) <= 4:
-        return f"{first}\n= {linear_rule(actions.in_user_units(normal))}"
+        return f"{first}\n= {visible(linear_rule(actions.in_user_units(normal)))}"
     main = np.argsort(-importance, kind="stable")[:4]
     listed = " ".join(
         f"{'+' if normal[i] > 0 else '−'} {_short(actions.feature_names[i])}" for i in main
@@ -252,33 +263,23 @@ def _rest_label(actions: ActionSet, across: Floats, spread: float | None) -> str
 
 def _short(name: str) -> str:
     """Cut a name that would not fit."""
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def _plain(text: Text) -> Text:
-    """Keep a user's dollar signs from being read as mathematics."""
-    text.set_parse_math(False)
-    return text
+    return short(name, _LONGEST_NAME)
 
 
 def _draw_frame(axes: Axes, picture: BiasPicture) -> None:
     thinned = ""
     if picture.n_options > len(picture.options):
         thinned = f" {len(picture.options):,} of {picture.n_options:,} options are drawn."
-    subtitle = textwrap.fill(picture.subtitle + thinned, 112)
-    _plain(axes.set_title(subtitle, loc="left", fontsize=9, color=_INK, pad=10))
-    _plain(axes.set_xlabel(picture.horizontal_label, fontsize=9, color=_INK))
-    _plain(axes.set_ylabel(picture.vertical_label, fontsize=9, color=_INK))
-    axes.tick_params(labelsize=8, colors=_FAINT)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#bbbbbb")
+    subtitle(axes, picture.subtitle + thinned)
+    literal(axes.set_xlabel(picture.horizontal_label, fontsize=9, color=INK))
+    literal(axes.set_ylabel(picture.vertical_label, fontsize=9, color=INK))
+    frame(axes)
     low, high = float(picture.vertical.min()), float(picture.vertical.max())
     if picture.spread is None:
         low, high = -1.0, 1.0
         axes.set_yticks([-0.5, 0.5])
         for text in axes.set_yticklabels([_short(name) for name in picture.group_names]):
-            _plain(text)
+            literal(text)
     height = (high - low) or 1.0
     # above the options is room for the two measures
     room = 0.32 if picture.margin is not None else 0.1
@@ -287,14 +288,16 @@ def _draw_frame(axes: Axes, picture: BiasPicture) -> None:
     if picture.radius is not None:
         left, right = -picture.radius, picture.radius
     width = (right - left) or 1.0
-    axes.set_xlim(left - 0.12 * width, right + 0.12 * width)
+    outside = [len(_caption(picture, i)) for i in picture.names if _is_far(picture, i)]
+    beyond = width * max(0.12, 0.05 + _LETTER * max(outside, default=0))
+    axes.set_xlim(left - beyond, right + beyond)
 
 
 def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> None:
     axes.axvspan(-margin, margin, color="#e9e9e9", zorder=0, lw=0)
-    axes.axvline(0.0, color=_INK, lw=1.4, zorder=1)
+    axes.axvline(0.0, color=INK, lw=1.4, zorder=1)
     for side in (-1, 1):
-        axes.axvline(side * radius, color=_FAINT, lw=1.0, ls=(0, (5, 4)), zorder=1)
+        axes.axvline(side * radius, color=FAINT, lw=1.0, ls=(0, (5, 4)), zorder=1)
     across = axes.get_xaxis_transform()
     for distance, height, name in ((margin, 0.90, "margin"), (radius, 0.96, "radius")):
         axes.annotate(
@@ -303,7 +306,7 @@ def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> N
             xytext=(0.0, height),
             xycoords=across,
             textcoords=across,
-            arrowprops={"arrowstyle": "<->", "color": _INK, "lw": 0.9, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={"arrowstyle": "<->", "color": INK, "lw": 0.9, "shrinkA": 0, "shrinkB": 0},
         )
         axes.text(
             -0.012 * (axes.get_xlim()[1] - axes.get_xlim()[0]),
@@ -313,27 +316,28 @@ def _draw_distances(axes: Axes, margin: float, radius: float, origin: bool) -> N
             ha="right",
             va="center",
             fontsize=8.5,
-            color=_INK,
+            color=INK,
         )
-    axes.text(0.0, 0.012, " hyperplane", transform=across, va="bottom", fontsize=8, color=_FAINT)
+    axes.text(0.0, 0.012, " hyperplane", transform=across, va="bottom", fontsize=8, color=FAINT)
     if origin:
-        axes.plot([0.0], [0.0], marker="_", color=_INK, ms=9, mew=1.4, zorder=2)
+        axes.plot([0.0], [0.0], marker="_", color=INK, ms=9, mew=1.4, zorder=2)
         axes.annotate(
             "0", (0.0, 0.0), (6, 0), textcoords="offset points", va="center", fontsize=8.5
         )
 
 
-def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
+def _draw_options(axes: Axes, picture: BiasPicture) -> None:
     many = len(picture.options) > 200
     handles = []
     for sign, name in zip((-1, 1), picture.group_names, strict=True):
+        colour, marker = _STYLES[sign]
         own = picture.groups == sign
         axes.scatter(
             picture.horizontal[own],
             picture.vertical[own],
             s=10 if many else 30,
-            marker=_MARKERS[sign],
-            color=_COLOURS[sign],
+            marker=marker,
+            color=colour,
             alpha=0.45 if many else 0.95,
             lw=0,
             zorder=3,
@@ -343,8 +347,8 @@ def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
             picture.horizontal[bought],
             picture.vertical[bought],
             s=_areas(picture.shares[bought]),
-            facecolor=_COLOURS[sign] + "30",
-            edgecolor=_COLOURS[sign],
+            facecolor=colour + "30",
+            edgecolor=colour,
             lw=1.1,
             zorder=2,
         )
@@ -353,12 +357,11 @@ def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
                 picture.horizontal[bought],
                 picture.vertical[bought],
                 s=26,
-                marker=_MARKERS[sign],
-                color=_COLOURS[sign],
+                marker=marker,
+                color=colour,
                 lw=0,
                 zorder=4,
             )
-        colour, marker = _COLOURS[sign], _MARKERS[sign]
         handles.append(Line2D([], [], ls="", marker=marker, color=colour, label=_short(name)))
     handles.append(
         Line2D(
@@ -368,91 +371,56 @@ def _draw_options(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
             marker="o",
             ms=13,
             markerfacecolor="#00000018",
-            markeredgecolor=_FAINT,
+            markeredgecolor=FAINT,
             label="circle area: share of the evaluations to buy",
         )
     )
-    legend = figure.legend(
-        handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=9
-    )
+    legend = axes.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=3, frameon=False,
+        fontsize=9,
+    )  # fmt: skip
     for text in legend.get_texts():
-        _plain(text)
+        literal(text)
 
 
-def _areas(shares: Floats) -> Floats:
+def _areas(shares: Floats | float) -> Floats | float:
     """Areas of the circles in square points: half of the evaluations is a circle of 42 points."""
     return 2800.0 * shares
 
 
-def _draw_names(figure: Figure, axes: Axes, picture: BiasPicture) -> None:
-    """Write the design's option names and shares beside their circles, clear of each other."""
-    pixel = figure.dpi / 72
-    places = axes.transData.transform(np.column_stack([picture.horizontal, picture.vertical]))
-    radii = np.sqrt(_areas(picture.shares) / np.pi) * pixel
-    bought = np.flatnonzero(picture.shares > 0)
-    clutter = _Clutter(
-        frame=axes.get_window_extent().padded(-3 * pixel),
-        boxes=[
-            Bbox.from_extents(*(places[i] - 0.8 * radii[i]), *(places[i] + 0.8 * radii[i]))
-            for i in bought
-        ]
-        + [text.get_window_extent() for text in axes.texts if text.get_text()],
-        dots=places if len(places) <= 200 else places[bought],
-        lines=[line.get_window_extent() for line in axes.lines],
-        pixel=pixel,
-    )
-    for i, name in picture.names.items():
-        caption = f"{_short(name)}: {_percent(float(picture.shares[i]))}"
-        text = _plain(axes.text(0, 0, caption, fontsize=8.5, va="bottom", zorder=5))
-        text.set_color(_COLOURS[int(picture.groups[i])])
-        text.set_path_effects([withStroke(linewidth=2.2, foreground="white")])
-        box = clutter.best_place(places[i], radii[i] + 2 * pixel, text.get_window_extent())
-        clutter.boxes.append(box)
-        x, y = axes.transData.inverted().transform((box.x0, box.y0))
-        text.set_position((float(x), float(y)))
-
-
-@dataclass(frozen=True)
-class _Clutter:
-    """What a name should not be written over, in pixels."""
-
-    frame: Bbox
-    boxes: list[Bbox]
-    dots: Floats
-    lines: list[Bbox]
-    pixel: float
-
-    def best_place(self, centre: Floats, clear: float, size: Bbox) -> Bbox:
-        """Return where a name of this size hides least, the nearest of equally good places."""
-        best, least = size, np.inf
-        for step in range(7):
-            for angle in np.deg2rad([0, 180, 90, 270, 45, 315, 135, 225, 22, 158, 202, 338]):
-                reach = clear + 8 * step * self.pixel
-                x = centre[0] + reach * np.cos(angle) + size.width * (np.cos(angle) - 1) / 2
-                y = centre[1] + reach * np.sin(angle) + size.height * (np.sin(angle) - 1) / 2
-                box = Bbox.from_bounds(x, y, size.width, size.height)
-                cost = self._cost(box) + 3.0 * step
-                if cost < least:
-                    best, least = box, cost
-        return best
-
-    def _cost(self, box: Bbox) -> float:
-        near = box.padded(3 * self.pixel)
-        x, y = self.dots.T
-        hidden = (near.x0 <= x) & (x <= near.x1) & (near.y0 <= y) & (y <= near.y1)
-        outside = (
-            box.x0 < self.frame.x0
-            or box.x1 > self.frame.x1
-            or box.y0 < self.frame.y0
-            or box.y1 > self.frame.y1
+def _draw_names(axes: Axes, picture: BiasPicture) -> None:
+    """Write names and shares where nobody stands: within the margin, or beyond the radius."""
+    place = axes.transLimits.transform(np.column_stack([picture.horizontal, picture.vertical]))
+    above: dict[tuple[int, int], float] = {}
+    for i in sorted(picture.names, key=lambda i: place[i, 1]):
+        x, sign = float(picture.horizontal[i]), int(picture.groups[i])
+        side = sign if _is_far(picture, i) else -sign
+        # those at one line stand above each other: two that are close are moved apart
+        line = round(20 * float(place[i, 0])), side
+        height = max(float(place[i, 1]), above.get(line, -np.inf) + _CLOSE)
+        above[line] = height
+        away = 3.0 + float(np.sqrt(_areas(picture.shares[i]) / np.pi))
+        text = axes.annotate(
+            _caption(picture, i),
+            (x, height),
+            (side * away, 0.0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="left" if side > 0 else "right",
+            va="center",
+            fontsize=8.5,
+            color=_STYLES[sign][0],
+            zorder=5,
         )
-        return float(
-            1000.0 * outside
-            + 100.0 * sum(box.overlaps(other) for other in self.boxes)
-            + 20.0 * int(hidden.sum())
-            + 10.0 * sum(near.x0 < line.x1 and line.x0 < near.x1 for line in self.lines)
-        )
+        literal(text).set_path_effects([withStroke(linewidth=2.2, foreground="white")])
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.005 else "<1%"
+def _is_far(picture: BiasPicture, i: int) -> bool:
+    """Tell whether an option of the design is at the radius and not at the margin."""
+    middle = 0.0 if picture.radius is None else (picture.radius + (picture.margin or 0.0)) / 2
+    return bool(abs(picture.horizontal[i]) >= middle)
+
+
+def _caption(picture: BiasPicture, i: int) -> str:
+    share = float(picture.shares[i])
+    return f"{_short(picture.names[i])}: {f'{share:.0%}' if share >= 0.005 else '<1%'}"

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,12 +33,16 @@ from evenhand.confounding import not_identifiable, refuse_erased
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
-from evenhand.designs.page import page_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.passes import products
 from evenhand.numerics.row_space import DoubtfulRankError
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.report import markup as html
+from evenhand.report.model import Report
+from evenhand.report.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
@@ -157,8 +161,8 @@ def bias_geometry(actions: Askable, attribute: str | None = None) -> BiasGeometr
 
 
 @dataclass(frozen=True, eq=False)
-class BiasGeometry:
-    """How hard the bias is to estimate.
+class BiasGeometry(Result):
+    """How hard the bias is to estimate; `print` says it, `plot` draws it.
 
     Parameters
     ----------
@@ -181,6 +185,8 @@ class BiasGeometry:
     >>> geometry = eh.bias_geometry(eh.ActionSet([[2.0], [-1.0]], ["home", "away"]))
     >>> round(geometry.kappa_star, 6), geometry.normal, geometry.margin, geometry.radius
     (9.0, array([1.]), 1.0, 2.0)
+    >>> print(geometry)
+    Yes: the bias can be estimated, at a moderate price, if values are linear in the features. It...
     """
 
     actions: Any  # ActionSet or Questions
@@ -192,24 +198,37 @@ class BiasGeometry:
     margin: float
     radius: float | None
 
-    def _repr_html_(self) -> str:
-        known: dict[str, object] = {"κ*": self.kappa_star}
-        if self.actions.group_names is not None:
-            negative, positive = self.actions.group_names
-            known["groups"] = (
-                f"a hyperplane through 0 keeps {positive} and {negative} apart"
-                if self.separable
-                else f"no hyperplane through 0 keeps {positive} and {negative} apart"
-            )
-        if self.separable:
-            known |= {"margin": self.margin, "radius": self.radius}
-        about = "the bias" if self.attribute is None else f"the bias of {self.attribute}"
-        return html.block(
-            f"How hard {about} is to estimate",
-            html.facts(known),
-            html.faint("κ* evaluations know the bias as well as one knows its own option."),
-            page_of(self.design, self.actions.labels, "The evaluations that estimate it best"),
-        )
+    @property
+    def name(self) -> str:
+        """What the bias is called: the attribute that evaluations react to."""
+        return self.attribute or self.actions.attribute_names[_place(self.actions, None)]
+
+    def _report(self) -> Report:
+        from evenhand.geometry.sections import report_of  # noqa: PLC0415 # it speaks of geometry
+
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        two = self.actions.group_names is not None
+        labels, weights = self.actions.labels, self.design.weights
+        return {
+            "verdict": self._report().verdict,
+            "attribute": None if two else self.name,
+            "kappa_star": self.kappa_star,
+            "proven_bound": self.design.certificate.bound,
+            "separable": self.separable if two else None,
+            "normal": self.normal,
+            "margin": self.margin if two else None,
+            "radius": self.radius,
+            "design": [
+                {"option": labels[x], "share": weights[x]} for x in self.design.support.tolist()
+            ],
+        }
+
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.geometry.figure import draw  # noqa: PLC0415 # slow to load
+
+        return draw(self, axes)
 
     def kappa_minimax(self) -> float:
         """Return κ̃, the least regret of estimating the bias against the worst parameter."""
@@ -294,7 +313,7 @@ def _refuse_incomparable(actions: Askable, program: ElfvingProgram) -> None:
     if isinstance(actions, Questions):
         found = actions.check()
         if not found.comparable:
-            raise NotIdentifiableError(f"α is infinite. {found}")
+            raise NotIdentifiableError(f"α is infinite. {' '.join(found.sentences)}")
         return
     cells = np.unique(actions.attributes, axis=0)
     for cell in cells[1:]:
@@ -309,21 +328,26 @@ def _refuse_incomparable(actions: Askable, program: ElfvingProgram) -> None:
 def _direction(actions: Askable, attribute: str | None) -> Floats:
     """Return the unit vector e of the bias of one attribute."""
     names = checked_askable(actions).attribute_names
-    place = 0
+    e = np.zeros(len(names) + actions.n_features)
+    e[actions.n_features + _place(actions, attribute)] = 1.0
+    return e
+
+
+def _place(actions: Askable, attribute: str | None) -> int:
+    """Return which attribute's bias is asked for: the one that is named, or the only one."""
+    names = actions.attribute_names
     if attribute is not None and attribute not in names:
         raise InputError(f"no attribute {attribute!r}; there are: {', '.join(names)}.")
     if attribute is not None:
-        place = names.index(attribute)
-    elif isinstance(actions, Questions):
-        place = _only_bias(actions)
-    elif len(names) > 1:
+        return names.index(attribute)
+    if isinstance(actions, Questions):
+        return _only_bias(actions)
+    if len(names) > 1:
         raise InputError(
             f"there are {len(names)} attributes ({', '.join(names[:5])}…); say which one's bias is "
             "asked for, with attribute=."
         )
-    e = np.zeros(len(names) + actions.n_features)
-    e[actions.n_features + place] = 1.0
-    return e
+    return 0
 
 
 def _only_bias(questions: Questions) -> int:
