@@ -36,7 +36,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:
-    arguments = [files["skaters"], "--evaluators", files["judges"], "--group", "nation"]
+    arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
     arguments += ["--prices", "fee"]
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
@@ -95,7 +95,7 @@ def test_the_picture_is_written(files: dict[str, Path], tmp_path: Path) -> None:
         (["--evaluators", "judges"], "OPTIONS.csv, about whom, is missing"),
         (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
         (["--scores", "scores", "--option", "skater"], "--option COL --evaluator COL"),
-        (["--scores", "scores", "--group", "nation"], "--group is about options"),
+        (["--scores", "scores", "--features", "age"], "--features is about options"),
         (["skaters", "--evaluators", "judges"], "evaluators have groups and options have none"),
         (["skaters", "--evaluators", "judges", "--option-group", "town"], "no column 'town'"),
         (

@@ -8,10 +8,10 @@ import json
 import math
 import os
 import re
-import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -139,6 +139,7 @@ def test_the_lemmas_are_tried_and_hold(found: Measurements) -> None:
             assert check.closest <= 1.0
 
 
+@pytest.mark.nightly
 def test_processes_do_not_change_a_digit_and_every_step_is_reported() -> None:
     small = dataclasses.replace(
         TINY,  # of failures more than one worker takes at a time
@@ -333,7 +334,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     """The command itself on the small programme: the folder it wrote, and what it printed."""
     target = tmp_path_factory.mktemp("reproduction") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["evenhand.cli.research.reproduce"], "QUICK", TINY)
+        patch.setattr(import_module("evenhand.cli.research.reproduce"), "QUICK", TINY)
         return target, CliRunner().invoke(app, [*QUICKLY, str(target)])
 
 
@@ -428,7 +429,7 @@ def test_the_command_in_json(
 ) -> None:
     """What it says and how it ends, of verdicts that are known; measured and drawn is above."""
     rows = tuple(dataclasses.replace(row, holds=holding) for row in statements(found))
-    command = sys.modules["evenhand.cli.research.reproduce"]
+    command = import_module("evenhand.cli.research.reproduce")
     monkeypatch.setattr(command, "measure", lambda *_: found)
     monkeypatch.setattr(command, "statements", lambda _: rows)
     monkeypatch.setattr(output, "write_reproduction", lambda *given: given[1] / "index.html")

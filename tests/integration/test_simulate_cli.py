@@ -17,7 +17,7 @@ from evenhand.report.words import number
 from evenhand.research.environments.problem_files import save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
-TABLE = ["--options", SKATING, "--group", "side", "--label", "skater", "--positive", "home"]
+TABLE = ["--options", SKATING, "--option-group", "side", "--option", "skater", "--positive", "home"]
 TABLE += ["--features", "base_value,ability"]
 WORTH = {"base_value": 0.9, "ability": 0.5, "(constant)": 10.0}
 TRUTH = {"gamma": WORTH, "omega": 1.5, "noise_scale": 3.0}
@@ -218,7 +218,10 @@ REFUSED = {
     "no such family": (["--family", "worst"], "worst-case, gap-dependent, random"),
     "a missing number": (["--family", "worst-case", "--d", "2"], "needs --kappa"),
     "a number of another family": ([*RANDOM, "--kappa", "2"], "--kappa can only be used with"),
-    "a column without a table": ([*RANDOM, "--group", "side"], "--group can only be used with"),
+    "a column without a table": (
+        [*RANDOM, "--option-group", "side"],
+        "--option-group can only be used with",
+    ),
     "a table without parameters": (TABLE, "--parameters FILE.json"),
     "a problem beyond the last": (
         ["--family", "worst-case", "--d", "2", "--kappa", "1", "--index", "3"], "from 1 to 2",

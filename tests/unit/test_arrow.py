@@ -139,7 +139,9 @@ def test_which_questions_have_the_form():
 
 
 def test_rows_without_attributes():
-    form = Arrow.of(np.array([0, 1, 1]), sparse.csr_array((3, 0)), np.array([1.0, 2.0, 2.0]), 3)
+    form = Arrow.of_rows(
+        np.array([0, 1, 1]), sparse.csr_array((3, 0)), np.array([1.0, 2.0, 2.0]), 3
+    )
     variances = form.lead_variances(0, np.arange(3))
     np.testing.assert_allclose(variances, [0.0, 1.25, np.inf])
     assert form.rank == 2

@@ -48,7 +48,10 @@ def state(policy: eh.Policy) -> list[Any]:
 @pytest.mark.parametrize("name", eh.registered_policies())
 def test_bad_feedback_is_refused_and_changes_nothing(name: str) -> None:
     plain = Contender(name, name).policy(PROBLEM, 1000, seed=1)
-    for policy in (plain, eh.Certified(Contender(name, name).policy(PROBLEM, 1000, seed=1))):
+    for policy in (
+        plain,
+        eh.policies.Certified(Contender(name, name).policy(PROBLEM, 1000, seed=1)),
+    ):
         policy.tell(SimulatedEvaluations(PROBLEM, 3).evaluate(policy.ask()))
         before = state(policy)
         for case, parts in BAD.items():

@@ -133,6 +133,13 @@ class OwnParts(NamedTuple):
         return np.asarray(np.clip(1.0 / np.maximum(vague, 1.0 / self.most), 1.0, self.most))
 
 
+class Freedoms(Protocol):
+    """How well the variances of leads are known."""
+
+    def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
+        """Return (n,) the degrees of freedom of leads with these variances."""
+
+
 class Design(NamedTuple):
     """What to ask next.
 
@@ -162,14 +169,14 @@ class Fit(Protocol):
         Sum of the squares that residuals are differences of, and may be rounding of; 0 where
         nothing is known of that.
     own
-        What options' own scores add to variances, where each has a noise of its own.
+        How well the variances of single leads are known, where that differs.
     """
 
     scatter: float
     freedom: float
     unit: float
     size: float
-    own: OwnParts | None
+    own: Freedoms | None
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

@@ -43,6 +43,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.bounded import bounded_intervals
 from evenhand.certainty.e_process import planned_interval
+from evenhand.certainty.kinds import fitted
 from evenhand.certainty.look import (
     Look,
     difference_by,
@@ -53,7 +54,7 @@ from evenhand.certainty.look import (
     told_apart,
 )
 from evenhand.certainty.models import Fit, Spread
-from evenhand.certainty.own_noise import in_pairs, with_own_noise
+from evenhand.certainty.own_noise import in_pairs
 from evenhand.certainty.record import Record
 from evenhand.policies.messages import Feedback, nothing
 
@@ -121,10 +122,15 @@ class OneLook:
         What was asked and what came back; it may grow.
     judges_too
         Whether it is to hold for other judges like these, and not for these alone.
+    corrects
+        Whether scores of judges who are not trusted are corrected by those who are (`likings`).
     """
 
-    def __init__(self, aim: Aim, record: Record, judges_too: bool = True) -> None:
-        self.aim, self.record, self.judges_too = aim, record, judges_too
+    def __init__(
+        self, aim: Aim, record: Record, judges_too: bool = True, corrects: bool = False
+    ) -> None:
+        self.aim, self.record = aim, record
+        self.judges_too, self.corrects = judges_too, corrects
         alone = aim.same(0).all()  # one option, or all of them alike
         self._said = Said(nothing(record.q), answer=0 if alone else None)
         self._seen = 0, 0  # plans, and looks at the last of them
@@ -232,7 +238,8 @@ class OneLook:
 
     def _fit_of(self, told: Feedback, r: int, count: int) -> Fit:
         if self._fitted is None or self._fitted[0] != (r, count):
-            self._fitted = (r, count), fitted(self.aim, told, self.judges_too)
+            units = counted(self.aim, told, self.judges_too)
+            self._fitted = (r, count), fitted(self.aim, told, units, self.corrects)
         return self._fitted[1]
 
     @property
@@ -321,9 +328,3 @@ class OneLook:
 def counted(aim: Aim, told: Feedback, judges_too: bool) -> Feedback:
     """Return scores as they count: for other judges, what one says again is no further opinion."""
     return in_pairs(aim.questions, told) if judges_too else told
-
-
-def fitted(aim: Aim, told: Feedback, judges_too: bool) -> Fit:
-    """Return least squares on planned scores, with each option's own noise."""
-    units = counted(aim, told, judges_too)
-    return with_own_noise(aim.questions, aim.model.fit(units, aim.noise), units, aim.grain)

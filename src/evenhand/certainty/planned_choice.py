@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,7 +106,7 @@ class PlannedChoice(Choice):
     --------
     >>> import evenhand as eh
     >>> problem = eh.families.panel(k=5, e=6, seed=1, gap=4.0, bias=2.0)
-    >>> policy = eh.PlannedChoice(problem.questions)
+    >>> policy = eh.certainty.PlannedChoice(problem.questions)
     >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask(n=4)))
@@ -117,6 +117,8 @@ class PlannedChoice(Choice):
 
     name = "planned-choice"
     one_design = True
+    corrects: ClassVar[bool] = False
+    """Whether scores of judges who are not trusted are corrected by those who are."""
 
     def __init__(
         self,
@@ -181,13 +183,13 @@ class PlannedChoice(Choice):
             grain=grain,
             bounded=ends is not None,
         )
-        self._inference = OneLook(self.aim, self.record, self.judges_too)
+        self._inference = OneLook(self.aim, self.record, self.judges_too, self.corrects)
 
     @property
     def inference(self) -> OneLook:
         """What the record says."""
         if self._inference.record is not self.record:
-            self._inference = OneLook(self.aim, self.record, self.judges_too)
+            self._inference = OneLook(self.aim, self.record, self.judges_too, self.corrects)
         return self._inference
 
     @property
@@ -294,7 +296,7 @@ class PlannedChoice(Choice):
         >>> import evenhand as eh
         >>> old = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
         >>> new = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-        >>> eh.PlannedChoice(old).extended(new).ask().total
+        >>> eh.certainty.PlannedChoice(old).extended(new).ask().total
         6
         """
         self._refuse_to_change()
@@ -306,7 +308,8 @@ class PlannedChoice(Choice):
         Examples
         --------
         >>> import evenhand as eh
-        >>> policy = eh.PlannedChoice(eh.Questions.panel(["Ann", "Bo"], ["P", "Q"]), at_most=2)
+        >>> questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> policy = eh.certainty.PlannedChoice(questions, at_most=2)
         >>> policy.allow(4)
         >>> policy.ask().total
         4

@@ -30,7 +30,7 @@ from evenhand.certainty.arrow.model import refuse_incomparable
 from evenhand.certainty.model_choice import keeps_structure
 from evenhand.numerics.arrow import per_item
 from evenhand.numerics.solves import observed
-from evenhand.numerics.ties import TIE
+from evenhand.numerics.tolerance import TIE
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
+from evenhand.cli.columns import (
+    ATTRIBUTES,
+    DECIMAL,
+    EVALUATOR,
+    EVALUATOR_GROUP,
+    FEATURES,
+    OPTION,
+    OPTION_GROUP,
+    PRICES,
+)
 from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores
 from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
 from evenhand.report.terminal import print_result
-from evenhand.tables import listed
 from evenhand.tables.cells import read_numbers
-from evenhand.tables.sources import CsvFile
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Table as GivenTable
 
 _NOT_IDENTIFIABLE = 3
 _PANELS = "Panels of evaluators"
@@ -34,36 +46,18 @@ def inspect(
         ),
     ] = None,
     *,
-    group: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column with the two groups.")
-    ] = None,
-    attributes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Instead: columns that evaluations may react to and value does not, such as "
-            "several groups, an evaluator, an age. Each has a bias of its own.",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column with the names of the options.")
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Columns that value depends on, separated by commas. If not given: all columns "
-            "without another part. Leave scores out: they are evaluations, not features.",
-        ),
-    ] = None,
+    option: Annotated[str | None, OPTION] = None,
+    evaluator: Annotated[str | None, EVALUATOR] = None,
+    option_group: Annotated[str | None, OPTION_GROUP] = None,
+    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None,
+    attributes: Annotated[str | None, ATTRIBUTES] = None,
+    features: Annotated[str | None, FEATURES] = None,
+    prices: Annotated[str | None, PRICES] = None,
     categorical: Annotated[
         str | None,
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
     ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(metavar=". or ,", help="What stands before decimals; found out if not said."),
-    ] = None,
+    decimal: Annotated[str | None, DECIMAL] = None,
     positive: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Group that a positive bias favours; last by name."),
@@ -104,43 +98,6 @@ def inspect(
             rich_help_panel=_PANELS,
         ),
     ] = None,
-    option: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --scores: column of the options.", rich_help_panel=_PANELS
-        ),
-    ] = None,
-    evaluator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --scores: column of the evaluators.", rich_help_panel=_PANELS
-        ),
-    ] = None,
-    option_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the options' groups: evaluators may favour their own. 'group', if "
-            "there is such a column. --group names that of both files.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
-    evaluator_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the evaluators' groups, if it has another name.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="With --evaluators: column with what an answer costs.",
-            rich_help_panel=_PANELS,
-        ),
-    ] = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -159,19 +116,20 @@ def inspect(
     """Can the bias be estimated from these options, at what price, and by which evaluations?
 
     The answer comes in words, with the numbers behind it, the reason, and the best options to
-    evaluate. Nothing is written unless --figure asks for a picture.
+    evaluate. Without --features all columns that play no other part are features. Nothing is
+    written unless --figure asks for a picture.
 
     **Examples**
 
-    `evenhand inspect skaters.csv --group side --label skater --features base_value,ability`
+    `evenhand inspect skaters.csv --option-group side --option skater --features base_value,ability`
 
-    `evenhand inspect skaters.csv --group side --figure bias.png --evaluations 100`
+    `evenhand inspect skaters.csv --option-group side --figure bias.png --evaluations 100`
 
-    `evenhand inspect skaters.csv --group side --json | jq .kappa_star`
+    `evenhand inspect skaters.csv --option-group side --json | jq .kappa_star`
 
-    `cat skaters.csv | evenhand inspect - --attributes nation,age --label skater`
+    `cat skaters.csv | evenhand inspect - --attributes nation,age --option skater`
 
-    `evenhand inspect skaters.csv --evaluators judges.csv --group nation --figure panel.png`
+    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation --figure panel.png`
 
     `evenhand inspect --scores scores.csv --option skater --evaluator judge`
 
@@ -186,7 +144,6 @@ def inspect(
         checked_format(figure)
     if evaluators is not None or scores is not None:
         strange: dict[str, object] = {
-            "--group": None if scores is None else group,
             "--attributes": attributes,
             "--features": features,
             "--gaps": gaps,
@@ -199,20 +156,21 @@ def inspect(
         else:
             assert options is not None
             assert evaluators is not None
-            table = CsvFile(*_opened(options))
-            side = option_group or group
-            panel = panel_of_files(table, evaluators, label, side, evaluator_group, prices, bias)
+            table = table_at(options)
+            panel = panel_of_files(
+                table, evaluators, option, option_group, evaluator_group, prices, bias
+            )
         _show(inspected(panel, full=full), figure, as_json)
         return
     if options is None:
         raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
-    table = CsvFile(*_opened(options))
+    table = table_at(options)
     reacting = names_in(attributes)
     actions = ActionSet.from_csv(
         table,
-        group=group,
-        label=label,
-        features=_feature_columns(table, features, gaps, [group, label, *(reacting or [])]),
+        group=option_group,
+        label=option,
+        features=_feature_columns(table, features, gaps, [option_group, option, *(reacting or [])]),
         intercept=intercept,
         standardize=standardize,
         positive=positive,
@@ -221,7 +179,7 @@ def inspect(
         decimal=decimal,
     )
     assert actions.encoding is not None
-    costs = None if gaps is None else _costs(table, gaps, label, actions.encoding.decimal)
+    costs = None if gaps is None else _costs(table, gaps, option, actions.encoding.decimal)
     found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
     _show(found, figure, as_json)
 
@@ -253,21 +211,13 @@ def _refuse_for_panels(
         raise InputError("--evaluators says who is asked; OPTIONS.csv, about whom, is missing.")
     given = [name for name, value in strange.items() if value is not None]
     if given:
-        raise InputError(
-            f"{', '.join(given)} is about options without a panel; leave it out (the groups of "
-            "options in a panel are --option-group)."
-        )
+        raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
 
 
-def _opened(options: Path) -> tuple[Path | IO[bytes], str | None]:
-    """Return what to read and what messages call it; "-" is the standard input."""
-    if str(options) == "-":
-        return typer.get_binary_stream("stdin"), "the standard input"
-    return options, None
 
 
 def _feature_columns(
-    table: CsvFile, features: str | None, gaps: str | None, others: Sequence[str | None]
+    table: GivenTable, features: str | None, gaps: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
     if features is not None or gaps is None:
@@ -275,14 +225,9 @@ def _feature_columns(
     return [name for name in table.columns if name and name not in (gaps, *others)]
 
 
-def _costs(table: CsvFile, column: str, label: str | None, decimal: str) -> Floats:
+def _costs(table: GivenTable, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
-    if column not in table.columns:
-        raise InputError(
-            f"{table.name} has no column {column!r}, named by --gaps; its columns are "
-            f"{listed(table.columns, 30)}"
-        )
-    costs = np.concatenate([read_numbers(block[0], decimal) for block in table.blocks([column])])
+    costs = read_numbers(table.cells(column, "--gaps"), decimal)
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if wrong.size:
         place = table.places([int(wrong[0])], label)[0]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from evenhand.cli.panel_files import table_at
 from evenhand.errors import InputError
 from evenhand.questions import Questions
-from evenhand.questions.inputs import FrameColumns, named
-from evenhand.tables.sources import CsvFile
+from evenhand.questions.inputs import named
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Table as GivenTable
 
 
 def panel_of_files(
-    options: CsvFile,
+    options: GivenTable,
     evaluators: Path,
     label: str | None,
     option_group: str | None,
@@ -20,11 +24,10 @@ def panel_of_files(
     bias: str,
 ) -> Questions:
     """Return the panel of a table of options and one of evaluators."""
-    judges = CsvFile(evaluators)
+    judges = table_at(evaluators)
     if evaluator_group is None and option_group in judges.columns:
         evaluator_group = option_group
-    columns = FrameColumns(judges, str(evaluators))
-    costs = None if prices is None else columns.numbers(prices)
+    costs = None if prices is None else judges.numbers(prices, "--prices", above=0.0)
     return Questions.panel(
         named(options, options.name, label=label, group=option_group),
         named(judges, str(evaluators), group=evaluator_group),
@@ -48,7 +51,7 @@ def panel_of_scores(
             "--evaluator COL."
         )
     return Questions.from_scores(
-        CsvFile(scores),
+        table_at(scores),
         option,
         evaluator,
         option_group=option_group,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.identifying import EQUAL
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import Identified, cheap_start, identified_by, in_order
 from evenhand.report.model import Report
@@ -236,7 +236,7 @@ def why(found: Identified, order: Indices, j: int) -> str:
     for column, size in zip(questions.columns, move[before:], strict=True):
         if column.kind == "leniency":
             lenient[questions.evaluators.index(column.evaluator)] = size
-        elif abs(size) > EQUAL and column is not questions.columns[j]:
+        elif abs(size) > IN_SPAN and column is not questions.columns[j]:
             others.append(column.name)
     parts = _difference("value", shift, questions.options.labels)
     parts = parts or _difference("leniency", lenient, questions.evaluators)
@@ -248,13 +248,13 @@ def why(found: Identified, order: Indices, j: int) -> str:
 def _difference(what: str, sizes: Floats, names: Names) -> list[str]:
     """Say between whom a difference is largest; nothing where there is none."""
     known = np.flatnonzero(~np.isnan(sizes))
-    if not len(known) or np.ptp(sizes[known]) <= EQUAL:
+    if not len(known) or np.ptp(sizes[known]) <= IN_SPAN:
         return []
     high, low = (
         listed([names[x] for x in known[near].tolist()], _SHOWN)
         for near in (
-            sizes[known] >= sizes[known].max() - EQUAL,
-            sizes[known] <= sizes[known].min() + EQUAL,
+            sizes[known] >= sizes[known].max() - IN_SPAN,
+            sizes[known] <= sizes[known].min() + IN_SPAN,
         )
     )
     return [f"a difference in {what} between {high} and {low}"]

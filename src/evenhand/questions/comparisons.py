@@ -22,6 +22,7 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
+from evenhand.numerics.svd import Svd
 from evenhand.questions.inputs import (
     Named,
     biases_of,
@@ -31,6 +32,7 @@ from evenhand.questions.inputs import (
     per_evaluator,
     same_group,
     sparse_rows,
+    trusted_among,
 )
 from evenhand.questions.options import Column
 from evenhand.tables import listed, texts_or_none
@@ -53,6 +55,7 @@ def comparisons(  # noqa: D417 - a method of `Questions`
     capacity: Any = None,
     prices: Any = None,
     workload: Any = None,
+    trusted: Any = None,
 ) -> Questions:
     """Return the questions 'a against b', in either order, to every judge.
 
@@ -113,6 +116,7 @@ def comparisons(  # noqa: D417 - a method of `Questions`
         prices=each(prices, "prices"),
         capacity=each(capacity, "capacity"),
         workload=per_evaluator(workload, panel.names, "workload", np.inf),
+        trusted=trusted_among(trusted, panel.names),
     )
 
 
@@ -149,7 +153,7 @@ def _told_apart(own: NDArray[np.bool_]) -> bool:
     system = np.zeros((n - 1, len(f), n))
     system[:, :, 0] = f[:, 0]
     system[np.arange(n - 1), :, np.arange(1, n)] = -f[:, 1:].T
-    return n > 1 and int(np.linalg.matrix_rank(system.reshape(-1, n))) == n
+    return n > 1 and Svd.of(system.reshape(-1, n)).rank == n
 
 
 def _columns(

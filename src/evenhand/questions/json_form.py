@@ -38,6 +38,7 @@ _FORM = Form(
         "evaluators": list[str],
         "evaluator": list[int],
         "evaluator_groups": list[str | None] | None,
+        "trusted": list[str] | None,
         "prices": list[float],
         "capacity": list[int],
         "workload": list[int],
@@ -78,7 +79,7 @@ def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
     parts = dict(content)
     for name in ("options", "items", "evaluators"):
         parts[name] = Names(tuple(content[name]))
-    for name in ("groups", "known_names", "feature_names", "evaluator_groups"):
+    for name in ("groups", "known_names", "feature_names", "evaluator_groups", "trusted"):
         parts[name] = None if content[name] is None else tuple(content[name])
     for name in ("own_features", "known_features"):
         parts[name] = None if content[name] is None else as_points(content[name], name)
@@ -117,6 +118,7 @@ def _fits(parts: Mapping[str, Any], q: int, m: int) -> dict[str, bool]:
         "known_names": has("known_names", -1 if known is None else known.shape[1]),
         "groups": has("groups", k),
         "evaluator_groups": has("evaluator_groups", len(who)),
+        "trusted": set(parts["trusted"] or ()) <= set(who),
     }
 
 

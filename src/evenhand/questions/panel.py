@@ -26,6 +26,7 @@ from evenhand.questions.inputs import (
     per_evaluator,
     same_group,
     sparse_rows,
+    trusted_among,
 )
 from evenhand.questions.options import Column
 from evenhand.tables import Names, check_length, column_names, listed
@@ -50,6 +51,7 @@ def panel(  # noqa: D417 - a method of `Questions`
     prices: Any = None,
     noise: Any = None,
     workload: Any = None,
+    trusted: Any = None,
     calibration: Any = None,
 ) -> Questions:
     """Return the questions of a panel: every evaluator can be asked about every option.
@@ -80,6 +82,9 @@ def panel(  # noqa: D417 - a method of `Questions`
         matrix (items × evaluators), or a frame.
     workload
         How much evaluators may be asked in all: one number, or one per evaluator.
+    trusted
+        Names of evaluators, such as people beside a model, by whose scores those of the others are
+        corrected (`Likings`); by default those who cost five times as much as the others.
     calibration
         Items that can be asked about and not chosen: names, or a mapping from names to groups.
         They tell who is lenient and who is partial.
@@ -124,6 +129,7 @@ def panel(  # noqa: D417 - a method of `Questions`
         capacity=each(capacity, "capacity"),
         noise=each(noise, "noise"),
         workload=per_evaluator(workload, judges.names, "workload", np.inf),
+        trusted=trusted_among(trusted, judges.names),
     )
 
 

@@ -104,6 +104,8 @@ class Questions:
         Who can be asked, and who is, −1 if that is not said.
     evaluator_groups : tuple or None
         The group of each evaluator, by name; None if none has one.
+    trusted : tuple of names or None
+        Evaluators by whose scores those of the others are corrected; None if nobody says.
     prices, capacity, noise : (q,)
         Price, how often it may be asked (`UNLIMITED`), relative noise (None if all are alike).
     workload : (e,) ints
@@ -206,6 +208,7 @@ class Questions:
         evaluators: Names | None = None,
         evaluator: Indices | None = None,
         evaluator_groups: tuple[str | None, ...] | None = None,
+        trusted: tuple[str, ...] | None = None,
         prices: ArrayLike | None = None,
         capacity: ArrayLike | None = None,
         noise: ArrayLike | None = None,
@@ -224,6 +227,7 @@ class Questions:
         self.evaluators = Names(()) if evaluators is None else evaluators
         self.evaluator: Indices = np.full(q, -1, dtype=np.intp) if evaluator is None else evaluator
         self.evaluator_groups = evaluator_groups
+        self.trusted = trusted
         self.prices: Floats = positive(prices, q, "prices")
         self.capacity: Counts = limits(capacity, q, "capacity")
         self.workload: Counts = limits(workload, len(self.evaluators), "workload")
@@ -249,6 +253,7 @@ class Questions:
             "evaluators": self.evaluators,
             "evaluator": self.evaluator,
             "evaluator_groups": self.evaluator_groups,
+            "trusted": self.trusted,
             "prices": self.prices,
             "capacity": self.capacity,
             "noise": self.noise,

@@ -31,7 +31,7 @@ from evenhand.report.model import (
 )
 from evenhand.report.pictures import svg_text
 
-_MOST_ROWS = 50
+_MOST_ROWS, _MOST_LINES = 50, 100
 
 LIGHT = {
     "ink": "#1f2328", "faint": "#5c636b", "paper": "#ffffff", "box": "#f3f5f7", "rule": "#d5dadf",
@@ -171,7 +171,7 @@ def _part(part: Part) -> str:
     if isinstance(part, Facts):
         return _scrolling(part.caption, markup.facts(part.entries))
     if isinstance(part, Points):
-        return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in part.sentences if one)}</ul>\n"
+        return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in part.shown(_MOST_LINES))}</ul>\n"
     if isinstance(part, Note):
         return f'<p class="note">{text(part.sentence)}</p>\n'
     if isinstance(part, Assumptions):

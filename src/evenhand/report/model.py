@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -49,6 +50,16 @@ class Share(float):
     --------
     >>> cell(Share(0.333)), cell(Share(0.004))
     ('33%', '0.4%')
+    """
+
+
+class Chance(float):
+    """A probability that may be tiny, as of tests.
+
+    Examples
+    --------
+    >>> cell(Chance(0.0456)), cell(Chance(0.0004))
+    ('0.046', '< 0.001')
     """
 
 
@@ -125,17 +136,33 @@ class Table:
 
     def shown(self, most: int) -> list[Sequence[Cell]]:
         """Return the first rows, and those that must be shown, in order."""
-        late = [i for i in sorted(self.must) if i >= most]
-        early = list(range(min(most, len(self.rows))))
-        for i in reversed(early.copy()):
-            if len(early) + len(late) <= most:
-                break
-            if i not in self.must:
-                early.remove(i)
-        return [self.rows[i] for i in (*early, *late)]
+        return [self.rows[i] for i in first_places(len(self.rows), self.must, most)]
 
 
-def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | None = None) -> Table:
+def first_places(n: int, must: Collection[int], most: int) -> list[int]:
+    """Return the first of n places, at most so many, with those that must be among them.
+
+    Examples
+    --------
+    >>> first_places(9, {1, 7}, 4)
+    [0, 1, 2, 7]
+    """
+    late = [i for i in sorted(must) if i >= most]
+    early = list(range(min(most, n)))
+    for i in reversed(early.copy()):
+        if len(early) + len(late) <= most:
+            break
+        if i not in must:
+            early.remove(i)
+    return [*early, *late]
+
+
+def frame_table(
+    caption: str,
+    frame: pd.DataFrame,
+    names: Mapping[str, str] | None = None,
+    kinds: Mapping[str, Callable[[float], Cell]] | None = None,
+) -> Table:
     """Return a data frame as a table, the numbers of a column with the same decimals.
 
     Parameters
@@ -146,6 +173,8 @@ def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | No
         The rows.
     names
         The columns to show, and what they are called; all of them if not given.
+    kinds
+        Columns that are more than numbers, and what: `Share`, `Chance`.
 
     Examples
     --------
@@ -154,9 +183,15 @@ def frame_table(caption: str, frame: pd.DataFrame, names: Mapping[str, str] | No
     >>> frame_table("Judges", frame, {"judge": "who", "bias": "bias"}).rows
     [('P', 1.0), ('Q', 0.25)]
     """
+    kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
     called = called if names is None else {k: v for k, v in names.items() if k in called}
-    columns = [alike(frame[name].tolist()) for name in called]
+    columns = [
+        [kinds[name](x) for x in frame[name].tolist()]
+        if name in kinds
+        else alike(frame[name].tolist())
+        for name in called
+    ]
     return Table(caption, list(called.values()), list(zip(*columns, strict=True)))
 
 
@@ -186,12 +221,27 @@ class Facts:
 
 @dataclass(frozen=True)
 class Points:
-    """Sentences, one below the other."""
+    """Sentences, one below the other; of many, the first and the last are shown.
+
+    Examples
+    --------
+    >>> Points(["a", "", "b", "c", "d", "e"]).shown(3)
+    ['a', '… 3 more …', 'e']
+    """
 
     sentences: Sequence[str]
 
     def __bool__(self) -> bool:
         return any(self.sentences)
+
+    def shown(self, most: int) -> list[str]:
+        """Return those that say something, at most so many lines."""
+        said = [one for one in self.sentences if one]
+        if len(said) <= most:
+            return said
+        half = (most - 1) // 2
+        gone = len(said) - (most - 1)
+        return [*said[: most - 1 - half], f"… {gone:,} more …", *said[len(said) - half :]]
 
 
 @dataclass(frozen=True)
@@ -248,8 +298,8 @@ class Section:
     title
         The heading.
     parts
-        What stands below it; what is empty ("", None, a table without rows) is left out, and so is
-        a section without any part.
+        What stands below it, or what works that out where it is shown; what is empty ("", None, a
+        table without rows) is left out, and so is a section without any part.
     depth
         Where it stands; see `Depth`.
 
@@ -257,16 +307,19 @@ class Section:
     --------
     >>> Section("Notes", ("Ann left.", "", None)).filled
     ('Ann left.',)
+    >>> Section("Notes", lambda: ["Worked out late."]).filled
+    ('Worked out late.',)
     """
 
     title: str
-    parts: Sequence[Part | None]
+    parts: Sequence[Part | None] | Callable[[], Sequence[Part | None]]
     depth: Depth = "page"
 
-    @property
+    @cached_property
     def filled(self) -> tuple[Part, ...]:
         """The parts that say something."""
-        return tuple(part for part in self.parts if part)
+        parts = self.parts() if callable(self.parts) else self.parts
+        return tuple(part for part in parts if part)
 
 
 @dataclass(frozen=True)
@@ -324,6 +377,8 @@ def cell(value: Cell) -> str:
         return visible(value)
     if isinstance(value, Share):
         return f"{value:.0%}" if value == 0.0 or value >= 0.01 else f"{100 * value:.1g}%"
+    if isinstance(value, Chance):
+        return "< 0.001" if value < 0.001 else number(value, 3)
     return number(value, value.digits if isinstance(value, Rounded) else None)
 
 

@@ -37,7 +37,7 @@ def _part(part: Part) -> str:
     if isinstance(part, Facts):
         return markup.facts(part.entries)
     if isinstance(part, Points):
-        return Markup("".join(markup.block_line(one) for one in part.sentences if one))
+        return Markup("".join(markup.block_line(one) for one in part.shown(_MOST_ROWS)))
     if isinstance(part, Note):
         return markup.faint(part.sentence)
     if isinstance(part, Assumptions):

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ STYLES = (
     ("#56B4E9", "<"), ("#000000", "p"),
 )  # fmt: skip
 """Colours told apart by all kinds of colour vision (Okabe and Ito), each with its marker."""
+
+_BESIDE = 0.26  # rows by which a mean score stands below its value
 
 
 def new_figure(width: float, height: float, title: str = "", wrap: int = 100) -> Figure:
@@ -82,13 +85,18 @@ class ForestRow:
     name
         What stands at its left.
     value, low, high
-        The estimate and its ends; an end that is not finite is not drawn.
+        The estimate and its ends; an end that is not finite is not drawn, and an estimate that is
+        not is said not to be known.
     style
         Colour and marker.
     beside
         Another value, drawn hollow just below, such as a mean score; NaN for none.
-    strong
-        Whether the name stands out.
+    strong, hollow
+        Whether the name stands out, and whether the mark is not filled.
+    aside
+        What stands at its right, such as a count.
+    heading
+        What stands above it, where a part of its own begins.
     """
 
     name: str
@@ -98,9 +106,20 @@ class ForestRow:
     style: tuple[str, str] = STYLES[0]
     beside: float = math.nan
     strong: bool = False
+    hollow: bool = False
+    aside: str = ""
+    heading: str = ""
 
 
-def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) -> None:
+def draw_forest(
+    axes: Axes,
+    rows: Sequence[ForestRow],
+    *,
+    zero: bool = False,
+    ends: tuple[float, float] | None = None,
+    aside: str = "",
+    fewest: int = 4,
+) -> None:
     """Draw names with estimates and intervals, the first at the top.
 
     Parameters
@@ -111,28 +130,86 @@ def draw_forest(axes: Axes, rows: Sequence[ForestRow], *, zero: bool = False) ->
         What.
     zero
         Whether 0 means something, and has a line.
+    ends
+        Of the axis; those of `forest_ends` if not given.
+    aside
+        What the texts at the right are.
+    fewest
+        For how many rows there is room, if there are fewer.
     """
-    for place, row in enumerate(rows):
-        colour, marker = row.style
-        ends = [row.low, row.high]
-        if all(math.isfinite(x) for x in ends):
-            axes.plot(ends, [place, place], color=colour, lw=2.0, solid_capstyle="butt", zorder=2)
-        if math.isfinite(row.value):
-            axes.plot([row.value], [place], marker=marker, color=colour, ms=6.5, zorder=3)
-        if math.isfinite(row.beside):
-            axes.plot(
-                [row.beside], [place + 0.26],
-                marker=marker, mfc="white", mec=colour, color=colour, ms=5.0, zorder=3,
-            )  # fmt: skip
+    places = _places(rows)
+    for place, row in zip(places, rows, strict=True):
+        _draw_row(axes, place, row)
     if zero:
-        axes.axvline(0.0, color=FAINT, lw=0.8, ls="--", zorder=1)
-    axes.set_ylim(max(len(rows), 4) - 0.4, -0.6)
-    axes.set_yticks(range(len(rows)), [short(row.name, 28) for row in rows])
+        axes.axvline(0.0, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=1)
+    if aside:
+        _say_beside(axes, (1.0, 1.0), aside, up=4, xycoords="axes fraction", va="bottom")
+    axes.set_xlim(*(forest_ends(rows, zero=zero) if ends is None else ends))
+    axes.set_ylim(max([*places, fewest - 1.0]) + 0.6, -0.6)
+    axes.set_yticks(places, [short(row.name) for row in rows])
+    axes.grid(True, axis="x", color="#ececec", lw=0.7)
+    axes.set_axisbelow(True)
     frame(axes, names=True)
     for row, label in zip(rows, axes.get_yticklabels(), strict=True):
         literal(label).set_fontweight("bold" if row.strong else "normal")
 
 
+def forest_ends(rows: Sequence[ForestRow], *, zero: bool = False) -> tuple[float, float]:
+    """Return ends of an axis that hold all estimates, and intervals unless they dwarf several.
+
+    Examples
+    --------
+    >>> forest_ends([ForestRow("a", 1.0, -1e9, 1.5), ForestRow("b", 2.0, 1.5, 2.5, beside=3.0)])
+    (-0.64, 3.14)
+    """
+    points = [x for row in rows for x in (row.value, row.beside) if math.isfinite(x)]
+    points += [0.0] if zero else []
+    if not points:
+        return 0.0, 1.0
+    low, high = min(points), max(points)
+    room = (high - low) or max(abs(high), 1.0)
+    edges = [x for row in rows for x in (row.low, row.high) if math.isfinite(x)]
+    most = 0.75 * room if len(rows) > 1 else math.inf
+    low = max(min([low, *edges]), low - most)
+    high = min(max([high, *edges]), high + most)
+    margin = 0.04 * ((high - low) or room)
+    return low - margin, high + margin
+
+
+def _places(rows: Sequence[ForestRow]) -> list[float]:
+    """Return where rows stand, from the top; a heading takes a row of its own."""
+    headings = accumulate(1.2 if row.heading else 0.0 for row in rows)
+    return [place + more for place, more in enumerate(headings)]
+
+
+def _draw_row(axes: Axes, place: float, row: ForestRow) -> None:
+    colour, marker = row.style
+    if math.isfinite(row.low) and math.isfinite(row.high):
+        axes.plot([row.low, row.high], [place, place], color=colour, lw=2.2, alpha=0.45)
+    if math.isfinite(row.value):
+        fill = "white" if row.hollow else colour
+        axes.plot([row.value], [place], marker=marker, color=colour, mfc=fill, ms=6.5, ls="")
+    else:
+        _say_beside(axes, (0.0, place), "not known")
+    if math.isfinite(row.beside):
+        below = [place + _BESIDE]
+        axes.plot([row.beside], below, marker=marker, color=colour, mfc="white", ms=4.5, ls="")
+    if row.aside:
+        _say_beside(axes, (1.0, place), row.aside)
+    if row.heading:
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        literal(_say_beside(axes, (0.0, place - 0.9), row.heading)).set_bbox(box)
+
+
+def _say_beside(
+    axes: Axes, at: tuple[float, float], text: str, up: float = 0.0, **how: Any
+) -> Text:
+    """Write something small right of a place: a share of the width, and a row."""
+    how.setdefault("xycoords", axes.get_yaxis_transform())
+    how.setdefault("va", "center")
+    return axes.annotate(
+        text, at, (4, up), textcoords="offset points", fontsize=7.5, color=FAINT, **how
+    )
 _MOST_BARS = 20
 
 

@@ -61,7 +61,10 @@ def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
         i for i in range(len(table.header)) if table.header[i] or any(cell(row[i]) for row in rows)
     ]
     right = [any(is_number(row[i]) for row in rows) for i in kept]
-    lines = [[cell(table.header[i]) for i in kept], *([cell(row[i]) for i in kept] for row in rows)]
+    lines = [
+        [visible(table.header[i]) for i in kept],
+        *([cell(row[i]) for i in kept] for row in rows),
+    ]
     widths = [max(len(line[i]) for line in lines) for i in range(len(kept))]
     for line in lines:
         cells = zip(line, widths, right, strict=True)
@@ -94,7 +97,7 @@ def _part(part: Part, width: int, most: int) -> str:
     if isinstance(part, Facts):
         return "\n".join(f"  {cell(name)}: {cell(value)}" for name, value in part.entries.items())
     if isinstance(part, Points):
-        return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.sentences if one)
+        return "\n".join(_wrapped(one, width, "- ", "  ") for one in part.shown(most))
     if isinstance(part, Note):
         return _wrapped(part.sentence, width)
     if isinstance(part, Assumptions):
@@ -106,5 +109,5 @@ def _part(part: Part, width: int, most: int) -> str:
 
 
 def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> str:
-    said = visible(text)
-    return "\n".join(textwrap.wrap(said, width, initial_indent=first, subsequent_indent=rest))
+    lines = textwrap.wrap(visible(text), width, initial_indent=first, subsequent_indent=rest)
+    return "\n".join(lines)

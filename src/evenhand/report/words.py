@@ -61,6 +61,17 @@ def fixed(value: float, digits: int) -> str:
     return number(float(value), digits)
 
 
+def signed(value: float) -> str:
+    """Return a number with its sign.
+
+    Examples
+    --------
+    >>> signed(4.8), signed(-2.0), signed(0.0)
+    ('+4.8', '−2', '0')
+    """
+    return f"{'+' if value > 0.0 else ''}{number(value)}"
+
+
 def interval(estimate: Interval) -> str:
     """Return a number with its interval, to two digits of the interval's half-width.
 
@@ -100,6 +111,17 @@ def percent(share: float) -> str:
     ('95%', '99.9%')
     """
     return f"{100 * share:.6g}%"
+
+
+def p_value(chance: float) -> str:
+    """Return how probable as much would be by chance.
+
+    Examples
+    --------
+    >>> p_value(0.00021), p_value(1e-30)
+    ('p = 0.0002', 'p < 1e-12')
+    """
+    return f"p = {chance:.1g}" if chance >= 1e-12 else "p < 1e-12"
 
 
 def counted(n: int, what: str, plural: str = "") -> str:
@@ -162,6 +184,19 @@ def short(name: str, most: int = _LONGEST_NAME) -> str:
     """
     line = visible(name)
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def abridged(name: str, most: int = _LONGEST_NAME) -> str:
+    """Return a name as `short` does, but of a long one the start and the end, which tell it apart.
+
+    Examples
+    --------
+    >>> abridged("Grand Prix of Figure Skating Final 2016, Ladies Short")
+    'Grand Prix of Figur… 2016, Ladies Short'
+    """
+    line = visible(name)
+    half = (most - 1) // 2
+    return line if len(line) <= most else f"{line[:half].rstrip()}…{line[-half:]}"
 
 
 def joined(parts: Sequence[str], most: int = 6) -> str:

@@ -21,10 +21,10 @@ from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.panel import Panel, turns
 from evenhand.certainty.arrow.shares import proportions
 from evenhand.certainty.models import (
+    Freedoms,
     Goal,
     Leftovers,
     Model,
-    OwnParts,
     Shared,
     Shares,
     Spread,
@@ -70,7 +70,7 @@ class ArrowFit:
     unit: float
     questions: Questions
     size: float = 0.0
-    own: OwnParts | None = None
+    own: Freedoms | None = None
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
+from evenhand.cli.columns import FEATURES, OPTION, OPTION_GROUP
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.terminal import console, print_json, whole_number
@@ -97,7 +98,7 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="Options from a table, as for inspect; needs --group and --parameters.",
+            help="Options from a table, as for inspect; needs --option-group and --parameters.",
             rich_help_panel="The problem: your own",
         ),
     ] = None,
@@ -111,28 +112,9 @@ def simulate(
             rich_help_panel="The problem: your own",
         ),
     ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the two groups.",
-            rich_help_panel="The problem: your own",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="Column with the names.", rich_help_panel="The problem: your own"
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Columns that value depends on; all others if not given.",
-            rich_help_panel="The problem: your own",
-        ),
-    ] = None,
+    option: Annotated[str | None, OPTION] = None,
+    option_group: Annotated[str | None, OPTION_GROUP] = None,
+    features: Annotated[str | None, FEATURES] = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -206,7 +188,7 @@ def simulate(
 
     `evenhand simulate --family random --k 50 --d 5 --horizon 1e4 --horizon 1e6 --figure r.png`
 
-    `evenhand simulate --options skaters.csv --group side --label skater --features
+    `evenhand simulate --options skaters.csv --option-group side --option skater --features
     base_value,ability --parameters truth.json --store runs.parquet`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
@@ -217,7 +199,12 @@ def simulate(
     horizons = [whole_number(text, "--horizon") for text in horizon]
     shape = {"d": d, "k": k, "kappa": kappa, "c": c, "delta_min": delta_min}
     shape |= {"delta_neq": delta_neq, "index": index, "problem_seed": problem_seed}
-    columns = {"group": group, "label": label, "features": features, "positive": positive}
+    columns = {
+        "option_group": option_group,
+        "option": option,
+        "features": features,
+        "positive": positive,
+    }
     sources = {"--family": family, "--options": options, "--problem": problem}
     named = [name for name, value in sources.items() if value is not None]
     if len(named) != 1:
@@ -298,13 +285,13 @@ def _from_family(name: str, shape: dict[str, Any], horizon: int, seed: int) -> B
 def _from_table(
     options: Path, parameters: Path | None, columns: dict[str, str | None]
 ) -> BiasedLinearBandit:
-    if parameters is None or columns["group"] is None:
-        raise InputError("--options needs --group COL and --parameters FILE.json beside it.")
+    if parameters is None or columns["option_group"] is None:
+        raise InputError("--options needs --option-group COL and --parameters FILE.json beside it.")
     features = columns["features"]
     actions = ActionSet.from_csv(
         options,
-        group=columns["group"],
-        label=columns["label"],
+        group=columns["option_group"],
+        label=columns["option"],
         features=None if features is None else [name.strip() for name in features.split(",")],
         positive=columns["positive"],
     )

@@ -39,5 +39,10 @@ class Finding:
     options: tuple[int, ...] = ()
     p_value: float = np.nan
 
+    @classmethod
+    def note(cls, assumption: str, message: str) -> Finding:
+        """Return what the owner of scores should know, and what stops nobody."""
+        return cls(assumption, message, alarm=False)
+
     def __str__(self) -> str:
         return self.message

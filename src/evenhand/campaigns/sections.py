@@ -1,17 +1,19 @@
-"""The report of a campaign: that of its answer, with the record it rests on and how to check it."""
+"""What campaigns have to say: of their status, of a verification, and beside their answer."""
 
 from __future__ import annotations
 
-import os
+import math
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from evenhand.answers.report import report_of
+from evenhand.answers import sections as answers
+from evenhand.answers.words import to_come
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
@@ -20,13 +22,24 @@ from evenhand.campaigns.status import Status, answer_from, status_of
 from evenhand.campaigns.stores import SqliteStore
 from evenhand.policies.state import restore
 from evenhand.questions import Questions
-from evenhand.report import markup as html
-from evenhand.report.document import Section, facts, note, points, table, write_page
-from evenhand.report.markup import Markup
-from evenhand.report.words import listed, short
+from evenhand.report.model import (
+    Cell,
+    Facts,
+    Note,
+    Part,
+    Picture,
+    Points,
+    Report,
+    Rounded,
+    Section,
+    Table,
+)
+from evenhand.report.words import counted, listed, number, short
 
-_MOST_ROWS = 50
-_MOST_LINES = 100
+if TYPE_CHECKING:
+    from evenhand.campaigns.verification import RecordVerification
+
+_FEW = 3  # of what was given up that is named
 _REASONS = {
     "open": "to begin with, before anything was known",
     "explore": "to learn more",
@@ -36,24 +49,113 @@ _REASONS = {
 }
 
 
-def write_report(
-    follower: Follower,
-    path: str | os.PathLike[str],
-    title: str | None = None,
-    made: date | None = None,
-) -> None:
-    """Write the report of a campaign to a file; see `Campaign.report`."""
+def status_report(status: Status) -> Report:
+    """Return how a campaign stands."""
+    why = f": {status.why}" if status.why else ""
+    beside = [f"{status.late:,} came late"] if status.late else []
+    beside += [f"{status.withdrawn:,} withdrawn"] if status.withdrawn else []
+    more = f" ({', '.join(beside)})" if beside else ""
+    money = f", for {number(status.paid)} of {number(status.budget)}"
+    count, wait = ("counts" if status.evaluations == 1 else "count"), status.open == 1
+    return Report(
+        f"The campaign {status.name}",
+        f"Campaign {status.name!r} is {status.status}{why}",
+        [
+            (
+                "Evaluations",
+                f"{status.evaluations:,} {count}{more}, of at most {status.at_most:,}"
+                f"{money if math.isfinite(status.budget) else ''}.",
+            ),
+            (
+                "Tickets",
+                f"{status.leased:,} {'is' if status.leased == 1 else 'are'} out, {status.open:,} "
+                f"{'waits' if wait else 'wait'}.",
+            ),
+            ("To come", _to_come(status)),
+            ("STUCK", status.trouble),
+            *(("WARNING", text) for text in status.alarms),
+            *(("Given up", f"{text}; asked anew if wanted.") for text in status.put_aside[:_FEW]),
+            ("Record", f"{counted(status.events, 'event')}, the last sealed {status.hash}"),
+        ],
+        [
+            Section("Evaluators", [_evaluators(status)], "print"),
+            Section("In a picture", [_picture(status)]),
+        ],
+    )
+
+
+def _to_come(status: Status) -> str:
+    """Return what is still to be asked; "" where nobody can say, or all is over."""
+    if status.status == "finished" or math.isnan(status.forecast):
+        return ""
+    if status.forecast == 0.0:
+        return "Nothing more has to be asked: see the answer."
+    if math.isinf(status.forecast):
+        return ""
+    return f"{to_come(status.forecast, status.looks_once, status.chance)}."
+
+
+def _evaluators(status: Status) -> Table:
+    columns: dict[str, list[Cell]] = {
+        "evaluator": [one.evaluator or "(nobody named)" for one in status.evaluators],
+        "evaluations": [one.evaluations for one in status.evaluators],
+        "out": [one.leased for one in status.evaluators],
+        "waiting": [one.open for one in status.evaluators],
+        "late": [one.late for one in status.evaluators],
+        "withdrawn": [one.withdrawn for one in status.evaluators],
+        "given up": [one.given_up for one in status.evaluators],
+        "": [
+            "" if one.left is None else f"left{': ' * bool(one.left)}{one.left}"
+            for one in status.evaluators
+        ],
+    }
+    return Table("", list(columns), list(zip(*columns.values(), strict=True)))
+
+
+def _picture(status: Status) -> Picture | None:
+    said = "How much came of every evaluator, is out and waits; the numbers are in the table."
+    return Picture("status", status.plot, said) if status.evaluators else None
+
+
+def verification_report(found: RecordVerification) -> Report:
+    """Return whether a record is whole, and what its decision follows from."""
+    own = version("evenhand")
+    other = f" by evenhand {own}, but made by {found.made_by}" if found.made_by != own else ""
+    follows = f"the decision follows from it{other}" if found.decided else "nothing was decided"
+    said = (
+        f"The record is whole, and {follows}: {found.events:,} events, {found.evaluations:,} "
+        "evaluations that count."
+    )
+    if found.wrong:
+        said = f"The record does not verify{other and f' (replayed{other})'}."
+    by_scores = f"From plans and scores alone: {', '.join(found.confirmed)}."
+    return Report(
+        "Is the record whole, and does the decision follow from it?",
+        said,
+        [
+            ("Confirmed", by_scores if found.confirmed and not found.wrong else ""),
+            ("Replayed", f"{', '.join(found.taken)}." if found.taken and not found.wrong else ""),
+            ("Seal", found.seal),
+        ],
+        [Section("What is wrong", [Points(found.wrong)], "print")],
+    )
+
+
+def campaign_report(follower: Follower) -> Report:
+    """Return what a campaign has to say: its answer, who was asked, and how to check the record."""
     status = status_of(follower)
     with follower.lock:
         replica = follower.followed()
         answer = answer_from(replica)
         told = _story(follower, replica)
-    sections = [
+    *said, method = (report := answers.report_of(answer)).sections
+    more = [
         Section("Who was asked, and why", _asked(status, told, answer.questions.priced)),
         Section("What happened on the way", _happened(told)),
         Section("The record, and how to check it", _record(follower, status, told)),
     ]
-    write_page(report_of(answer, title or f"{follower.name}: what to choose", made, sections), path)
+    title = f"{follower.name}: what to choose"
+    return replace(report, title=title, sections=[*said, *more, method])
 
 
 @dataclass
@@ -91,7 +193,9 @@ def _story(follower: Follower, replica: Replica) -> _Story:
     def given(number: int) -> str:
         one = scores[number].said
         score = follower.reading.reply(one.score)
-        return f"{short(ask(one.question).label)} by {one.evaluator or 'somebody'}, {score:g}"
+        return (
+            f"{short(ask(one.question).label)} by {short(one.evaluator or 'somebody')}, {score:g}"
+        )
 
     for event in events_of(follower):
         told.first = told.first or event.at
@@ -126,7 +230,7 @@ def _purpose(purpose: dict[str, Any]) -> str:
     if what == "compare" and purpose.get("against"):
         rivals = [short(name) for name in purpose["against"][:3]]
         others = len(purpose["against"]) - len(rivals) + int(purpose.get("others", 0))
-        more = f" and {others:,} other{'s' * (others != 1)}" if others else ""
+        more = f" and {counted(others, 'other')}" if others else ""
         return f"to compare {short(purpose['for'])} with {', '.join(rivals)}{more}"
     return _REASONS.get(what, f"to {what}")
 
@@ -156,8 +260,8 @@ def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
                 for one in evaluations_in(content)
             )
         case "imported":
-            n = len(content["evaluations"])
-            return f"{n:,} score{'s' * (n != 1)} that had been given before were taken in."
+            n = counted(len(content["evaluations"]), "score")
+            return f"{n} that had been given before were taken in."
         case "failed":
             given_up = ", and was given up" if content["given_up"] else ""
             return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
@@ -177,7 +281,7 @@ def _names(questions: Questions) -> set[tuple[str, str]]:
 def _extended(content: Any, new: set[tuple[str, str]]) -> str:
     """Return in words what there was more of."""
     more = [f"at most {content['at_most']:,} evaluations"] if content.get("at_most") else []
-    more += [f"a budget of {content['budget']:g}"] if content.get("budget") else []
+    more += [f"a budget of {number(content['budget'])}"] if content.get("budget") else []
     for what in ("option", "evaluator"):
         names = sorted(name for kind, name in new if kind == what)
         more += [f"{what}{'s' * (len(names) != 1)} {listed(names)}"] if names else []
@@ -186,10 +290,10 @@ def _extended(content: Any, new: set[tuple[str, str]]) -> str:
     return f"The campaign was extended: {', '.join(more) or 'more is shown'}."
 
 
-def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
+def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
     header = ["evaluator", "evaluations", "late", "withdrawn", "given up"]
     header += ["paid"] if priced else []
-    rows = [
+    rows: list[list[Cell]] = [
         [
             short(one.evaluator) if one.evaluator else "nobody named",
             one.evaluations,
@@ -200,39 +304,30 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[str]:
         ]
         for one in status.evaluators
     ]
-    reasons = [[why, n] for why, n in told.purposes.most_common()]  # the first column wraps
+    reasons = told.purposes.most_common()  # the first column wraps
     return [
-        table("Evaluators, and what came from each", header, rows[:_MOST_ROWS],
-              max(0, len(rows) - _MOST_ROWS)) if rows else "",
-        table("What tickets were made for", ["what for", "tickets"], reasons[:_MOST_ROWS],
-              max(0, len(reasons) - _MOST_ROWS)) if reasons else "",
-        note(
+        Table("Evaluators, and what came from each", header, rows),
+        Table("What tickets were made for", ["what for", "tickets"], reasons),
+        Note(
             "What was asked followed from the scores before, by rules that were fixed before the "
             "first. Evaluators saw neither groups nor estimates nor what others said."
         ),
-    ]  # fmt: skip
-
-
-def _happened(told: _Story) -> list[str]:
-    lines = [f"{_when(at)} {text}" for at, text in told.lines]
-    half = _MOST_LINES // 2
-    if len(lines) > _MOST_LINES:
-        gone = len(lines) - 2 * half
-        lines = [*lines[:half], f"… {gone:,} more are in the record …", *lines[-half:]]
-    more = len(told.notes) - _MOST_ROWS
-    said = told.notes[:_MOST_ROWS] + ([f"… {more:,} more are in the record …"] if more > 0 else [])
-    return [
-        points(lines),
-        "What evaluators noted beside their scores:" if said else "",
-        points(said),
     ]
 
 
-def _record(follower: Follower, status: Status, told: _Story) -> list[str]:
+def _happened(told: _Story) -> list[Part]:
+    return [
+        Points([f"{_when(at)} {text}" for at, text in told.lines]),
+        "What evaluators noted beside their scores:" if told.notes else "",
+        Points(told.notes),
+    ]
+
+
+def _record(follower: Follower, status: Status, told: _Story) -> list[Part]:
     store = follower.store.name if isinstance(follower.store, SqliteStore) else "postgresql://…"
     where = f"{shlex.quote(store)} {shlex.quote(follower.name)}"
     return [
-        facts(
+        Facts(
             "The record",
             {
                 "campaign": follower.name,
@@ -241,32 +336,20 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[str]:
                 "seal of the last event": status.hash,
                 "evaluations": f"{status.evaluations:,} that count, {status.late:,} late, "
                 f"{status.withdrawn:,} withdrawn",
+                "to check it": f"evenhand campaign verify {where}",
+                "to read it": f"evenhand campaign export {where} --to record",
             },
         ),
         "Every event is sealed to all before it: whoever has written down the seal above can tell "
         "whether anything before it was changed, left out or put in.",
-        _command(
-            "To check it:",
-            f"evenhand campaign verify {where}",
-            "It replays the decision, and confirms it from plans and scores alone, by other code "
-            "than that which decided.",
-        ),
-        _command(
-            "To read it:",
-            f"evenhand campaign export {where} --to record",
-            "It writes all evaluations as a table, and all events as lines of JSON.",
-        ),
+        "The first command replays the decision, and confirms it from plans and scores alone, by "
+        "other code than that which decided. The second writes all evaluations as a table, and all "
+        "events as lines of JSON.",
     ]
 
 
-def _command(before: str, command: str, after: str) -> Markup:
-    """Return a paragraph with what to type."""
-    parts = html.text(before), html.text(command), html.text(after)
-    return Markup("<p>{} <code>{}</code><br>{}</p>\n".format(*parts))
-
-
-def _money(paid: float) -> object:
-    return int(paid) if paid == int(paid) else html.Rounded(paid, 2)
+def _money(paid: float) -> Cell:
+    return int(paid) if paid == int(paid) else Rounded(paid, 2)
 
 
 def _when(at: float) -> str:

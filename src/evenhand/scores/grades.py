@@ -1,11 +1,11 @@
-"""Grades as numbers: letters, words and truth values that logs have in place of scores."""
+"""Grades as numbers: letters, words and truth values that tables have in place of scores."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-_WORDS = {
+WORDS = {
     "c": 1.0,
     "correct": 1.0,
     "i": 0.0,
@@ -23,6 +23,7 @@ _WORDS = {
     "fail": 0.0,
     "failed": 0.0,
 }
+"""What letters and words count."""
 
 
 def grade(value: Any) -> float:
@@ -48,7 +49,7 @@ def grade(value: Any) -> float:
     if not isinstance(value, str):
         raise ValueError(value)
     text = value.strip()
-    known = _WORDS.get(text.lower())
+    known = WORDS.get(text.lower())
     if known is not None:
         return known
     try:
