@@ -149,5 +149,5 @@ def test_whatever_a_room_says_is_made_visible() -> None:
         EVIL, EVIL, [(EVIL, EVIL)], [Section(EVIL, [EVIL, Points([EVIL]), Note(EVIL)], "print")]
     )
     assert is_harmless(as_text(said))
-    assert as_text(said).count(SEEN) == 6  # all but the title, which print leaves out
+    assert as_text(said).count(SEEN) == 7  # all but the title, which print leaves out
     assert is_harmless(as_html(said))
